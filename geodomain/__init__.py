@@ -1,0 +1,3 @@
+"""Label geological block models: which blocks lie inside which wireframe, exactly."""
+
+from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Where the kernels run: a dictionary from name to module with the same functions."""
