@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from geodomain.synthetic.blocks import BlockTable
 from geodomain.synthetic.deposit import Deposit, deposit
-from geodomain.synthetic.scenes import Axes, lattice_over, staircase, star_shaped_orebody, terrain
+from geodomain.synthetic.scenes import (
+    MINE,
+    Axes,
+    lattice_over,
+    staircase,
+    star_shaped_orebody,
+    terrain,
+)
 
 __all__ = [
+    "MINE",
     "Axes",
     "BlockTable",
     "Deposit",
