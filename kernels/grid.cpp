@@ -52,6 +52,58 @@ void label_piece(const GridView& grid, const PointsView& points, std::int64_t be
   }
 }
 
+Bounds piece_bounds(const PointsView& points, std::int64_t begin, std::int64_t end) {
+  Bounds box = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+  for (std::int64_t row = begin; row < end; ++row) {
+    const Vec3 q = points[row];  // comparisons with NaN leave the box as it is
+    box.low = {q.x < box.low.x ? q.x : box.low.x, q.y < box.low.y ? q.y : box.low.y,
+               q.z < box.low.z ? q.z : box.low.z};
+    box.high = {q.x > box.high.x ? q.x : box.high.x, q.y > box.high.y ? q.y : box.high.y,
+                q.z > box.high.z ? q.z : box.high.z};
+  }
+  return box;
+}
+
+bool apart(const Bounds& a, const Bounds& b) {
+  return a.high.x < b.low.x || b.high.x < a.low.x || a.high.y < b.low.y || b.high.y < a.low.y ||
+         a.high.z < b.low.z || b.high.z < a.low.z;
+}
+
+// The first of the grids that holds each point of a piece, -1 none, -2 not finite.
+// Only points without a label go on to the next grid.
+void code_piece(const void* const* handles, std::int32_t handle_count, const PointsView& points,
+                std::int64_t begin, std::int64_t end, std::int32_t* out,
+                std::atomic<std::int64_t>& refused) {
+  std::int32_t open[kPiece];
+  int open_count = 0;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const Vec3 q = points[row];
+    const bool finite = std::isfinite(q.x) && std::isfinite(q.y) && std::isfinite(q.z);
+    out[row] = finite ? -1 : -2;
+    open[open_count] = static_cast<std::int32_t>(row - begin);
+    open_count += finite;
+  }
+  const Bounds box = piece_bounds(points, begin, end);
+  for (std::int32_t code = 0; code < handle_count && open_count > 0; ++code) {
+    const GridView& grid = static_cast<const BuiltGrid*>(handles[code])->view;
+    if (apart(box, grid.bounds)) continue;
+    int still_open = 0;
+    for (int i = 0; i < open_count; ++i) {
+      const std::int64_t row = begin + open[i];
+      const Vec3 q = points[row];
+      Answer answer = look_up(grid, q);
+      if (answer == Answer::undecided) {
+        if (too_small(q)) keep_smallest(refused, row);
+        answer = count_parity(grid, q) ? Answer::inside : Answer::outside;
+      }
+      if (answer == Answer::inside) out[row] = code;
+      open[still_open] = open[i];
+      still_open += answer != Answer::inside;
+    }
+    open_count = still_open;
+  }
+}
+
 }  // namespace
 
 GD_API int geodomain_grid_create(const double* vertices, const std::int32_t* triangles,
@@ -95,6 +147,25 @@ GD_API int geodomain_grid_contains(const void* handle, const void* const* column
     Team team(rows > kPiece ? threads : 1);
     team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
       label_piece(grid, points, begin, end, out, first);
+    });
+    *refused = first == kNone ? -1 : first.load();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// out[row] = the index of the first grid that holds the point, -1 none, -2 not finite.
+GD_API int geodomain_grid_codes(const void* const* handles, std::int32_t handle_count,
+                                const void* const* columns, const std::int64_t* strides,
+                                std::int64_t rows, int threads, std::int32_t* out,
+                                std::int64_t* refused) {
+  try {
+    const PointsView points = points_view(columns, strides);
+    std::atomic<std::int64_t> first{kNone};
+    Team team(rows > kPiece ? threads : 1);
+    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      code_piece(handles, handle_count, points, begin, end, out, first);
     });
     *refused = first == kNone ? -1 : first.load();
     return 0;

@@ -35,6 +35,7 @@ class GridBuilder {
 
  private:
   struct Node;
+  struct Stamp;
   // The triangles of a node: all of them, or those in one cell of its parent.
   struct Subset {
     const std::int32_t* list;
@@ -61,7 +62,7 @@ class GridBuilder {
   void flatten(const Node& node, std::size_t slot, GridIndex& index) const;
 
   // A crowded cell: many times the usual, and worth a grid of its own.
-  static constexpr std::int32_t kCrowded = 192;
+  static constexpr std::int32_t kCrowded = 256;
   static constexpr int kDeepest = 3;
 
   MeshView mesh_;
@@ -81,17 +82,28 @@ struct GridBuilder::Node {
   // For each part of the triangles and each cell, how many may be crossed and how
   // many are walls; then where the part scatters them to.
   std::vector<std::uint32_t> part_count;
+  std::unique_ptr<Stamp[]> stamps;  // by place in the subset
   int parts = 1;
   std::vector<std::pair<std::int64_t, std::unique_ptr<Node>>> children;  // by cell
+
+  std::int64_t cell(std::int32_t i, std::int32_t j) const {
+    return static_cast<std::int64_t>(j) * frame.x.cells + i;
+  }
+};
+
+// Where a triangle goes, kept from counting to scattering: a box of cells, or
+// `large` where the cells have to be found again row by row.
+struct GridBuilder::Stamp {
+  std::uint32_t cell;
+  std::uint8_t columns, rows, wall, large;
 };
 
 struct Spread {  // sums over boxes, clipped to a region
   double width = 0.0, height = 0.0, area = 0.0;
 };
 
-// Cells along x and y for the region: about as many as a quarter of the
-// triangles, shaped like their mean box, and fewer where boxes are so large that
-// they would fill more than six cells each.
+// Cells along x and y for the region: one to eight triangles, shaped like their mean box, and fewer
+// where boxes are so large that they would fill more than six cells each.
 inline Frame GridBuilder::choose_frame(const Subset& subset, const Region& region,
                                        int depth) const {
   constexpr std::int64_t kBlock = 4096;
@@ -126,7 +138,7 @@ inline Frame GridBuilder::choose_frame(const Subset& subset, const Region& regio
     shape = (extent_x / total.width) / (extent_y / total.height);
     shape = std::clamp(std::sqrt(shape), 1.0 / 1024.0, 1024.0);
   }
-  double cells = std::clamp(count / 4.0, depth == 0 ? 4096.0 : 16.0, 4194304.0);
+  double cells = std::clamp(count / 8.0, depth == 0 ? 4096.0 : 16.0, 4194304.0);
   const double allowance = (depth == 0 ? 6.0 : 4.0) * count + 16384.0 * (depth == 0);
   for (; cells > 1.0; cells *= 0.7) {
     const double nx = std::max(1.0, std::sqrt(cells) * shape);
@@ -169,7 +181,7 @@ inline void GridBuilder::place_samples(Node& node) const {
 // sample line, the parity of every slab below it changes.
 inline void GridBuilder::mark(Node& node, std::int32_t i, std::int32_t j, const Triangle& t,
                               const Footprint& box) const {
-  Cell& cell = node.cells[static_cast<std::int64_t>(j) * node.frame.x.cells + i];
+  Cell& cell = node.cells[node.cell(i, j)];
   const std::uint64_t below = (std::uint64_t{1} << box.k0) - 1;
   const std::uint64_t up_to = ~std::uint64_t{0} >> (kSlabs - 1 - box.k1);
   atomic_or(&cell.occupied, up_to & ~below);
@@ -183,37 +195,39 @@ inline void GridBuilder::mark(Node& node, std::int32_t i, std::int32_t j, const 
   if (crossing_sign(t, x, y) != 0) atomic_xor(&cell.inside, below);
 }
 
-// body(triangle index, triangle, part) over the subset in `parts` equal runs.
+// body(place in the subset, part) over the subset in `parts` equal runs.
 template <class Body>
 void GridBuilder::for_parts(const Node& node, const Subset& subset, Body&& body) const {
   team_.run(node.parts, 1, [&](std::int64_t part, std::int64_t, int) {
-    const std::int64_t begin = subset.count * part / node.parts;
     const std::int64_t end = subset.count * (part + 1) / node.parts;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t index = subset[i];
-      body(static_cast<std::int32_t>(index), mesh_.triangle(index), part);
-    }
+    for (std::int64_t i = subset.count * part / node.parts; i < end; ++i) body(i, part);
   });
 }
 
 inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
   node.part_count.assign(static_cast<std::size_t>(2 * node.cell_count * node.parts), 0);
-  for_parts(node, subset, [&](std::int32_t, const Triangle& t, std::int64_t part) {
+  node.stamps.reset(new Stamp[static_cast<std::size_t>(subset.count)]);
+  for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
+    const Triangle t = mesh_.triangle(subset[place]);
     const Footprint box = box_footprint(node.frame, t);
-    std::uint32_t* count = node.part_count.data() + 2 * part * node.cell_count + is_vertical(t);
+    const bool wall = is_vertical(t);
+    std::uint32_t* count = node.part_count.data() + 2 * part * node.cell_count + wall;
     visit_rows(node.frame, t, box, [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
       for (std::int32_t i = i0; i <= i1; ++i) {
         mark(node, i, j, t, box);
-        count[2 * (static_cast<std::int64_t>(j) * node.frame.x.cells + i)] += 1;
+        count[2 * node.cell(i, j)] += 1;
       }
     });
+    const std::int32_t columns = box.i1 - box.i0 + 1, rows = box.j1 - box.j0 + 1;
+    node.stamps[place] = {static_cast<std::uint32_t>(node.cell(box.i0, box.j0)),
+                          static_cast<std::uint8_t>(columns), static_cast<std::uint8_t>(rows), wall,
+                          columns > 3 || rows > 3};
   });
   // A cell without a sample has no label to give.
   for (std::int32_t j = 0; j < node.frame.y.cells; ++j) {
     for (std::int32_t i = 0; i < node.frame.x.cells; ++i) {
       if (std::isnan(node.sample_x[i]) || std::isnan(node.sample_y[j])) {
-        node.cells[static_cast<std::int64_t>(j) * node.frame.x.cells + i].occupied =
-            ~std::uint64_t{0};
+        node.cells[node.cell(i, j)].occupied = ~std::uint64_t{0};
       }
     }
   }
@@ -237,16 +251,26 @@ inline void GridBuilder::scatter(Node& node, const Subset& subset) {
   node.cells[node.cell_count].start = start;
   node.entry_count = start;
   node.entries.reset(new std::int32_t[start]);
-  for_parts(node, subset, [&](std::int32_t index, const Triangle& t, std::int64_t part) {
-    std::uint32_t* slot = node.part_count.data() + 2 * part * node.cell_count + is_vertical(t);
+  for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
+    const Stamp stamp = node.stamps[place];
+    const std::int32_t index = static_cast<std::int32_t>(subset[place]);
+    std::uint32_t* slot = node.part_count.data() + 2 * part * node.cell_count + stamp.wall;
+    const auto put = [&](std::int64_t cell, std::int32_t columns) {
+      for (std::int32_t i = 0; i < columns; ++i) node.entries[slot[2 * (cell + i)]++] = index;
+    };
+    if (!stamp.large) {
+      for (int row = 0; row < stamp.rows; ++row) {
+        put(stamp.cell + static_cast<std::int64_t>(row) * node.frame.x.cells, stamp.columns);
+      }
+      return;
+    }
+    const Triangle t = mesh_.triangle(index);
     visit_rows(node.frame, t, box_footprint(node.frame, t),
                [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
-                 for (std::int32_t i = i0; i <= i1; ++i) {
-                   const std::int64_t cell = static_cast<std::int64_t>(j) * node.frame.x.cells + i;
-                   node.entries[slot[2 * cell]++] = index;
-                 }
+                 put(node.cell(i0, j), i1 - i0 + 1);
                });
   });
+  node.stamps.reset();
   node.part_count = {};
 }
 
@@ -273,7 +297,7 @@ inline void GridBuilder::subdivide(Node& node, int depth) {
   for (std::int64_t cell = 0; cell < node.cell_count; ++cell) {
     const std::uint32_t start = node.cells[cell].start;
     const Subset subset = {node.entries.get() + start, node.cells[cell + 1].start - start};
-    if (node.cells[cell].count < kCrowded || node.cells[cell].count < 4.0 * usual) continue;
+    if (node.cells[cell].count < kCrowded || node.cells[cell].count < 8.0 * usual) continue;
     Region region;
     region.parent = &node;
     region.i = static_cast<std::int32_t>(cell % node.frame.x.cells);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Index:
         threads: int,
     ) -> None:
         self._arrays = (vertices, triangles)  # the core reads them where they are
-        self._handle = ctypes.c_void_p()
+        self.handle = ctypes.c_void_p()
         limits = np.ascontiguousarray(bounds, dtype=np.float64)
         _must(
             library().geodomain_grid_create(
@@ -49,19 +50,19 @@ class Index:
                 pointer(limits),
                 int(closed),
                 threads,
-                ctypes.byref(self._handle),
+                ctypes.byref(self.handle),
             )
         )
 
     def __del__(self) -> None:
         """Give the index's memory back."""
-        if getattr(self, "_handle", None):
-            library().geodomain_grid_free(self._handle)
+        if getattr(self, "handle", None):
+            library().geodomain_grid_free(self.handle)
 
     def size(self) -> tuple[int, int, int]:
         """Return the numbers of cells, of entries and of grids, for inspection."""
         size = (ctypes.c_int64 * 3)()
-        library().geodomain_grid_size(self._handle, size)
+        library().geodomain_grid_size(self.handle, size)
         return size[0], size[1], size[2]
 
     def _ask(self, function: str, points: Columns, out: Any, *options: int) -> int:
@@ -70,7 +71,7 @@ class Index:
         refused = ctypes.c_int64(-1)
         _must(
             getattr(library(), function)(
-                self._handle,
+                self.handle,
                 addresses,
                 strides,
                 ctypes.c_int64(len(out)),
@@ -94,6 +95,25 @@ class Index:
     def on_surface(self, points: Columns, out: NDArray[np.bool_], threads: int) -> int:
         """Write whether each point is on a triangle; return the first refused row or -1."""
         return self._ask("geodomain_grid_on_surface", points, out, threads)
+
+
+def codes(indexes: Sequence[Index], points: Columns, out: NDArray[np.int32], threads: int) -> int:
+    """Write which index first holds each point, -1 none, -2 not finite; as ``contains``."""
+    addresses, strides = _columns(points)
+    refused = ctypes.c_int64(-1)
+    _must(
+        library().geodomain_grid_codes(
+            (ctypes.c_void_p * len(indexes))(*[index.handle for index in indexes]),
+            ctypes.c_int32(len(indexes)),
+            addresses,
+            strides,
+            ctypes.c_int64(len(out)),
+            threads,
+            pointer(out),
+            ctypes.byref(refused),
+        )
+    )
+    return refused.value
 
 
 def lattice_bits(
