@@ -1,4 +1,5 @@
 // The caller's arrays checked, copied and measured, in one pass each.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -27,37 +28,40 @@ struct Smallest {
   std::int64_t found() const { return value == kNone ? -1 : value.load(); }
 };
 
-// Degree-3 expansions of such coordinates neither underflow nor overflow.
+// Degree-3 expansions of such coordinates neither underflow nor overflow. Of
+// doubles that are not negative the bits are ordered as the numbers are.
 bool in_range(double value) {
-  const double size = std::fabs(value);
-  return value == 0.0 || (size >= 0x1p-306 && size <= 0x1p+339);
+  std::uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  bits &= ~(std::uint64_t{1} << 63);
+  constexpr std::uint64_t kSmallest = std::uint64_t{1023 - 306} << 52;
+  constexpr std::uint64_t kLargest = std::uint64_t{1023 + 339} << 52;
+  return bits == 0 || bits - kSmallest <= kLargest - kSmallest;
 }
 
 void widen(Bounds& box, const Bounds& other) {
-  box.low = {std::fmin(box.low.x, other.low.x), std::fmin(box.low.y, other.low.y),
-             std::fmin(box.low.z, other.low.z)};
-  box.high = {std::fmax(box.high.x, other.high.x), std::fmax(box.high.y, other.high.y),
-              std::fmax(box.high.z, other.high.z)};
+  box.low = {std::min(box.low.x, other.low.x), std::min(box.low.y, other.low.y),
+             std::min(box.low.z, other.low.z)};
+  box.high = {std::max(box.high.x, other.high.x), std::max(box.high.y, other.high.y),
+              std::max(box.high.z, other.high.z)};
 }
 
-EdgeHash hash_edges(const std::int32_t* triangles, std::int64_t triangle_count,
-                    const std::int32_t* merged, Team& team) {
-  std::vector<EdgeHash> parts(static_cast<std::size_t>(team.size()));
-  team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int member) {
-    EdgeHash hash;
-    for (std::int64_t i = 3 * begin; i < 3 * end; i += 3) {
-      const auto corner = [&](int k) {
-        const std::int32_t index = triangles[i + k];
-        return static_cast<std::uint32_t>(merged ? merged[index] : index);
-      };
-      hash.triangle(corner(0), corner(1), corner(2));
-    }
-    parts[static_cast<std::size_t>(member)].join(hash);
-  });
-  EdgeHash total;
-  for (const EdgeHash& part : parts) total.join(part);
-  return total;
-}
+// A hash of edges that members of a team add to.
+class SharedHash {
+ public:
+  void join(const EdgeHash& part) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    total_.join(part);
+  }
+  void report(std::int32_t* flags) const {
+    flags[0] = total_.closed();
+    flags[1] = total_.balanced();
+  }
+
+ private:
+  std::mutex mutex_;
+  EdgeHash total_;
+};
 
 }  // namespace
 
@@ -75,16 +79,25 @@ GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_coun
     // Several threads may store the same 1.
     std::unique_ptr<std::atomic<std::uint8_t>[]> used(
         new std::atomic<std::uint8_t>[static_cast<std::size_t>(vertex_count)]());
+    SharedHash shared;
     team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      std::memcpy(triangles_out + 3 * begin, triangles + 3 * begin,
-                  static_cast<std::size_t>(3 * (end - begin)) * sizeof(std::int32_t));
-      for (std::int64_t i = 3 * begin; i < 3 * end; ++i) {
-        if (triangles[i] < 0 || triangles[i] >= vertex_count) {
-          bad_triangle.keep(i / 3);
-        } else {
-          used[static_cast<std::size_t>(triangles[i])].store(1, std::memory_order_relaxed);
+      EdgeHash hash;
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::uint32_t corner[3];
+        bool bad = false;
+        for (int k = 0; k < 3; ++k) {
+          triangles_out[3 * i + k] = triangles[3 * i + k];
+          corner[k] = static_cast<std::uint32_t>(triangles[3 * i + k]);
+          bad |= corner[k] >= static_cast<std::uint64_t>(vertex_count);
         }
+        if (bad) {
+          bad_triangle.keep(i);
+          continue;
+        }
+        for (const std::uint32_t index : corner) used[index].store(1, std::memory_order_relaxed);
+        hash.triangle(corner[0], corner[1], corner[2]);
       }
+      shared.join(hash);
     });
     const double infinity = std::numeric_limits<double>::infinity();
     const Bounds nothing = {{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}};
@@ -108,10 +121,7 @@ GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_coun
     std::memcpy(bounds, corners, sizeof corners);
     faults[0] = bad_vertex.found();
     faults[1] = bad_triangle.found();
-    if (faults[0] >= 0 || faults[1] >= 0) return 0;
-    const EdgeHash hash = hash_edges(triangles_out, triangle_count, nullptr, team);
-    flags[0] = hash.closed();
-    flags[1] = hash.balanced();
+    shared.report(flags);
     return 0;
   } catch (...) {
     return 1;
@@ -123,9 +133,17 @@ GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t tri
                                  const std::int32_t* merged, int threads, std::int32_t* flags) {
   try {
     Team team(threads);
-    const EdgeHash hash = hash_edges(triangles, triangle_count, merged, team);
-    flags[0] = hash.closed();
-    flags[1] = hash.balanced();
+    SharedHash shared;
+    team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      EdgeHash hash;
+      for (const std::int32_t* t = triangles + 3 * begin; t < triangles + 3 * end; t += 3) {
+        hash.triangle(static_cast<std::uint32_t>(merged[t[0]]),
+                      static_cast<std::uint32_t>(merged[t[1]]),
+                      static_cast<std::uint32_t>(merged[t[2]]));
+      }
+      shared.join(hash);
+    });
+    shared.report(flags);
     return 0;
   } catch (...) {
     return 1;
