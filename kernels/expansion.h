@@ -31,75 +31,83 @@ GD_HD Pair two_product(double a, double b) {
   return {product, product_tail(a, b, product)};
 }
 
-// An expansion of at most Capacity components; zeros are left out, so zero has
-// none. Capacities are worst cases, so no operation can run over.
+// Components in increasing magnitude, zeros left out, so that zero has none. The
+// two operations work on bare arrays and are never inlined: a few hundred bytes
+// of code each, and one copy of it, on a path that is hardly ever taken. (Inlined
+// into each other over structures returned by value, nvcc 13.0 miscompiled them.)
+
+// Fast-Expansion-Sum of e and f_sign * f: merge by magnitude, then carry upwards.
+// `out` has room for both and is neither; returns how many components it got.
+GD_NOINLINE int expansion_sum(const double* e, int e_count, const double* f, int f_count,
+                              double f_sign, double* out) {
+  double carry = 0.0;
+  int count = 0;
+  for (int i = 0, j = 0; i < e_count || j < f_count;) {
+    double next;
+    if (j == f_count || (i < e_count && std::fabs(e[i]) < std::fabs(f[j]))) {
+      next = e[i++];
+    } else {
+      next = f_sign * f[j++];
+    }
+    const Pair partial = two_sum(carry, next);
+    if (partial.tail != 0.0) out[count++] = partial.tail;
+    carry = partial.head;
+  }
+  if (carry != 0.0) out[count++] = carry;
+  return count;
+}
+
+// Scale-Expansion. `out` has room for twice as many components.
+GD_NOINLINE int expansion_scale(const double* e, int e_count, double factor, double* out) {
+  if (e_count == 0 || factor == 0.0) return 0;
+  int count = 0;
+  Pair carry = two_product(e[0], factor);
+  if (carry.tail != 0.0) out[count++] = carry.tail;
+  for (int i = 1; i < e_count; ++i) {
+    const Pair product = two_product(e[i], factor);
+    const Pair low = two_sum(carry.head, product.tail);
+    if (low.tail != 0.0) out[count++] = low.tail;
+    carry = two_sum(product.head, low.head);
+    if (carry.tail != 0.0) out[count++] = carry.tail;
+  }
+  if (carry.head != 0.0) out[count++] = carry.head;
+  return count;
+}
+
+// The same with room that the types account for.
 template <int Capacity>
 struct Expansion {
   double part[Capacity];
-  int count = 0;
+  int count;
 
-  GD_HD void append(double value) {
-    if (value != 0.0) part[count++] = value;
-  }
   GD_HD int sign() const {
     if (count == 0) return 0;
     return part[count - 1] > 0.0 ? 1 : -1;
   }
 };
 
-GD_HD Expansion<2> expansion(Pair pair) {
-  Expansion<2> result;
-  result.append(pair.tail);
-  result.append(pair.head);
-  return result;
-}
-
-// Fast-Expansion-Sum: merge by magnitude, then carry upwards.
-template <int M, int N>
-GD_HD Expansion<M + N> sum(const Expansion<M>& e, const Expansion<N>& f, double f_sign = 1.0) {
-  Expansion<M + N> result;
-  double carry = 0.0;
-  for (int i = 0, j = 0; i < e.count || j < f.count;) {
-    const bool from_e =
-        j == f.count || (i < e.count && std::fabs(e.part[i]) < std::fabs(f.part[j]));
-    const Pair next = two_sum(carry, from_e ? e.part[i++] : f_sign * f.part[j++]);
-    result.append(next.tail);
-    carry = next.head;
-  }
-  result.append(carry);
-  return result;
+GD_HD void expand(Pair pair, Expansion<2>& out) {
+  out.count = 0;
+  if (pair.tail != 0.0) out.part[out.count++] = pair.tail;
+  if (pair.head != 0.0) out.part[out.count++] = pair.head;
 }
 
 template <int M, int N>
-GD_HD Expansion<M + N> difference(const Expansion<M>& e, const Expansion<N>& f) {
-  return sum(e, f, -1.0);
+GD_HD void add(const Expansion<M>& e, const Expansion<N>& f, Expansion<M + N>& out) {
+  out.count = expansion_sum(e.part, e.count, f.part, f.count, 1.0, out.part);
 }
 
-// Scale-Expansion.
-template <int M>
-GD_HD Expansion<2 * M> scaled(const Expansion<M>& e, double factor) {
-  Expansion<2 * M> result;
-  if (e.count == 0 || factor == 0.0) return result;
-  Pair carry = two_product(e.part[0], factor);
-  result.append(carry.tail);
-  for (int i = 1; i < e.count; ++i) {
-    const Pair product = two_product(e.part[i], factor);
-    const Pair low = two_sum(carry.head, product.tail);
-    result.append(low.tail);
-    carry = two_sum(product.head, low.head);
-    result.append(carry.tail);
-  }
-  result.append(carry.head);
-  return result;
+template <int M, int N>
+GD_HD void subtract(const Expansion<M>& e, const Expansion<N>& f, Expansion<M + N>& out) {
+  out.count = expansion_sum(e.part, e.count, f.part, f.count, -1.0, out.part);
 }
 
 template <int M>
-GD_HD Expansion<4 * M> product(const Expansion<M>& e, const Expansion<2>& f) {
-  Expansion<4 * M> result;
-  if (f.count == 0) return result;
-  const Expansion<2 * M> low = scaled(e, f.part[0]);
-  const Expansion<2 * M> high = scaled(e, f.count == 2 ? f.part[1] : 0.0);
-  return sum(low, high);
+GD_HD void multiply(const Expansion<M>& e, const Expansion<2>& f, Expansion<4 * M>& out) {
+  Expansion<2 * M> low, high;
+  low.count = f.count > 0 ? expansion_scale(e.part, e.count, f.part[0], low.part) : 0;
+  high.count = f.count > 1 ? expansion_scale(e.part, e.count, f.part[1], high.part) : 0;
+  add(low, high, out);
 }
 
 }  // namespace geodomain

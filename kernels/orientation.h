@@ -32,9 +32,21 @@ constexpr double kOrient3dFloor = 0x1p-900;
 
 GD_HD int sign_of(double value) { return (value > 0.0) - (value < 0.0); }
 
-// The determinant px * ry - py * rx.
-GD_HD Expansion<16> minor_expansion(Pair px, Pair py, Pair rx, Pair ry) {
-  return difference(product(expansion(px), expansion(ry)), product(expansion(py), expansion(rx)));
+// The determinant p.x * r.y - p.y * r.x of differences.
+struct Difference2 {
+  Expansion<2> x, y;
+
+  GD_HD Difference2(double ax, double ay, double qx, double qy) {
+    expand(two_difference(ax, qx), x);
+    expand(two_difference(ay, qy), y);
+  }
+};
+
+GD_HD void minor_expansion(const Difference2& p, const Difference2& r, Expansion<16>& out) {
+  Expansion<8> left, right;
+  multiply(p.x, r.y, left);
+  multiply(p.y, r.x, right);
+  subtract(left, right, out);
 }
 
 constexpr int kUnsure = 2;
@@ -54,9 +66,9 @@ GD_HD int orient2d_products(double ax, double ay, double bx, double by, double q
 
 GD_NOINLINE int orient2d_expansions(double ax, double ay, double bx, double by, double qx,
                                     double qy) {
-  return minor_expansion(two_difference(ax, qx), two_difference(ay, qy), two_difference(bx, qx),
-                         two_difference(by, qy))
-      .sign();
+  Expansion<16> det;
+  minor_expansion(Difference2(ax, ay, qx, qy), Difference2(bx, by, qx, qy), det);
+  return det.sign();
 }
 
 GD_HD int orient2d_quick(double ax, double ay, double bx, double by, double qx, double qy) {
@@ -73,17 +85,26 @@ GD_HD int orient2d(double ax, double ay, double bx, double by, double qx, double
   return sign != kUnsure ? sign : orient2d_expansions(ax, ay, bx, by, qx, qy);
 }
 
+GD_HD void term_expansion(const Difference2& p, const Difference2& r, double z, double qz,
+                          Expansion<64>& out) {
+  Expansion<16> minor;
+  Expansion<2> height;
+  minor_expansion(p, r, minor);
+  expand(two_difference(z, qz), height);
+  multiply(minor, height, out);
+}
+
 GD_NOINLINE int orient3d_expansions(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
-  const Pair adx = two_difference(a.x, q.x), ady = two_difference(a.y, q.y);
-  const Pair bdx = two_difference(b.x, q.x), bdy = two_difference(b.y, q.y);
-  const Pair cdx = two_difference(c.x, q.x), cdy = two_difference(c.y, q.y);
-  const Expansion<2> adz = expansion(two_difference(a.z, q.z));
-  const Expansion<2> bdz = expansion(two_difference(b.z, q.z));
-  const Expansion<2> cdz = expansion(two_difference(c.z, q.z));
-  const auto first = product(minor_expansion(bdx, bdy, cdx, cdy), adz);
-  const auto second = product(minor_expansion(cdx, cdy, adx, ady), bdz);
-  const auto third = product(minor_expansion(adx, ady, bdx, bdy), cdz);
-  return sum(sum(first, second), third).sign();
+  const Difference2 ad(a.x, a.y, q.x, q.y), bd(b.x, b.y, q.x, q.y), cd(c.x, c.y, q.x, q.y);
+  Expansion<64> first, second, third;
+  term_expansion(bd, cd, a.z, q.z, first);
+  term_expansion(cd, ad, b.z, q.z, second);
+  term_expansion(ad, bd, c.z, q.z, third);
+  Expansion<128> two;
+  Expansion<192> det;
+  add(first, second, two);
+  add(two, third, det);
+  return det.sign();
 }
 
 GD_HD int orient3d_quick(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {

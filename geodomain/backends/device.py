@@ -102,13 +102,25 @@ def structure(*fields: Any) -> bytes:
     A field is an int (a 64-bit pointer or count), a float, a ctypes value, or the
     bytes of another structure.
     """
+    return bytes(_fields(fields))
+
+
+def arguments(*fields: Any) -> bytes:
+    """Return a kernel's arguments: a structure that ends where the last one does.
+
+    With the padding that a structure ends in, a launch fails for want of resources.
+    """
+    packed = _fields(fields)
+    last = getattr(type(packed), f"field{len(fields) - 1}")
+    return bytes(packed)[: last.offset + last.size]
+
+
+def _fields(fields: tuple[Any, ...]) -> ctypes.Structure:
     values = [_c_value(field) for field in fields]
-    kind = type(
-        "Fields",
-        (ctypes.Structure,),
-        {"_fields_": [(f"field{i}", type(value)) for i, value in enumerate(values)]},
-    )
-    return bytes(kind(*values))
+    names = [(f"field{i}", type(value)) for i, value in enumerate(values)]
+    kind = type("Fields", (ctypes.Structure,), {"_fields_": names})
+    packed: ctypes.Structure = kind(*values)
+    return packed
 
 
 def _c_value(field: Any) -> Any:
@@ -120,12 +132,12 @@ def _c_value(field: Any) -> Any:
     return ctypes.c_uint64(int(field)) if isinstance(field, int) else field
 
 
-def launch(file: str, name: str, threads: int, *arguments: Any, stream: Any = None) -> None:
+def launch(file: str, name: str, threads: int, *fields: Any, stream: Any = None) -> None:
     """Run a kernel with one thread to a row, or, for 0 rows, nothing."""
     if threads == 0:
         return
     blocks = (threads + BLOCK - 1) // BLOCK
-    packed = np.frombuffer(structure(*arguments), dtype=np.uint8)
+    packed = np.frombuffer(arguments(*fields), dtype=np.uint8)
     kernel(file, name)(packed, grid=(blocks, 1), block=(BLOCK, 1, 1), stream=stream)
 
 
