@@ -85,9 +85,7 @@ def _read_chunk(chunk: bytes, name: str, line: int, facet: int) -> NDArray[np.fl
         return _read_lines(chunk, name, line)
     soup = np.empty((count, 9))
     for column, place in enumerate(_NUMBERS):
-        soup[:, column] = floats(
-            words[place::_WORDS], name, lambda i: f"facet {facet + i + 1}"
-        )
+        soup[:, column] = floats(words[place::_WORDS], name, lambda i: f"facet {facet + i + 1}")
     return soup.reshape(-1, 3)
 
 

@@ -21,9 +21,7 @@ def unify_lines(data: bytes) -> bytes:
     return data
 
 
-def floats(
-    tokens: Sequence[bytes], name: str, place: Callable[[int], str]
-) -> NDArray[np.float64]:
+def floats(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> NDArray[np.float64]:
     """Return the nearest float64 of each token; `place` says where token number i stands."""
     try:
         return np.array(tokens, dtype=np.float64)
@@ -32,9 +30,7 @@ def floats(
         raise
 
 
-def integers(
-    tokens: Sequence[bytes], name: str, place: Callable[[int], str]
-) -> NDArray[np.int64]:
+def integers(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> NDArray[np.int64]:
     """Return the integer of each token; `place` says where token number i stands."""
     try:
         return np.array(tokens, dtype=np.int64)

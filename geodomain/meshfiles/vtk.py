@@ -1,0 +1,103 @@
+"""Takes meshes from VTK's data sets through PyVista, imported when it is needed; parses no file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodomain.errors import MeshError
+from geodomain.mesh import Mesh
+from geodomain.meshfiles.faces import Faces
+
+# VTK's cell types that are flat polygons with their corners in ring order.
+_POLYGONS = (5, 7, 9)
+_CELLS = {
+    0: "empty cells",
+    1: "vertices",
+    2: "poly-vertices",
+    3: "lines",
+    4: "poly-lines",
+    6: "triangle strips",
+    8: "pixels",
+    10: "tetrahedra",
+    11: "voxels",
+    12: "hexahedra",
+    13: "wedges",
+    14: "pyramids",
+    22: "quadratic triangles",
+    23: "quadratic quadrilaterals",
+    42: "polyhedra",
+}
+
+
+def read(path: Path, extension: str) -> Faces:
+    """Return the polygons of a file that PyVista reads, as if it had the extension.
+
+    Raises
+    ------
+    MeshError
+        If PyVista cannot read it, or it holds something other than polygons.
+    """
+    import pyvista
+
+    # PyVista says nothing of a missing file that VTK's own readers only print about.
+    path.stat()
+    try:
+        with pyvista.VtkErrorCatcher(raise_errors=True):
+            dataset = pyvista.get_reader(str(path), force_ext=extension).read()
+    except (RuntimeError, ValueError, TypeError, AttributeError, OSError) as error:
+        detail = " ".join(str(error).split())[:200]
+        message = f"{path.name} cannot be read by PyVista ({detail}): export the file again"
+        raise MeshError(message) from error
+    return from_dataset(dataset, path.name)
+
+
+def from_dataset(dataset: Any, name: str) -> Faces:
+    """Return the polygons of a PolyData, or of an UnstructuredGrid of flat cells.
+
+    Raises
+    ------
+    MeshError
+        If there are cells of another kind, or the data set is of another kind.
+    """
+    import pyvista
+
+    if isinstance(dataset, pyvista.PolyData):
+        dataset = dataset.cast_to_unstructured_grid()
+    if not isinstance(dataset, pyvista.UnstructuredGrid):
+        message = (
+            f"{name} holds a {type(dataset).__name__}, not a wireframe: extract the surface"
+            " that is meant and save it as .vtp"
+        )
+        raise MeshError(message)
+    points = np.asarray(dataset.points)
+    vertices = points.astype(np.float64).reshape(-1, 3)
+    if dataset.n_cells == 0:
+        nothing = np.zeros(0, dtype=np.int64)
+        return Faces(vertices, nothing, nothing)
+    _require_polygons(np.unique(dataset.celltypes).tolist(), name)
+    sizes = np.diff(np.asarray(dataset.offset)).astype(np.int64)
+    corners = np.asarray(dataset.cell_connectivity).astype(np.int64)
+    return Faces(vertices, corners, sizes, single=points.dtype == np.float32)
+
+
+def _require_polygons(kinds: list[int], name: str) -> None:
+    other = [
+        _CELLS.get(kind, f"cells of VTK type {kind}") for kind in kinds if kind not in _POLYGONS
+    ]
+    if other:
+        has = "besides faces" if len(other) < len(kinds) else "and no faces"
+        message = (
+            f"{name} holds {', '.join(other)} {has}: keep its triangles or polygons alone"
+            " (in PyVista, extract_surface() and triangulate()) and save them as .vtp"
+        )
+        raise MeshError(message)
+
+
+def write(mesh: Mesh, path: Path) -> None:
+    """Write VTP in double precision."""
+    import pyvista
+
+    pyvista.PolyData.from_regular_faces(mesh.vertices, mesh.triangles).save(path)
