@@ -119,7 +119,7 @@ def _folds(points: Floats) -> NDArray[np.bool_]:
     """Return which rings have a triangle of their fan that faces the other way."""
     areas = np.cross(points[:, 1:-1], points[:, 2:])
     normal = areas.sum(axis=1, keepdims=True)
-    return ((areas * normal).sum(axis=2) < 0).any(axis=1)
+    return np.asarray(((areas * normal).sum(axis=2) < 0).any(axis=1))
 
 
 def _clip_ears(points: Floats) -> list[tuple[int, int, int]]:

@@ -81,7 +81,7 @@ def test_a_concave_polygon_is_covered_once(shape):
 
 
 def test_sizes_may_mix_and_keep_their_order():
-    vertices = np.concatenate([SQUARE, ELL + [10, 0, 0]])
+    vertices = np.concatenate([SQUARE, ELL + np.array([10, 0, 0])])
     triangles = cut(vertices, [0, 1, 2], [0, 1, 2, 3], [0, 2, 3], range(4, 10))
     assert triangles.shape == (1 + 2 + 1 + 4, 3)
     assert triangles.dtype == np.int32

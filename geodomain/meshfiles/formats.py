@@ -6,7 +6,7 @@ import re
 
 from geodomain.meshfiles.off import KEYWORD
 from geodomain.meshfiles.stl import FACET, HEADER, facet_count
-from geodomain.meshfiles.text import BYTE_ORDER_MARK, unify_lines
+from geodomain.meshfiles.text import unify_lines
 
 # The extensions under which each format is expected; the first is the usual one.
 EXTENSIONS = {
@@ -32,7 +32,7 @@ ELSEWHERE = {
     ".dm": "Datamine's .dm is not read: export the wireframe pair as .obj or .stl",
     ".00t": "Vulcan's .00t is not read: export the triangulation as .obj or .stl",
     ".dtm": "Surpac's .dtm is not read: export the solid as .obj or .stl",
-    ".str": "Surpac's .str is not read: export the solid, strings and DTM together, as .obj or .stl",
+    ".str": "Surpac's .str is not read: export the whole solid as .obj or .stl",
     ".ts": "GOCAD's .ts is not read: export the surface as .obj or .ply",
     ".msh": "Leapfrog's and Gmsh's .msh are not read: export the mesh as .obj or .stl",
 }
@@ -105,8 +105,3 @@ def is_broken_binary_stl(data: bytes, extension: str) -> bool:
     """Return whether a file that is no text is called STL, though its size does not fit."""
     is_text = b"\x00" not in data[:HEAD]
     return extension in EXTENSIONS["binary STL"] and not is_text
-
-
-def strip_mark(data: bytes) -> bytes:
-    """Return the data without a byte-order mark."""
-    return data.removeprefix(BYTE_ORDER_MARK)

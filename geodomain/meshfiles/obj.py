@@ -36,8 +36,8 @@ def read(data: bytes, name: str) -> Faces:
     sizes = np.array([len(words) for words in lines.faces], dtype=np.int64)
     if len(sizes) and sizes.min() < 3:
         message = (
-            f"{name}, line {lines.face_lines[int(sizes.argmin())]}: a face of {sizes.min()} corners,"
-            " and three is the fewest; remove it and export the wireframe again"
+            f"{name}, line {lines.face_lines[int(sizes.argmin())]}: a face of {sizes.min()}"
+            " corners, and three is the fewest; remove it and export the wireframe again"
         )
         raise MeshError(message)
     return Faces(vertices, _corners(lines, sizes, len(vertices), name), sizes)
@@ -84,7 +84,10 @@ def _vertices(lines: _Lines, name: str) -> NDArray[np.float64]:
     if widths - {3}:
         rows = [words[:3] for words in rows]
     words = list(chain.from_iterable(rows))
-    place = lambda i: f"line {lines.vertex_lines[i // 3]}"  # noqa: E731
+
+    def place(i: int) -> str:
+        return f"line {lines.vertex_lines[i // 3]}"
+
     vertices = floats(words, name, place).reshape(-1, 3)
     good = np.isfinite(vertices).all(axis=1)
     if not good.all():
@@ -99,13 +102,16 @@ def _vertices(lines: _Lines, name: str) -> NDArray[np.float64]:
 def _corners(
     lines: _Lines, sizes: NDArray[np.int64], vertex_count: int, name: str
 ) -> NDArray[np.int64]:
-    """Return vertex numbers from 0, of corners v, v/vt, v//vn or v/vt/vn, from 1 or from the end."""
+    """Return vertex numbers from 0, of corners v, v/vt, v//vn and v/vt/vn."""
     words = list(chain.from_iterable(lines.faces))
     if any(b"/" in word for word in words):
         words = [word.partition(b"/")[0] for word in words]
-    line_of = lambda i: lines.face_lines[int(np.searchsorted(ends, i, side="right"))]  # noqa: E731
     ends = np.cumsum(sizes)
-    numbers = integers(words, name, lambda i: f"line {line_of(i)}")
+
+    def place(i: int) -> str:
+        return f"line {lines.face_lines[int(np.searchsorted(ends, i, side='right'))]}"
+
+    numbers = integers(words, name, place)
     backward = numbers < 0
     corners = numbers - 1
     if backward.any():
@@ -115,7 +121,7 @@ def _corners(
     if bad.any():
         first = int(bad.argmax())
         message = (
-            f"{name}, line {line_of(first)}: a face refers to vertex {numbers[first]}, but there are"
+            f"{name}, {place(first)}: a face refers to vertex {numbers[first]}, but there are"
             f" {vertex_count:,} vertices, counted from 1; the file is damaged, export it again"
         )
         raise MeshError(message)

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodomain.errors import MeshError
 from geodomain.mesh import Mesh
@@ -32,7 +33,10 @@ def read(data: bytes, name: str) -> Faces:
         raise truncated(name, promised, f"{len(lines) - start:,} lines follow")
     middle = start + vertex_count
     vertices = _first_words(lines[start:middle], 3, name, "a vertex needs x, y and z")
-    place = lambda i: f"line {lines[start + i // 3][0]}"  # noqa: E731
+
+    def place(i: int) -> str:
+        return f"line {lines[start + i // 3][0]}"
+
     points = floats(vertices, name, place).reshape(-1, 3)
     return Faces(points, *_faces(lines[middle : middle + face_count], name))
 
@@ -52,10 +56,10 @@ def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
         if len(lines) < 2:
             raise truncated(name, "counts", "it ends after the first line")
         words, start = [words[0], *lines[1][1]], 2
-    place = lambda _: f"line {lines[start - 1][0]}"  # noqa: E731
-    counts = integers(words[1:3], name, place)
+    place = f"line {lines[start - 1][0]}"
+    counts = integers(words[1:3], name, lambda _: place)
     if len(counts) < 2 or counts.min() < 0:
-        message = f"{name}, {place(0)}: expected the numbers of vertices and faces"
+        message = f"{name}, {place}: expected the numbers of vertices and faces"
         raise MeshError(message)
     return int(counts[0]), int(counts[1]), start
 
@@ -69,9 +73,7 @@ def _first_words(lines: list[Line], count: int, name: str, needs: str) -> list[b
     return list(chain.from_iterable(words[:count] for _, words in lines))
 
 
-def _faces(
-    lines: list[Line], name: str
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _faces(lines: list[Line], name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return corners and sizes; what follows a face's corners is its colour."""
     heads = [words[0] for _, words in lines]
     sizes = integers(heads, name, lambda i: f"line {lines[i][0]}")
@@ -86,8 +88,11 @@ def _faces(
             raise MeshError(message)
         corners += words[1 : size + 1]
     ends = np.cumsum(sizes)
-    line_of = lambda i: lines[int(np.searchsorted(ends, i, side="right"))][0]  # noqa: E731
-    return integers(corners, name, lambda i: f"line {line_of(i)}"), sizes
+
+    def place(i: int) -> str:
+        return f"line {lines[int(np.searchsorted(ends, i, side='right'))][0]}"
+
+    return integers(corners, name, place), sizes
 
 
 def write(mesh: Mesh, file: BinaryIO) -> None:

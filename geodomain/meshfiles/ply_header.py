@@ -102,7 +102,7 @@ def read_header(data: bytes, name: str) -> Header:
 def _next_line(data: bytes, start: int, name: str) -> tuple[bytes, int]:
     """Return a line that ends in LF, CR LF or CR, and where the next one starts."""
     feed, carriage = data.find(b"\n", start), data.find(b"\r", start, start + 4096)
-    if 0 <= carriage and (feed < 0 or carriage < feed):
+    if carriage >= 0 and (feed < 0 or carriage < feed):
         return data[start:carriage], carriage + 1 + (feed == carriage + 1)
     if feed < 0:
         message = f"{name} is cut short: its header does not end; copy or export the file again"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +65,3 @@ def truncated(name: str, promised: str, found: str) -> MeshError:
         " copy or export the file again"
     )
     return MeshError(message)
-
-
-def file_name(path: Path) -> str:
-    """Return what messages call the file."""
-    return path.name

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodomain.errors import MeshError
 from geodomain.mesh import Mesh
@@ -46,7 +47,8 @@ def read(path: Path, extension: str) -> Faces:
     path.stat()
     try:
         with pyvista.VtkErrorCatcher(raise_errors=True):
-            dataset = pyvista.get_reader(str(path), force_ext=extension).read()
+            reader: Any = pyvista.get_reader  # its parameters have no types in some releases
+            dataset = reader(str(path), force_ext=extension).read()
     except (RuntimeError, ValueError, TypeError, AttributeError, OSError) as error:
         detail = " ".join(str(error).split())[:200]
         message = f"{path.name} cannot be read by PyVista ({detail}): export the file again"
@@ -78,7 +80,7 @@ def from_dataset(dataset: Any, name: str) -> Faces:
         nothing = np.zeros(0, dtype=np.int64)
         return Faces(vertices, nothing, nothing)
     _require_polygons(np.unique(dataset.celltypes).tolist(), name)
-    sizes = np.diff(np.asarray(dataset.offset)).astype(np.int64)
+    sizes = np.diff(_offsets(dataset)).astype(np.int64)
     corners = np.asarray(dataset.cell_connectivity).astype(np.int64)
     return Faces(vertices, corners, sizes, single=points.dtype == np.float32)
 
@@ -88,16 +90,21 @@ def _require_polygons(kinds: list[int], name: str) -> None:
         _CELLS.get(kind, f"cells of VTK type {kind}") for kind in kinds if kind not in _POLYGONS
     ]
     if other:
-        has = "besides faces" if len(other) < len(kinds) else "and no faces"
         message = (
-            f"{name} holds {', '.join(other)} {has}: keep its triangles or polygons alone"
-            " (in PyVista, extract_surface() and triangulate()) and save them as .vtp"
+            f"{name} holds {', '.join(other)}, which are no faces: keep triangles or polygons"
+            " alone (in PyVista, extract_surface() and triangulate()) and save them as .vtp"
         )
         raise MeshError(message)
+
+
+def _offsets(grid: Any) -> NDArray[Any]:
+    """Return where each cell's corners start; releases of PyVista name it differently."""
+    return np.asarray(grid.cell_offsets if hasattr(grid, "cell_offsets") else grid.offset)
 
 
 def write(mesh: Mesh, path: Path) -> None:
     """Write VTP in double precision."""
     import pyvista
 
-    pyvista.PolyData.from_regular_faces(mesh.vertices, mesh.triangles).save(path)
+    triangles: Any = mesh.triangles
+    pyvista.PolyData.from_regular_faces(mesh.vertices, triangles).save(path)
