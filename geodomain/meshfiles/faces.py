@@ -73,9 +73,10 @@ def _require_faces(faces: Faces, name: str) -> None:
 
 
 def _require_finite(vertices: NDArray[np.float64], name: str) -> None:
-    good = np.isfinite(vertices).all(axis=1)
-    if good.all():
+    finite = np.isfinite(vertices)
+    if finite.all():
         return
+    good = finite.all(axis=1)
     first = int(np.argmin(good))
     place = ", ".join(map(str, vertices[first].tolist()))
     message = (

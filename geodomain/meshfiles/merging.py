@@ -52,7 +52,10 @@ def _group_by_hash(rows: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArra
     order = (words & index_mask).astype(np.int64)
     same_hash = (words[1:] ^ words[:-1]) <= index_mask
     ordered = rows[order]
-    same_row = (ordered[1:] == ordered[:-1]).all(axis=1)
+    # Column by column: a reduction along an axis of three is five times as slow.
+    same_row = ordered[1:, 0] == ordered[:-1, 0]
+    for axis in (1, 2):
+        same_row &= ordered[1:, axis] == ordered[:-1, axis]
     starts = np.concatenate(([True], ~same_row))
     if (same_hash & ~same_row).any():
         _part_collisions(ordered, order, starts, same_hash)

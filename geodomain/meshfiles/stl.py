@@ -46,6 +46,7 @@ def read_binary(data: bytes, name: str) -> Faces:
 def read_ascii(data: bytes, name: str) -> Faces:
     """Return the facets of all the solids of an ASCII STL, float64 as printed."""
     text = unify_lines(data)
+    _require_end(text, name)
     blocks = []
     line, facet, start = 1, 0, 0
     while start < len(text):
@@ -58,6 +59,14 @@ def read_ascii(data: bytes, name: str) -> Faces:
         start = end
     soup = np.concatenate(blocks) if blocks else np.empty((0, 3))
     return _merged(soup, name, single=False)
+
+
+def _require_end(text: bytes, name: str) -> None:
+    """Refuse a file whose last solid does not end: between facets, nothing else tells."""
+    last = list(_SOLID_LINE.finditer(text, max(text.rfind(b"\n", 0, -1 << 10), 0)))
+    if not last or not last[-1][0].lstrip().lower().startswith(b"end"):
+        found = "it ends without the line 'endsolid'"
+        raise truncated(name, "a solid", f"{found} (add that line if nothing is missing)")
 
 
 def _end_of_chunk(text: bytes, start: int) -> int:
@@ -139,8 +148,9 @@ def _require_closed(soup: list[list[bytes]], opened: int, number: int, name: str
 
 def _merged(soup: NDArray[np.float64], name: str, *, single: bool) -> Faces:
     """Return triangles that share corners where coordinates are equal."""
-    good = np.isfinite(soup).all(axis=1)
-    if not good.all():
+    finite = np.isfinite(soup)
+    if not finite.all():
+        good = finite.all(axis=1)
         first = int(np.argmin(good))
         place = ", ".join(map(str, soup[first].tolist()))
         message = (

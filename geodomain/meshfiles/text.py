@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import MeshError
+
+_ROWS = 1 << 16  # written at a time
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -65,3 +68,11 @@ def truncated(name: str, promised: str, found: str) -> MeshError:
         " copy or export the file again"
     )
     return MeshError(message)
+
+
+def number_lines(rows: NDArray[Any], key: str) -> Iterator[bytes]:
+    """Yield blocks of lines: the key, then the shortest numbers that read back the same."""
+    for start in range(0, len(rows), _ROWS):
+        numbers = map(repr, rows[start : start + _ROWS].ravel().tolist())
+        lines = map(" ".join, zip(*[numbers] * rows.shape[1], strict=True))
+        yield (key + f"\n{key}".join(lines) + "\n").encode("ascii")
