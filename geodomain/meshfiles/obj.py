@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
@@ -15,18 +15,18 @@ from geodomain.meshfiles.text import floats, integers, number_lines, unify_lines
 
 # Stands for a line end that a backslash continues, so that lines can still be counted.
 _JOIN = b"\x00"
-_VERTEX, _FACE = (b"v ", b"v\t"), (b"f ", b"f\t")
+_PLAIN = {b"v ", b"f ", b"vn", b"vt"}
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Lines:
     """The vertex and the face lines, where each stands, and the vertices before each face."""
 
-    vertices: list[bytes] = field(default_factory=list)
-    vertex_lines: list[int] = field(default_factory=list)
-    faces: list[bytes] = field(default_factory=list)
-    face_lines: list[int] = field(default_factory=list)
-    vertices_before: list[int] = field(default_factory=list)
+    vertices: list[bytes]
+    vertex_lines: NDArray[np.int64]
+    faces: list[bytes]
+    face_lines: NDArray[np.int64]
+    vertices_before: NDArray[np.int64]
 
 
 def read(data: bytes, name: str) -> Faces:
@@ -45,30 +45,26 @@ def read(data: bytes, name: str) -> Faces:
 
 def _sort_lines(text: bytes) -> _Lines:
     """Return the lines that start with v and with f."""
-    found = _Lines()
-    if b"\\\n" in text:
-        text = text.replace(b"\\\n", _JOIN)
-    start = 0
-    for line in text.split(b"\n"):
-        start += 1
-        number = start
-        if _JOIN in line:
-            start += line.count(_JOIN)
-            line = line.replace(_JOIN, b" ")
-        if b"#" in line:
-            line = line[: line.index(b"#")]
-        key = line[:2]
-        if key not in _VERTEX and key not in _FACE:
-            line = line.strip().lower()
-            key = line[:2]
-        if key in _VERTEX:
-            found.vertices.append(line)
-            found.vertex_lines.append(number)
-        elif key in _FACE:
-            found.faces.append(line)
-            found.face_lines.append(number)
-            found.vertices_before.append(len(found.vertices))
-    return found
+    lines = text.replace(b"\\\n", _JOIN).split(b"\n")
+    ends = np.arange(1, len(lines) + 1)
+    if _JOIN in text or b"\\\n" in text:
+        ends += np.cumsum([line.count(_JOIN) for line in lines])
+    lines = [line if line[:2] in _PLAIN and b"#" not in line else _plain(line) for line in lines]
+    keys = np.array([line[:2] for line in lines], dtype="S2")
+    is_vertex, is_face = keys == b"v ", keys == b"f "
+    return _Lines(
+        [line for line in lines if line[:2] == b"v "],
+        ends[is_vertex],
+        [line for line in lines if line[:2] == b"f "],
+        ends[is_face],
+        np.cumsum(is_vertex)[is_face],
+    )
+
+
+def _plain(line: bytes) -> bytes:
+    """Return a line without comment, joins, tabs and capitals, its key followed by a blank."""
+    words = line.partition(b"#")[0].replace(_JOIN, b" ").lower().split()
+    return b" ".join(words) + b" " if words else b""
 
 
 def _words(lines: list[bytes], key: bytes, usual: int) -> tuple[list[bytes], NDArray[np.int64]]:
@@ -116,7 +112,7 @@ def _corners(
     lines: _Lines, words: list[bytes], sizes: NDArray[np.int64], vertex_count: int, name: str
 ) -> NDArray[np.int64]:
     """Return vertex numbers from 0, of corners v, v/vt, v//vn and v/vt/vn."""
-    if any(b"/" in line for line in lines.faces):
+    if b"/" in b" ".join(lines.faces):
         words = [word.partition(b"/")[0] for word in words]
     ends = np.cumsum(sizes)
 
@@ -127,7 +123,7 @@ def _corners(
     backward = numbers < 0
     corners = numbers - 1
     if backward.any():
-        before = np.repeat(np.array(lines.vertices_before, dtype=np.int64), sizes)
+        before = np.repeat(lines.vertices_before, sizes)
         corners = np.where(backward, before + numbers, corners)
     bad = (corners < 0) | (corners >= vertex_count) | (numbers == 0)
     if bad.any():

@@ -24,7 +24,9 @@ _KEYWORDS = {0: b"facet", 1: b"normal", 5: b"outer", 6: b"loop", 7: b"vertex", 1
 _KEYWORDS |= {15: b"vertex", 19: b"endloop", 20: b"endfacet"}
 _NUMBERS = (8, 9, 10, 12, 13, 14, 16, 17, 18)
 _SOLID_LINE = re.compile(rb"^[ \t]*(?:end[ \t]*)?solid\b.*$", re.MULTILINE | re.IGNORECASE)
-_CHUNK = 1 << 22
+_END_LINE = re.compile(rb"^[ \t]*end[ \t]*solid\b.*$", re.MULTILINE | re.IGNORECASE)
+_FACET_LINE = re.compile(rb"^[ \t]*facet\b", re.MULTILINE | re.IGNORECASE)
+_CHUNK, _TAIL = 1 << 22, 1 << 12
 
 
 def facet_count(head: bytes) -> int:
@@ -45,8 +47,7 @@ def read_binary(data: bytes, name: str) -> Faces:
 
 def read_ascii(data: bytes, name: str) -> Faces:
     """Return the facets of all the solids of an ASCII STL, float64 as printed."""
-    text = unify_lines(data)
-    _require_end(text, name)
+    text = _to_last_end(unify_lines(data), name)
     blocks = []
     line, facet, start = 1, 0, 0
     while start < len(text):
@@ -61,12 +62,15 @@ def read_ascii(data: bytes, name: str) -> Faces:
     return _merged(soup, name, single=False)
 
 
-def _require_end(text: bytes, name: str) -> None:
-    """Refuse a file whose last solid does not end: between facets, nothing else tells."""
-    last = list(_SOLID_LINE.finditer(text, max(text.rfind(b"\n", 0, -1 << 10), 0)))
-    if not last or not last[-1][0].lstrip().lower().startswith(b"end"):
+def _to_last_end(text: bytes, name: str) -> bytes:
+    """Return the text to its last 'endsolid', whose absence alone tells a cut between facets."""
+    tail = max(len(text) - _TAIL, 0)
+    ends = [m.end() for m in _END_LINE.finditer(text, tail)]
+    ends = ends or [m.end() for m in _END_LINE.finditer(text)]
+    if not ends or _FACET_LINE.search(text, ends[-1]):
         found = "it ends without the line 'endsolid'"
         raise truncated(name, "a solid", f"{found} (add that line if nothing is missing)")
+    return text[: ends[-1]]
 
 
 def _end_of_chunk(text: bytes, start: int) -> int:
@@ -85,7 +89,8 @@ def _end_of_chunk(text: bytes, start: int) -> int:
 
 def _read_chunk(chunk: bytes, name: str, line: int, facet: int) -> NDArray[np.float64]:
     """Return the corners (3 f, 3) of whole facets, at full speed where they are regular."""
-    words = _SOLID_LINE.sub(b"", chunk).lower().split()
+    text = chunk.lower()
+    words = (_SOLID_LINE.sub(b"", text) if b"solid" in text else text).split()
     count = len(words) // _WORDS
     regular = len(words) == count * _WORDS and all(
         words[place::_WORDS].count(keyword) == count for place, keyword in _KEYWORDS.items()
