@@ -72,7 +72,7 @@ def _cut(vertices: Floats, rings: Integers) -> Integers:
     for ring in np.flatnonzero(_folds(points)).tolist():
         cuts[ring] = _clip_ears(points[ring])
     triangles = np.take_along_axis(canonical[:, None, :], cuts, axis=2)
-    triangles[turned] = triangles[turned][:, :, ::-1]
+    triangles[turned] = triangles[turned][:, ::-1, [0, 2, 1]]
     return triangles
 
 

@@ -47,9 +47,13 @@ def _sort_lines(text: bytes) -> _Lines:
     """Return the lines that start with v and with f."""
     lines = text.replace(b"\\\n", _JOIN).split(b"\n")
     ends = np.arange(1, len(lines) + 1)
-    if _JOIN in text or b"\\\n" in text:
+    joined = b"\\\n" in text
+    if joined:
         ends += np.cumsum([line.count(_JOIN) for line in lines])
-    lines = [line if line[:2] in _PLAIN and b"#" not in line else _plain(line) for line in lines]
+    lines = [
+        line if line[:2] in _PLAIN and b"#" not in line and not joined else _plain(line)
+        for line in lines
+    ]
     keys = np.array([line[:2] for line in lines], dtype="S2")
     is_vertex, is_face = keys == b"v ", keys == b"f "
     return _Lines(

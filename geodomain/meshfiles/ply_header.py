@@ -129,5 +129,10 @@ def _header(
     if order is None:
         message = f"{name} does not declare a format that is known: {', '.join(ORDERS)}"
         raise MeshError(message)
+    for title, _, properties in elements:
+        names = [p.name for p in properties]
+        if len({*names}) < len(names):
+            message = f"{name} declares a property of '{title}' twice: export the file again"
+            raise MeshError(message)
     made = tuple(Element(title, count, tuple(properties)) for title, count, properties in elements)
     return Header(order, made, start)
