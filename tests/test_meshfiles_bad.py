@@ -44,7 +44,8 @@ BAD = {
         r"not finite, \(0\.0, 1\.0, nan\), in facet 1: remove",
     ),
     "stl, text nan": ("a.stl", ascii_stl().replace("9.5", "nan"), r"not finite, .* in facet 2"),
-    "stl, word": ("a.stl", ascii_stl().replace("9.5", "9,5"), r"facet 2: '9,5' is not a number"),
+    "stl, word": ("a.stl", ascii_stl().replace("9.5", "9,5"), r"line 13: '9,5' is not a number"),
+    "stl, underscore": ("a.stl", ascii_stl().replace("9.5", "9_5"), r"'9_5' is not a number"),
     "stl, cut text": ("a.stl", ascii_stl()[:-60], r"cut short: .*'endsolid' \(add that line"),
     "stl, cut facet": (
         "a.stl",
@@ -54,7 +55,7 @@ BAD = {
     "stl, two corners": (
         "a.stl",
         ascii_stl().replace("  vertex 0.25 7480000.7 9.5\n", "", 1),
-        r"line 13: a facet ends with 2 vertices instead of 3",
+        r"line 14: a facet ends with 2 vertices instead of 3",
     ),
     "stl, two numbers": (
         "a.stl",
@@ -114,6 +115,8 @@ BAD = {
         obj().replace(" 9.5", ""),
         r"line 7: a vertex needs x, y and z.* 2 num",
     ),
+    "obj, stray key": ("a.obj", obj() + "f f 1 2 3\n", r"line 17: 'f' is not a whole number"),
+    "obj, underscore": ("a.obj", obj().replace("9.5", "9_5"), r"line 7: '9_5' is not a number"),
     # OFF.
     "off, count": ("a.off", off(counts=f"\n{HUGE} 4 0"), r"promises 1,099,511,627,776 vertices"),
     "off, cut": (
@@ -181,5 +184,5 @@ def test_a_grid_is_refused_by_name(tmp_path):
     import pyvista
 
     pyvista.ImageData(dimensions=(3, 3, 3)).save(tmp_path / "a.vti")
-    with pytest.raises(MeshError, match=r"a\.vti holds a ImageData, not a wireframe: extract"):
+    with pytest.raises(MeshError, match=r"a\.vti holds ImageData, not a wireframe: extract"):
         read_mesh(tmp_path / "a.vti")

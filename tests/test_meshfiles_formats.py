@@ -82,7 +82,7 @@ def test_a_long_ascii_stl_is_read_in_pieces(tmp_path, monkeypatch):
 def binary_stl(header=b"made by hand", vertices=VERTICES):
     data = header.ljust(80, b"\0") + struct.pack("<I", len(TRIANGLES))
     for triangle in vertices[TRIANGLES].tolist():
-        data += struct.pack("<12fH", 0, 0, 0, *sum(triangle, []), 7)
+        data += struct.pack("<12fH", 0, 0, 0, *(v for corner in triangle for v in corner), 7)
     return data
 
 
@@ -114,7 +114,7 @@ def ply_header(form, vertex_properties, face_properties, before="", after=""):
 
 XYZ = "property double x\nproperty double y\nproperty double z\n"
 LIST = "property list uchar int vertex_indices\n"
-EXTRA_XYZ = "property uchar red\nproperty float64 x\nproperty double y\nproperty double z\nproperty float q\n"
+EXTRA_XYZ = "property uchar red\n" + XYZ.replace("double x", "float64 x") + "property float q\n"
 EXTRA_LIST = (
     "property short tag\nproperty list uint8 uint32 vertex_index\nproperty list uchar float uv\n"
 )
@@ -309,6 +309,7 @@ def test_vtk(tmp_path, extension, kind):
 def test_text_formats_do_not_import_pyvista(tmp_path):
     path = tmp_path / "a.obj"
     path.write_text(obj())
-    code = f"import sys, geodomain; geodomain.read_mesh({str(path)!r}); print('pyvista' in sys.modules)"
+    code = f"import geodomain, sys; geodomain.read_mesh({str(path)!r})"
+    code += "; print('pyvista' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

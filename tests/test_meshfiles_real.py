@@ -29,10 +29,8 @@ def test_the_corpus_has_the_counts_of_its_manifest(shared_data, name):
         mesh = read_mesh(path)
     assert len(mesh.triangles) == int(known["n_tri"])
     corners = mesh.vertices[mesh.triangles]
-    distinct, index = merge_equal(corners.reshape(-1, 3))
-    a, b, c = index.reshape(-1, 3).T
-    whole = (a != b) & (b != c) & (c != a)
-    assert len(np.unique(index.reshape(-1, 3)[whole])) == int(known["n_vert"]), len(distinct)
+    distinct, _ = merge_equal(corners.reshape(-1, 3))
+    assert len(distinct) == int(known["n_vert"])
     volume = np.einsum("ti,ti->t", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6
     assert volume == pytest.approx(float(known["signed_volume"]), rel=1e-4, abs=1e-12)
 

@@ -82,7 +82,7 @@ def _words(lines: list[bytes], key: bytes, usual: int) -> tuple[list[bytes], NDA
         del words[:: usual + 1]
         return words, np.full(len(lines), usual, dtype=np.int64)
     sizes = np.array([len(line.split()) - 1 for line in lines], dtype=np.int64)
-    return [word for word in words if word != key], sizes
+    return [word for line in lines for word in line.split()[1:]], sizes
 
 
 def _vertices(lines: _Lines, name: str) -> NDArray[np.float64]:

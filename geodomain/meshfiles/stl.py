@@ -49,13 +49,12 @@ def read_ascii(data: bytes, name: str) -> Faces:
     """Return the facets of all the solids of an ASCII STL, float64 as printed."""
     text = _to_last_end(unify_lines(data), name)
     blocks = []
-    line, facet, start = 1, 0, 0
+    line, start = 1, 0
     while start < len(text):
         end = _end_of_chunk(text, start)
         chunk = text[start:end]
-        block = _read_chunk(chunk, name, line, facet)
+        block = _read_chunk(chunk, name, line)
         blocks.append(block)
-        facet += len(block) // 3
         line += chunk.count(b"\n")
         start = end
     soup = np.concatenate(blocks) if blocks else np.empty((0, 3))
@@ -87,19 +86,26 @@ def _end_of_chunk(text: bytes, start: int) -> int:
     return len(text)
 
 
-def _read_chunk(chunk: bytes, name: str, line: int, facet: int) -> NDArray[np.float64]:
+def _read_chunk(chunk: bytes, name: str, line: int) -> NDArray[np.float64]:
     """Return the corners (3 f, 3) of whole facets, at full speed where they are regular."""
     text = chunk.lower()
     words = (_SOLID_LINE.sub(b"", text) if b"solid" in text else text).split()
     count = len(words) // _WORDS
-    regular = len(words) == count * _WORDS and all(
-        words[place::_WORDS].count(keyword) == count for place, keyword in _KEYWORDS.items()
+    regular = (
+        b"_" not in text
+        and len(words) == count * _WORDS
+        and all(
+            words[place::_WORDS].count(keyword) == count for place, keyword in _KEYWORDS.items()
+        )
     )
     if not regular:
         return _read_lines(chunk, name, line)
     soup = np.empty((count, 9))
-    for column, place in enumerate(_NUMBERS):
-        soup[:, column] = floats(words[place::_WORDS], name, lambda i: f"facet {facet + i + 1}")
+    try:
+        for column, place in enumerate(_NUMBERS):
+            soup[:, column] = np.array(words[place::_WORDS], dtype=np.float64)
+    except ValueError:
+        return _read_lines(chunk, name, line)
     return soup.reshape(-1, 3)
 
 

@@ -26,6 +26,7 @@ def unify_lines(data: bytes) -> bytes:
 def floats(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> NDArray[np.float64]:
     """Return the nearest float64 of each token; `place` says where token number i stands."""
     try:
+        _require_no_underscores(tokens)
         return np.array(tokens, dtype=np.float64)
     except ValueError:
         _refuse(tokens, float, "a number", name, place)
@@ -35,10 +36,17 @@ def floats(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> N
 def integers(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> NDArray[np.int64]:
     """Return the integer of each token; `place` says where token number i stands."""
     try:
+        _require_no_underscores(tokens)
         return np.array(tokens, dtype=np.int64)
     except (ValueError, OverflowError):
         _refuse(tokens, np.int64, "a whole number", name, place)
         raise
+
+
+def _require_no_underscores(tokens: Sequence[bytes]) -> None:
+    """Raise for what Python takes for a number and no other program does: 1_000."""
+    if b"_" in b"".join(tokens):
+        raise ValueError
 
 
 def _refuse(
@@ -52,6 +60,7 @@ def _refuse(
     for i, token in enumerate(tokens):
         text = token.decode("utf-8", "replace")
         try:
+            _require_no_underscores([token])
             parse(text)
         except (ValueError, OverflowError):
             message = (

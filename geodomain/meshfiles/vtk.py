@@ -43,8 +43,6 @@ def read(path: Path, extension: str) -> Faces:
     """
     import pyvista
 
-    # PyVista says nothing of a missing file that VTK's own readers only print about.
-    path.stat()
     try:
         with pyvista.VtkErrorCatcher(raise_errors=True):
             reader: Any = pyvista.get_reader  # its parameters have no types in some releases
@@ -70,7 +68,7 @@ def from_dataset(dataset: Any, name: str) -> Faces:
         dataset = dataset.cast_to_unstructured_grid()
     if not isinstance(dataset, pyvista.UnstructuredGrid):
         message = (
-            f"{name} holds a {type(dataset).__name__}, not a wireframe: extract the surface"
+            f"{name} holds {type(dataset).__name__}, not a wireframe: extract the surface"
             " that is meant and save it as .vtp"
         )
         raise MeshError(message)
