@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,29 @@ def read(path: Path, extension: str) -> Faces:
     import pyvista
 
     try:
-        with pyvista.VtkErrorCatcher(raise_errors=True):
+        with (
+            _quiet(),
+            pyvista.VtkErrorCatcher(raise_errors=True, send_to_logging=False),
+        ):
             reader: Any = pyvista.get_reader  # its parameters have no types in some releases
             dataset = reader(str(path), force_ext=extension).read()
     except (RuntimeError, ValueError, TypeError, AttributeError, OSError) as error:
-        detail = " ".join(str(error).split())[:200]
-        message = f"{path.name} cannot be read by PyVista ({detail}): export the file again"
+        message = f"{path.name} cannot be read by PyVista ({_reason(error)}): export the file again"
         raise MeshError(message) from error
     return from_dataset(dataset, path.name)
+
+
+def _quiet() -> AbstractContextManager[Any]:
+    """Keep VTK from printing what is said in the error anyway; older PyVistas cannot."""
+    import pyvista
+
+    return pyvista.vtk_verbosity("off") if hasattr(pyvista, "vtk_verbosity") else nullcontext()
+
+
+def _reason(error: Exception) -> str:
+    """Return the first thing VTK complains of, without where in VTK that was."""
+    text = " ".join(str(error).split())
+    return text.partition("): ")[2].partition(" ERROR:")[0][:120] or text[:120]
 
 
 def from_dataset(dataset: Any, name: str) -> Faces:
