@@ -1,0 +1,124 @@
+"""Takes meshes from VTK's data sets through PyVista, imported when it is needed; parses no file."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import MeshError
+from geodomain.mesh import Mesh
+from geodomain.meshfiles.faces import Faces
+
+# VTK's cell types that are flat polygons with their corners in ring order.
+_POLYGONS = (5, 7, 9)
+_CELLS = {
+    0: "empty cells",
+    1: "vertices",
+    2: "poly-vertices",
+    3: "lines",
+    4: "poly-lines",
+    6: "triangle strips",
+    8: "pixels",
+    10: "tetrahedra",
+    11: "voxels",
+    12: "hexahedra",
+    13: "wedges",
+    14: "pyramids",
+    22: "quadratic triangles",
+    23: "quadratic quadrilaterals",
+    42: "polyhedra",
+}
+
+
+def read(path: Path, extension: str) -> Faces:
+    """Return the polygons of a file that PyVista reads, as if it had the extension.
+
+    Raises
+    ------
+    MeshError
+        If PyVista cannot read it, or it holds something other than polygons.
+    """
+    import pyvista
+
+    try:
+        with (
+            _quiet(),
+            pyvista.VtkErrorCatcher(raise_errors=True, send_to_logging=False),
+        ):
+            reader: Any = pyvista.get_reader  # its parameters have no types in some releases
+            dataset = reader(str(path), force_ext=extension).read()
+    except (RuntimeError, ValueError, TypeError, AttributeError, OSError) as error:
+        message = f"{path.name} cannot be read by PyVista ({_reason(error)}): export the file again"
+        raise MeshError(message) from error
+    return from_dataset(dataset, path.name)
+
+
+def _quiet() -> AbstractContextManager[Any]:
+    """Keep VTK from printing what is said in the error anyway; older PyVistas cannot."""
+    import pyvista
+
+    return pyvista.vtk_verbosity("off") if hasattr(pyvista, "vtk_verbosity") else nullcontext()
+
+
+def _reason(error: Exception) -> str:
+    """Return the first thing VTK complains of, without where in VTK that was."""
+    text = " ".join(str(error).split())
+    return text.partition("): ")[2].partition(" ERROR:")[0][:120] or text[:120]
+
+
+def from_dataset(dataset: Any, name: str) -> Faces:
+    """Return the polygons of a PolyData, or of an UnstructuredGrid of flat cells.
+
+    Raises
+    ------
+    MeshError
+        If there are cells of another kind, or the data set is of another kind.
+    """
+    import pyvista
+
+    if isinstance(dataset, pyvista.PolyData):
+        dataset = dataset.cast_to_unstructured_grid()
+    if not isinstance(dataset, pyvista.UnstructuredGrid):
+        message = (
+            f"{name} holds {type(dataset).__name__}, not a wireframe: extract the surface"
+            " that is meant and save it as .vtp"
+        )
+        raise MeshError(message)
+    points = np.asarray(dataset.points)
+    vertices = points.astype(np.float64).reshape(-1, 3)
+    if dataset.n_cells == 0:
+        nothing = np.zeros(0, dtype=np.int64)
+        return Faces(vertices, nothing, nothing)
+    _require_polygons(np.unique(dataset.celltypes).tolist(), name)
+    sizes = np.diff(_offsets(dataset)).astype(np.int64)
+    corners = np.asarray(dataset.cell_connectivity).astype(np.int64)
+    return Faces(vertices, corners, sizes, single=points.dtype == np.float32)
+
+
+def _require_polygons(kinds: list[int], name: str) -> None:
+    other = [
+        _CELLS.get(kind, f"cells of VTK type {kind}") for kind in kinds if kind not in _POLYGONS
+    ]
+    if other:
+        message = (
+            f"{name} holds {', '.join(other)}, which are no faces: keep triangles or polygons"
+            " alone (in PyVista, extract_surface() and triangulate()) and save them as .vtp"
+        )
+        raise MeshError(message)
+
+
+def _offsets(grid: Any) -> NDArray[Any]:
+    """Return where each cell's corners start; releases of PyVista name it differently."""
+    return np.asarray(grid.cell_offsets if hasattr(grid, "cell_offsets") else grid.offset)
+
+
+def write(mesh: Mesh, path: Path) -> None:
+    """Write VTP in double precision."""
+    import pyvista
+
+    triangles: Any = mesh.triangles
+    pyvista.PolyData.from_regular_faces(mesh.vertices, triangles).save(path)
