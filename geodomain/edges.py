@@ -59,7 +59,7 @@ def _counted(table: EdgeTable) -> str:
 
 def _first(table: EdgeTable) -> str:
     """Say where the first open edge is."""
-    return f"the first {place(table.segments(table.odd)[0], table.vertices)}"
+    return f"the first {place(table.segments(table.odd)[0])}"
 
 
 def _junctions(count: int, edges: int) -> list[str]:
@@ -70,9 +70,9 @@ def _junctions(count: int, edges: int) -> list[str]:
     return [f"{which} of them are T-junctions, where a long edge meets shorter ones"]
 
 
-def place(segment: Floats, vertices: Floats) -> str:
-    """Say where an edge is, in as many digits as the coordinates of the mesh have."""
-    start, end = (_point(row, is_single(vertices)) for row in segment)
+def place(segment: Floats) -> str:
+    """Say where an edge is, in no more digits than its coordinates have."""
+    start, end = (_point(row, is_single(segment)) for row in segment)
     return f"from {start} to {end}"
 
 
@@ -93,9 +93,7 @@ def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
     wider = (round_number_above(gap * factor) for factor in _WIDER)
     tolerance = next((t for t in wider if closing_weld(mesh, table, t)), None)
     if tolerance is None:
-        return (
-            "Welding does not close it: mend it where it was made, or label with --allow-open."
-        )
+        return "Welding does not close it: mend it where it was made, or label with --allow-open."
     return f"Close it with {_command(mesh.name, tolerance)}, or label with --allow-open."
 
 
