@@ -9,7 +9,7 @@ import numpy as np
 from geodomain.edge_table import EdgeTable, Floats, edge_table
 from geodomain.gaps import smallest_gap, t_junctions
 from geodomain.mesh import Mesh
-from geodomain.welding import closing_weld
+from geodomain.welding import closing_weld, could_close
 
 # The smallest gap is not the widest: welds are tried at it and at so many times as much.
 _WIDER = (1, 10, 100)
@@ -91,7 +91,8 @@ def _point(row: Floats, single: bool) -> str:
 def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
     """Say how to close the mesh, having tried it."""
     wider = (round_number_above(gap * factor) for factor in _WIDER)
-    tolerance = next((t for t in wider if closing_weld(mesh, table, t)), None)
+    likely = (t for t in wider if could_close(table, t, mesh.name))
+    tolerance = next((t for t in likely if closing_weld(mesh, table, t)), None)
     if tolerance is None:
         return "Welding does not close it: mend it where it was made, or label with --allow-open."
     return f"Close it with {_command(mesh.name, tolerance)}, or label with --allow-open."

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.collinear import collinear
-from geodomain.doubles import repeated_faces, repeated_shells
+from geodomain.doubles import find_doubles
 from geodomain.doubts import doubts
 from geodomain.edge_table import EdgeTable, Floats, Ints, edge_table
 from geodomain.edges import is_single, open_edges_sentence
 from geodomain.gaps import smallest_gap, t_junctions
 from geodomain.mesh import Mesh
-from geodomain.solidity import areas, measure_shells
+from geodomain.solidity import measure_shells
 
 PLACES = 100
 
@@ -40,8 +40,8 @@ class MeshReport:
         The box of the triangles; NaN where there are none.
     area, signed_volume : float
         In squares and cubes of the unit of the coordinates. The volume is positive where
-        triangles turn counter-clockwise seen from outside. It depends on the origin where the mesh
-        is not closed.
+        triangles turn counter-clockwise seen from outside. Shells that are not closed, or do not
+        balance, enclose nothing: theirs is taken about the mean of all vertices.
     resolution : float
         The spacing of the coarsest coordinates, if they were stored as they seem to be:
         as float32 where all of them are float32 numbers, as float64 otherwise.
@@ -144,7 +144,7 @@ def check(mesh: Mesh) -> MeshReport:
     table = edge_table(mesh)
     whole = table.triangles[~table.degenerate]
     solidity = measure_shells(table, whole)
-    repeats = repeated_faces(table.triangles)
+    doubles = find_doubles(table.triangles, len(table.vertices))
     flat = table.degenerate | collinear(*table.vertices[table.triangles.T])
     junctions = t_junctions(table)
     closed = not len(table.odd)
@@ -157,14 +157,14 @@ def check(mesh: Mesh) -> MeshReport:
     triangles = {
         "degenerate": np.flatnonzero(table.degenerate),
         "zero_area": np.flatnonzero(flat),
-        "dup_faces": repeats,
+        "dup_faces": doubles.faces,
     }
     return MeshReport(
         name=mesh.name,
         triangles=len(table.triangles),
         vertices=len(table.vertices),
         bounds=_bounds(table.vertices),
-        area=float(areas(table.vertices, whole).sum()),
+        area=solidity.area,
         signed_volume=solidity.signed_volume,
         resolution=_resolution(table.vertices),
         shells=solidity.shells,
@@ -172,7 +172,7 @@ def check(mesh: Mesh) -> MeshReport:
         smallest_gap=smallest_gap(table),
         closed=closed,
         balanced=not len(table.unbalanced),
-        duplicate_shells=repeated_shells(whole, len(table.vertices)),
+        duplicate_shells=doubles.shells,
         inward=solidity.inward,
         inside_out=solidity.inside_out,
         places=_places(table, edges, triangles),

@@ -17,21 +17,10 @@ class Solidity:
     """Volumes and shells; see MeshReport."""
 
     shells: int
+    area: float
     signed_volume: float
     inward: int
     inside_out: int
-
-
-def areas(vertices: Floats, triangles: Ints) -> Floats:
-    """Give the areas of triangles, (t,) float64."""
-    x, y, z = _normals(vertices, triangles).T
-    return np.asarray(np.hypot(np.hypot(x, y), z) / 2)
-
-
-def _normals(vertices: Floats, triangles: Ints) -> Floats:
-    """Give the cross products of two sides of each triangle, (t, 3) float64."""
-    a, b, c = vertices[triangles.T]
-    return np.cross(b - a, c - a)
 
 
 def measure_shells(table: EdgeTable, triangles: Ints) -> Solidity:
@@ -50,26 +39,43 @@ def measure_shells(table: EdgeTable, triangles: Ints) -> Solidity:
         Shells that are not closed, or whose triangles do not agree, face nowhere.
     """
     label, count = shells(triangles, len(table.vertices))
-    volumes = _volumes(table.vertices, triangles, label, count)
-    outward = ~_faulty(table, triangles, label, count) & (volumes > 0)
-    inward = ~_faulty(table, triangles, label, count) & (volumes < 0)
-    boxes = _boxes(table.vertices[triangles], label, count)
+    normals = _normals(table.vertices, triangles)
+    sound = ~_faulty(table, triangles, label, count)
+    volumes = _volumes(table.vertices, triangles, normals, label, sound)
+    outward, inward = (sound & (sign * volumes[:count] > 0) for sign in (1, -1))
     return Solidity(
         shells=count,
+        area=float(np.hypot(np.hypot(*normals.T[:2]), normals.T[2]).sum() / 2),
         signed_volume=float(volumes.sum()),
         inward=int(inward.sum()),
-        inside_out=_in_no_box(boxes[inward], boxes[outward]),
+        inside_out=_inside_out(table.vertices[triangles], label, inward, outward),
     )
 
 
-def _volumes(vertices: Floats, triangles: Ints, label: Ints, count: int) -> Floats:
-    """Give the signed volume of each shell."""
-    # About a corner of its own, for at mine coordinates the terms about 0 would cancel.
-    origin = np.zeros((count, 3))
-    origin[label[::-1]] = vertices[triangles[::-1, 0]]
-    arm = vertices[triangles[:, 0]] - origin[label]
-    terms = np.einsum("ij,ij->i", arm, _normals(vertices, triangles))
-    return np.bincount(label, terms, minlength=count) / 6
+def _normals(vertices: Floats, triangles: Ints) -> Floats:
+    """Give the cross products of two sides of each triangle, (t, 3) float64."""
+    a, b, c = vertices[triangles.T]
+    p, q = b - a, c - a
+    normals = np.empty_like(p)
+    for k, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
+        normals[:, k] = p[:, i] * q[:, j] - p[:, j] * q[:, i]
+    return normals
+
+
+def _volumes(
+    vertices: Floats, triangles: Ints, normals: Floats, label: Ints, sound: Bools
+) -> Floats:
+    """Give the signed volume of each shell that is sound, and of all the others together."""
+    # A sound shell is measured about a corner of its own, since at mine coordinates the terms
+    # about 0 would cancel; the others have no volume of their own, and one origin.
+    count = len(sound)
+    owner = np.where(sound[label], label, count)
+    origin = np.empty((count + 1, 3))
+    origin[owner[::-1]] = vertices[triangles[::-1, 0]]
+    origin[count] = vertices.mean(axis=0) if len(vertices) else 0.0
+    arm = vertices[triangles[:, 0]] - origin[owner]
+    terms = np.einsum("ij,ij->i", arm, normals)
+    return np.bincount(owner, terms, minlength=count + 1) / 6
 
 
 def _faulty(table: EdgeTable, triangles: Ints, label: Ints, count: int) -> Bools:
@@ -81,20 +87,24 @@ def _faulty(table: EdgeTable, triangles: Ints, label: Ints, count: int) -> Bools
     return faulty
 
 
-def _boxes(corners: Floats, label: Ints, count: int) -> Floats:
-    """Give the box of each shell, (s, 2, 3)."""
-    boxes = np.empty((count, 2, 3))
-    order = np.argsort(label, kind="stable")
-    starts = np.searchsorted(label[order], np.arange(count))
-    if count:
-        boxes[:, 0] = np.minimum.reduceat(corners.min(axis=1)[order], starts)
-        boxes[:, 1] = np.maximum.reduceat(corners.max(axis=1)[order], starts)
-    return boxes
+def _inside_out(corners: Floats, label: Ints, inward: Bools, outward: Bools) -> int:
+    """Count the inward shells whose boxes lie strictly inside that of no outward one.
 
-
-def _in_no_box(inner: Floats, outer: Floats) -> int:
-    """Count the boxes that lie strictly inside no other; of very many, the first are tried."""
-    tried = inner[: max(1, _BOX_TESTS // max(1, len(outer)))]
+    Of very many shells, some thousands are tried.
+    """
+    if not inward.any():
+        return 0
+    boxes = _boxes(corners, label, len(inward))
+    outer = boxes[outward]
+    tried = boxes[inward][: max(1, _BOX_TESTS // max(1, len(outer)))]
     return sum(
         not ((outer[:, 0] < low) & (outer[:, 1] > high)).all(axis=1).any() for low, high in tried
     )
+
+
+def _boxes(corners: Floats, label: Ints, count: int) -> Floats:
+    """Give the box of each shell, (s, 2, 3)."""
+    order = np.argsort(label, kind="stable")
+    starts = np.searchsorted(label[order], np.arange(count))
+    low = np.minimum.reduceat(corners.min(axis=1)[order], starts)
+    return np.stack([low, np.maximum.reduceat(corners.max(axis=1)[order], starts)], axis=1)

@@ -123,6 +123,19 @@ def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
     return target
 
 
+def could_close(table: EdgeTable, tolerance: float, name: str) -> bool:
+    """Tell, from the open edges alone and quickly, whether a weld would cancel them all.
+
+    Welding is a simplicial map, so that the odd edges of what it makes are the image of
+    the odd edges there were. Only chains through other vertices are overlooked.
+    """
+    ends = table.ends[table.odd]
+    used, local = np.unique(ends, return_inverse=True)
+    image = _targets(table.vertices[used], tolerance, name)[local.reshape(-1, 2)]
+    left = np.sort(image[image[:, 0] != image[:, 1]], axis=1)
+    return not (np.unique(left, axis=0, return_counts=True)[1] & 1).any()
+
+
 def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult | None:
     """Give the weld at a tolerance if it closes the mesh and keeps its shape, or None.
 
