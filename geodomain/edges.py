@@ -91,7 +91,7 @@ def _point(row: Floats, single: bool) -> str:
 def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
     """Say how to close the mesh, having tried it."""
     wider = (round_number_above(gap * factor) for factor in _WIDER)
-    likely = (t for t in wider if could_close(table, t, mesh.name))
+    likely = (t for t in wider if could_close(table, t))
     tolerance = next((t for t in likely if closing_weld(mesh, table, t)), None)
     if tolerance is None:
         return "Welding does not close it: mend it where it was made, or label with --allow-open."

@@ -123,7 +123,7 @@ def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
     return target
 
 
-def could_close(table: EdgeTable, tolerance: float, name: str) -> bool:
+def could_close(table: EdgeTable, tolerance: float) -> bool:
     """Tell, from the open edges alone and quickly, whether a weld would cancel them all.
 
     Welding is a simplicial map, so that the odd edges of what it makes are the image of
@@ -131,7 +131,10 @@ def could_close(table: EdgeTable, tolerance: float, name: str) -> bool:
     """
     ends = table.ends[table.odd]
     used, local = np.unique(ends, return_inverse=True)
-    image = _targets(table.vertices[used], tolerance, name)[local.reshape(-1, 2)]
+    try:
+        image = _targets(table.vertices[used], tolerance, "")[local.reshape(-1, 2)]
+    except MeshError:
+        return False
     left = np.sort(image[image[:, 0] != image[:, 1]], axis=1)
     return not (np.unique(left, axis=0, return_counts=True)[1] & 1).any()
 
