@@ -98,7 +98,12 @@ GD_HD void atomic_or(std::uint64_t* word, std::uint64_t bits) {
 #endif
 }
 
-#if !defined(__CUDACC__)
+#if defined(__CUDACC__)
+// The row of a launch of one thread to a row.
+__device__ inline std::int64_t thread_row() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+#else
 // Round to nearest, subnormals kept: what the predicates need of the thread
 // they run on. The caller's settings come back when the guard is gone.
 class FloatGuard {
