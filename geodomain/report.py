@@ -105,7 +105,7 @@ class MeshReport:
     def faults(self) -> list[str]:
         """Say why the mesh cannot be labelled with; nothing where it can."""
         if not self.triangles - self.degenerate:
-            return [f"{self.name} has no triangle that has three corners."]
+            return [f"{self.name} has no triangle with three different corners."]
         return [] if self.closed else [self.open_edges]
 
     def warnings(self) -> list[str]:
@@ -199,5 +199,7 @@ def _bounds(vertices: Floats) -> Floats:
 
 def _resolution(vertices: Floats) -> float:
     """Give the spacing of numbers at the largest coordinate."""
-    largest = np.abs(vertices).max(initial=0.0)
+    if not len(vertices):
+        return 0.0
+    largest = np.abs(vertices).max()
     return float(np.spacing(np.float32(largest) if is_single(vertices) else largest))
