@@ -19,8 +19,8 @@ class Doubles:
     faces : (n,) int64
         Triangles whose three corners an earlier one has, in any order; ascending.
     shells : int
-        Closed shells whose every face is there an even number of times. Such faces cancel:
-        by parity, nothing is inside.
+        Closed shells whose every face is there an even number of times, other solids'
+        walls aside. They cancel: by parity, nothing is inside.
     """
 
     faces: Ints
@@ -44,17 +44,23 @@ def find_doubles(triangles: Ints, vertex_count: int) -> Doubles:
     faces = np.flatnonzero(~is_first)
     if not len(faces):
         return Doubles(faces, 0)
-    even = triangles[first[np.bincount(group) % 2 == 0]]
-    return Doubles(faces, _closed_shells(even[~has_equal_corners(even)], vertex_count))
+    copies = np.bincount(group)
+    more = (copies > 1) & ~has_equal_corners(triangles[first])
+    return Doubles(faces, _cancelled_shells(triangles[first[more]], copies[more], vertex_count))
 
 
-def _closed_shells(faces: Ints, vertex_count: int) -> int:
-    """Count the shells that no odd edge touches.
+def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:
+    """Count the shells that no odd edge touches and that are not there thrice, or five times.
 
-    Only repeated faces are given, so that what else touches a shell does not hide it.
+    Only repeated faces are given, so that what else touches a shell does not hide it. A
+    solid that shares a wall with two copies of another makes three of that wall: one face
+    of even number tells enough.
     """
     label, count = shells(faces, vertex_count)
     ends, uses, _ = count_edges(faces, vertex_count)
     shell_of = np.zeros(vertex_count, np.int64)
     shell_of[faces] = label[:, None]
-    return count - len(np.unique(shell_of[ends[uses & 1 == 1, 0]]))
+    cancelled = np.zeros(count, np.bool_)
+    cancelled[label[copies % 2 == 0]] = True
+    cancelled[shell_of[ends[uses & 1 == 1, 0]]] = False
+    return int(cancelled.sum())

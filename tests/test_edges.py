@@ -61,9 +61,8 @@ def test_a_mesh_that_is_no_file_gets_the_call():
 
 def test_edges_of_three_triangles_are_open_too():
     wing = Mesh([[0, 0, 0], [0, 0, 1], [5, 5, 5]], [[0, 1, 2]])
-    said = open_edges_sentence(
-        joined(tetrahedron([[0, 0, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]]), wing)
-    )
+    solid = tetrahedron([[0, 0, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]])
+    said = open_edges_sentence(joined(solid, wing))
     assert "3 open edges (1 of three or more triangles)" in said
 
 

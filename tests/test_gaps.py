@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,7 +64,7 @@ def covered_evenly(table) -> set:
         start, end = np.rint(table.vertices[table.ends[edge]] * 10).astype(int)
         steps = np.gcd.reduce(np.abs(end - start))
         points = [tuple((start * (steps - i) + end * i) // steps) for i in range(steps + 1)]
-        parts[edge] = {frozenset(pair) for pair in zip(points, points[1:], strict=False)}
+        parts[edge] = {frozenset(pair) for pair in pairwise(points)}
         for part in parts[edge]:
             cover[part] = cover.get(part, 0) + 1
     return {e for e, own in parts.items() if all(cover[part] % 2 == 0 for part in own)}

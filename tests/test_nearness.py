@@ -24,7 +24,8 @@ def all_pairs(points) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_near_pairs_are_all_pairs_within_the_distance(cloud, distance, mine):
     points = np.unique(np.array(cloud) + (MINE if mine else 0), axis=0)
     first, second, gaps = all_pairs(points)
-    expected = {frozenset(p) for p in zip(first[gaps <= distance], second[gaps <= distance])}  # noqa: B905
+    near = np.flatnonzero(gaps <= distance)
+    expected = {frozenset((first[i], second[i])) for i in near}
     found = near_pairs(points, distance, 10**9)
     assert {frozenset(p) for p in zip(found[0], found[1], strict=True)} == expected
     assert (found[2] <= distance).all()
@@ -58,5 +59,5 @@ def test_fewer_than_two_points_have_no_pair(count):
 def test_a_ring_with_one_hair_among_many_points():
     angle = np.linspace(0, 2 * np.pi, 50_000, endpoint=False)
     ring = np.stack([1000 * np.cos(angle), 1000 * np.sin(angle), 0 * angle], axis=1) + MINE
-    ring = np.append(ring, ring[777:778] + [0, 0, 0.001], axis=0)
-    assert closest_pair(ring) == pytest.approx(0.001, rel=1e-5)
+    hair = ring[777] + np.array([0, 0, 0.001])
+    assert closest_pair(np.append(ring, hair[None], axis=0)) == pytest.approx(0.001, rel=1e-5)

@@ -29,16 +29,8 @@ from geodomain import Mesh
 from geodomain.report import PLACES, check
 from geodomain.report_table import as_table
 
-COUNTS = [
-    "boundary_edges",
-    "nonmanifold_edges",
-    "unbalanced_edges",
-    "degenerate",
-    "zero_area",
-    "dup_faces",
-    "shells",
-    "euler",
-]
+COUNTS = ("boundary_edges", "nonmanifold_edges", "unbalanced_edges", "degenerate", "zero_area")
+COUNTS += ("dup_faces", "shells", "euler")
 FAULTS = (*COUNTS[:6], "t_junctions", "duplicate_shells", "inward", "inside_out")
 
 
@@ -144,7 +136,8 @@ def test_a_shell_that_is_there_three_times_has_an_inside():
 def test_a_face_between_two_solids_is_no_duplicate_shell():
     report = check(joined(cube(), cube(at=(1, 0, 0))))
     assert report.duplicate_shells == 0
-    assert report.nonmanifold_edges == 4
+    # The rim of the face, and its diagonal.
+    assert report.nonmanifold_edges == 5
 
 
 def test_triangles_without_area():
@@ -214,8 +207,8 @@ def test_a_report_goes_to_json_and_to_a_table():
     assert np.shape(plain["places"]["t_junctions"]) == (12, 2, 3)
     table = as_table(report, {0.001: False})
     assert table.startswith("blocks.obj: NOT FIT to label with\n")
-    assert "T-junction edges       12" in table
-    assert "weld at 0.001          does not close it" in table
+    assert "T-junction edges    12" in table
+    assert "weld at 0.001       does not close it" in table
 
 
 def read_reference(path: Path) -> Mesh:
@@ -228,7 +221,7 @@ def read_reference(path: Path) -> Mesh:
         faces = [[i - 1 if i > 0 else i + len(vertices) for i in face] for face in faces]
         fans = [(f[0], f[i], f[i + 1]) for f in faces for i in range(1, len(f) - 1)]
         return Mesh(np.array(vertices, dtype=float), fans)
-    if path.suffix == ".ply":
+    if path.suffix == ".ply" and b"format ascii" in path.read_bytes():
         head, _, body = path.read_text().partition("end_header\n")
         count = int(head.split("element vertex")[1].split()[0])
         rows = [line.split() for line in body.splitlines()]
@@ -239,18 +232,8 @@ def read_reference(path: Path) -> Mesh:
 
 
 ELSEWHERE = {"dom1": "demo1/dom1.vtp", "mpz": "babbitt/Mpz.stl"}
-MESHES = [
-    "cubefold",
-    "slivertet",
-    "plateholes",
-    "traybottom",
-    "crayleft",
-    "legocar",
-    "dom1",
-    "capsule",
-    "offset1",
-    "mpz",
-]
+MESHES = ("cubefold", "slivertet", "plateholes", "traybottom", "crayleft")
+MESHES += ("legocar", "dom1", "capsule", "offset1", "mpz")
 
 
 @pytest.mark.parametrize("name", MESHES)
