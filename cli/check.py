@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,6 +69,9 @@ def _refuse(
     meshes: tuple[Path, ...], weld: float | None, output: Path | None, overwrite: bool
 ) -> None:
     """Stop before anything is read if the options do not go together."""
+    if weld is not None and not math.isfinite(weld):
+        message = f"--weld must be a finite number, not {weld}"
+        raise click.UsageError(message)
     if output is None:
         return
     if weld is None:
