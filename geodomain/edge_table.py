@@ -125,16 +125,22 @@ class EdgeTable:
         """Give the edges whose directed uses do not cancel."""
         return np.flatnonzero(self.balance)
 
-    def segments(self, edges: Ints) -> Floats:
+    def segments(self, edges: Ints, most: int | None = None) -> Floats:
         """Give the ends of edges, (n, 2, 3), in the order of their coordinates.
+
+        With `most`, only so many of the first.
 
         Neither the order of the triangles nor that of the vertices is left in it.
         """
+        x = self.vertices[:, 0][self.ends[edges]].min(axis=1)
+        if most is not None and most < len(edges):
+            # What comes first by all coordinates comes first by x.
+            edges = edges[x <= np.partition(x, most)[most]]
         ends = self.vertices[self.ends[edges]]
         first, second = ends[:, 0], ends[:, 1]
         swap = _comes_before(second, first)
         ends[swap] = ends[swap, ::-1]
-        return ends[np.lexsort(ends.reshape(-1, 6).T[::-1])]
+        return ends[np.lexsort(ends.reshape(-1, 6).T[::-1])[:most]]
 
 
 def has_equal_corners(triangles: Ints) -> Bools:

@@ -6,25 +6,23 @@ from pathlib import Path
 
 import numpy as np
 
-from geodomain.edge_table import EdgeTable, Floats, edge_table
+from geodomain.edge_table import EdgeTable, Floats, Ints, edge_table
 from geodomain.gaps import smallest_gap, t_junctions
 from geodomain.mesh import Mesh
-from geodomain.welding import closing_weld, could_close
+from geodomain.welding import closing_weld, could_close, is_gentle
 
 # The smallest gap is not the widest: welds are tried at it and at so many times as much.
 _WIDER = (1, 10, 100)
 _WRITABLE = {".stl", ".ply", ".obj", ".off"}
 
 
-def open_edges_sentence(mesh: Mesh, table: EdgeTable | None = None) -> str:
+def open_edges_sentence(mesh: Mesh) -> str:
     """Say what is open in a mesh and how to mend it.
 
     Parameters
     ----------
     mesh : Mesh
         One that is not closed.
-    table : EdgeTable, optional
-        Its edges, if they are known.
 
     Returns
     -------
@@ -38,12 +36,16 @@ def open_edges_sentence(mesh: Mesh, table: EdgeTable | None = None) -> str:
     >>> open_edges_sentence(lone).split(";")[0]
     'lone.stl is not closed: 3 open edges, the first from (0.0, 0.0, 0.0) to (0.0, 4.0, 0.0)'
     """
-    table = edge_table(mesh) if table is None else table
+    table = edge_table(mesh)
     junctions = t_junctions(table)
-    gap = None if len(junctions) == len(table.odd) else smallest_gap(table)
+    return say_open(mesh, table, junctions, smallest_gap(table, junctions))
+
+
+def say_open(mesh: Mesh, table: EdgeTable, junctions: Ints, gap: float | None) -> str:
+    """Say what `open_edges_sentence` does of what is known already."""
     found = f"{mesh.name} is not closed: {_counted(table)}, {_first(table)}"
     told = [found, *_junctions(len(junctions), len(table.odd))]
-    if gap is None:
+    if gap is None or len(junctions) == len(table.odd):
         # The cover of every line is even, so parity is too, though no edge has its neighbour.
         mend = "They leave no gap, so labels with --allow-open are right all the same."
         return f"{'; '.join(told)}. {mend}"
@@ -59,7 +61,7 @@ def _counted(table: EdgeTable) -> str:
 
 def _first(table: EdgeTable) -> str:
     """Say where the first open edge is."""
-    return f"the first {place(table.segments(table.odd)[0])}"
+    return f"the first {place(table.segments(table.odd, 1)[0])}"
 
 
 def _junctions(count: int, edges: int) -> list[str]:
@@ -91,7 +93,7 @@ def _point(row: Floats, single: bool) -> str:
 def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
     """Say how to close the mesh, having tried it."""
     wider = (round_number_above(gap * factor) for factor in _WIDER)
-    likely = (t for t in wider if could_close(table, t))
+    likely = (t for t in wider if is_gentle(mesh, t) and could_close(table, t))
     tolerance = next((t for t in likely if closing_weld(mesh, table, t)), None)
     if tolerance is None:
         return "Welding does not close it: mend it where it was made, or label with --allow-open."

@@ -42,13 +42,13 @@ def t_junctions(table: EdgeTable) -> Ints:
     return odd[_covered_evenly(line, ends.min(axis=1), ends.max(axis=1))]
 
 
-def smallest_gap(table: EdgeTable) -> float | None:
+def smallest_gap(table: EdgeTable, junctions: Ints) -> float | None:
     """Give the smallest distance between two vertices of open edges, None if nothing is open.
 
-    T-junctions are left out where there are other open edges.
+    The `junctions`, found by `t_junctions`, are left out where there are other open edges.
     """
     odd = table.odd
-    others = np.setdiff1d(odd, t_junctions(table))
+    others = np.setdiff1d(odd, junctions, assume_unique=True)
     vertices = np.unique(table.ends[others if len(others) else odd])
     return closest_pair(table.vertices[vertices])
 

@@ -106,7 +106,7 @@ def closest_pair(points: Floats) -> float | None:
     if len(points) < 2:
         return None
     bound = _closest_in_sweeps(points)
-    pairs = near_pairs(points, bound, 200 * len(points) + 1_000_000)
+    pairs = near_pairs(points, bound, 50 * len(points) + 100_000)
     return bound if pairs is None else float(np.append(pairs[2], bound).min())
 
 

@@ -13,7 +13,7 @@ from geodomain.collinear import collinear
 from geodomain.doubles import find_doubles
 from geodomain.doubts import doubts
 from geodomain.edge_table import EdgeTable, Floats, Ints, edge_table
-from geodomain.edges import is_single, open_edges_sentence
+from geodomain.edges import is_single, say_open
 from geodomain.gaps import smallest_gap, t_junctions
 from geodomain.mesh import Mesh
 from geodomain.solidity import measure_shells
@@ -147,6 +147,7 @@ def check(mesh: Mesh) -> MeshReport:
     doubles = find_doubles(table.triangles, len(table.vertices))
     flat = table.degenerate | collinear(*table.vertices[table.triangles.T])
     junctions = t_junctions(table)
+    gap = smallest_gap(table, junctions)
     closed = not len(table.odd)
     edges = {
         "boundary_edges": table.open,
@@ -169,14 +170,14 @@ def check(mesh: Mesh) -> MeshReport:
         resolution=_resolution(table.vertices),
         shells=solidity.shells,
         euler=len(table.vertices) - len(table.ends) + len(whole),
-        smallest_gap=smallest_gap(table),
+        smallest_gap=gap,
         closed=closed,
         balanced=not len(table.unbalanced),
         duplicate_shells=doubles.shells,
         inward=solidity.inward,
         inside_out=solidity.inside_out,
         places=_places(table, edges, triangles),
-        open_edges="" if closed else open_edges_sentence(mesh, table),
+        open_edges="" if closed else say_open(mesh, table, junctions, gap),
         **{name: len(where) for name, where in (edges | triangles).items()},
     )
 
@@ -185,7 +186,7 @@ def _places(
     table: EdgeTable, edges: Mapping[str, Ints], triangles: Mapping[str, Ints]
 ) -> dict[str, NDArray[Any]]:
     """Give where the first faults of each kind are, if there are any."""
-    segments = {name: table.segments(which)[:PLACES] for name, which in edges.items()}
+    segments = {name: table.segments(which, PLACES) for name, which in edges.items()}
     found = segments | {name: which[:PLACES] for name, which in triangles.items()}
     return {name: where for name, where in found.items() if len(where)}
 

@@ -20,6 +20,8 @@ from geodomain.nearness import near_pairs, separations
 from geodomain.shells import components
 
 _MOST_PAIRS = 200_000_000
+# A mesh that a weld could close has few open vertices near each other.
+_MOST_PAIRS_OF_ONE = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,7 @@ def weld(mesh: Mesh, tolerance: float) -> WeldResult:
         message = f"tolerance must be a number of at least 0, not {tolerance}"
         raise ValueError(message)
     vertices, triangles = distinct_vertices(mesh)
-    target = _targets(vertices, float(tolerance), mesh.name)
+    target = _targets(vertices, float(tolerance), mesh.name, _MOST_PAIRS)
     moved = np.flatnonzero(target != np.arange(len(target)))
     welded = target[triangles]
     kept = welded[~has_equal_corners(welded)]
@@ -97,11 +99,11 @@ def weld(mesh: Mesh, tolerance: float) -> WeldResult:
     )
 
 
-def _targets(vertices: Floats, tolerance: float, name: str) -> Ints:
+def _targets(vertices: Floats, tolerance: float, name: str, limit: int) -> Ints:
     """Give the vertex that each one moves to."""
     if not tolerance or len(vertices) < 2:
         return np.arange(len(vertices))
-    pairs = near_pairs(vertices, tolerance, _MOST_PAIRS)
+    pairs = near_pairs(vertices, tolerance, limit)
     if pairs is None:
         message = (
             f"{name}: a tolerance of {tolerance:g} is too wide to weld with, "
@@ -131,12 +133,20 @@ def could_close(table: EdgeTable, tolerance: float) -> bool:
     """
     ends = table.ends[table.odd]
     used, local = np.unique(ends, return_inverse=True)
+    limit = _MOST_PAIRS_OF_ONE * len(used) + 10_000
     try:
-        image = _targets(table.vertices[used], tolerance, "")[local.reshape(-1, 2)]
+        image = _targets(table.vertices[used], tolerance, "", limit)[local.reshape(-1, 2)]
     except MeshError:
         return False
     left = np.sort(image[image[:, 0] != image[:, 1]], axis=1)
     return not (np.unique(left, axis=0, return_counts=True)[1] & 1).any()
+
+
+def is_gentle(mesh: Mesh, tolerance: float) -> bool:
+    """Tell whether a tolerance is at most a hundredth of the size of a mesh."""
+    return bool(len(mesh.triangles)) and tolerance <= 0.01 * float(
+        np.ptp(mesh.bounds, axis=0).max()
+    )
 
 
 def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult | None:
@@ -145,7 +155,7 @@ def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult |
     A weld closes anything if it is wide enough to leave nothing over. So it must not be
     wider than a hundredth of the mesh, nor take more triangles than there are open edges.
     """
-    if not len(mesh.triangles) or tolerance > 0.01 * float(np.ptp(mesh.bounds, axis=0).max()):
+    if not is_gentle(mesh, tolerance):
         return None
     try:
         result = weld(mesh, tolerance)

@@ -103,7 +103,6 @@ def test_too_wide_a_tolerance_is_refused_where_it_would_take_forever(monkeypatch
     monkeypatch.setattr(welding, "_MOST_PAIRS", 10)
     with pytest.raises(MeshError, match="too wide"):
         weld(cube(), 5.0)
-    assert not could_close(edge_table(lidless()), 5.0)
 
 
 def test_a_mesh_that_collapses_is_empty():
