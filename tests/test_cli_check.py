@@ -1,0 +1,155 @@
+"""The command `geodomain check`: what it says, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from shapes import cube
+from surfaces import MINE, divided_roof, hairline, joined, lidless, soup
+
+from geodomain import Mesh
+
+meshfiles = pytest.importorskip("geodomain.meshfiles")
+
+
+def run(*arguments: str | Path, code: int = 0) -> Result:
+    from geodomain.cli.check import check
+
+    result = CliRunner().invoke(check, [str(argument) for argument in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    meshes = {
+        "ok.ply": cube(10.0, MINE),
+        "hair.ply": hairline(0.0004),
+        "box.ply": lidless(),
+        "blocks.obj": divided_roof(),
+        "twice.ply": joined(cube(), cube()),
+    }
+    for name, mesh in meshes.items():
+        meshfiles.write_mesh(mesh, tmp_path / name)
+    return tmp_path
+
+
+def test_a_good_mesh_is_fit(folder):
+    said = run("ok.ply").stdout
+    assert said.startswith("ok.ply: fit to label with\n")
+    assert "12 on 8 vertices" in said
+    assert "x 2296021 to 2296031; y 414095 to 414105; z 1590 to 1600" in said
+    assert "signed volume       1000" in said
+    assert "weld at" not in said
+
+
+def test_a_mesh_that_is_not_fit_ends_in_3(folder):
+    said = run("ok.ply", "box.ply", code=3).stdout
+    assert "ok.ply: fit to label with" in said
+    assert "box.ply: NOT FIT to label with" in said
+    assert "open edges          4" in said
+    assert "weld at 0.01        does not close it" in said
+    assert "box.ply is not closed: 4 open edges, the first from (0.0, 0.0, 1.0)" in said
+
+
+def test_it_says_which_weld_closes(folder):
+    said = run("hair.ply", code=3).stdout
+    assert "weld at 1e-06       does not close it" in said
+    assert "weld at 0.001       closes it" in said
+    assert "geodomain check hair.ply --weld 0.0005 -o closed.ply" in said
+
+
+def test_the_command_that_is_proposed_works(folder):
+    said = run("hair.ply", "--weld", "0.0005", "-o", "closed.ply").stdout
+    assert said.startswith("welded at 0.0005: 4 vertices moved, at most 0.0004; 0 triangles")
+    assert "closed.ply: fit to label with" in said
+    assert meshfiles.read_mesh("closed.ply").is_closed
+
+
+def test_a_weld_without_output_is_tried(folder):
+    before = sorted(folder.iterdir())
+    assert "hair.ply: fit" in run("hair.ply", "--weld", "0.001").stdout
+    assert sorted(folder.iterdir()) == before
+
+
+def test_what_is_reported_is_what_the_file_holds(folder):
+    # Single precision at these coordinates has a step of a quarter: the two halves meet.
+    thin = soup(cube(1.0, MINE))
+    corners = thin.vertices.copy()
+    corners[:, 0] = MINE[0] + (corners[:, 0] - MINE[0]) * 0.01
+    meshfiles.write_mesh(Mesh(corners, thin.triangles), "thin.ply")
+    result = run("thin.ply", "--weld", "1e-6", "-o", "thin.stl", "--json")
+    report = json.loads(result.stdout)[0]
+    assert report["name"] == "thin.stl"
+    assert report["signed_volume"] == 0
+    assert report["degenerate"] > 0
+    assert "warning: " in result.stderr
+
+
+def test_json_is_a_list_of_reports(folder):
+    reports = json.loads(run("ok.ply", "hair.ply", "twice.ply", "--json", code=3).stdout)
+    assert [report["fit"] for report in reports] == [True, False, True]
+    assert reports[1]["weld_closes"] == {"1e-06": False, "0.001": True, "0.01": True}
+    assert reports[0]["weld"] is None and reports[0]["weld_closes"] == {}
+    assert reports[2]["duplicate_shells"] == 1
+    assert "NOTHING IS INSIDE" in reports[2]["warnings"][0]
+    assert np.shape(reports[1]["places"]["boundary_edges"]) == (8, 2, 3)
+
+
+def test_json_says_what_a_weld_did(folder):
+    report = json.loads(run("hair.ply", "--weld", "0.001", "--json").stdout)[0]
+    weld = report["weld"]
+    assert (weld["moved"], weld["dropped"], weld["output"]) == (4, 0, None)
+    assert weld["largest_move"] == pytest.approx(0.0004, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ok.ply", "-o", "x.ply"], "--weld"),
+        (["ok.ply", "box.ply", "--weld", "1", "-o", "x.ply"], "one at a time"),
+        (["ok.ply", "--weld", "-1"], "--weld"),
+        (["ok.ply", "--weld", "nan"], "finite"),
+        (["ok.ply", "--weld", "inf"], "finite"),
+        ([], "MESH"),
+    ],
+)
+def test_a_slip_is_a_usage_error(folder, arguments, words):
+    assert words in run(*arguments, code=2).stderr
+    assert not Path("x.ply").exists()
+
+
+def test_a_file_that_is_there_is_kept(folder):
+    before = Path("ok.ply").read_bytes()
+    with pytest.raises(FileExistsError, match="--overwrite"):
+        run("hair.ply", "--weld", "0.001", "-o", "ok.ply")
+    assert Path("ok.ply").read_bytes() == before
+    run("hair.ply", "--weld", "0.001", "-o", "ok.ply", "--overwrite")
+    assert Path("ok.ply").read_bytes() != before
+
+
+def test_a_mesh_can_be_welded_in_place(folder):
+    run("hair.ply", "--weld", "0.001", "-o", "hair.ply", "--overwrite")
+    assert meshfiles.read_mesh("hair.ply").is_closed
+
+
+def test_what_cannot_be_read_is_said(folder):
+    Path("bad.ply").write_bytes(b"ply\nformat nonsense\n")
+    from geodomain import MeshError
+
+    with pytest.raises(MeshError, match=r"bad\.ply"):
+        run("bad.ply")
+    with pytest.raises(FileNotFoundError):
+        run("none.ply")
+
+
+def test_the_help_ends_in_an_example():
+    lines = run("--help").stdout.rstrip().splitlines()
+    assert lines[-1].strip() == "geodomain check ore.stl --weld 0.001 -o closed.stl"
