@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #if defined(__CUDACC__)
 #define GD_HD __host__ __device__ inline
@@ -104,6 +105,27 @@ inline int leading_zeros(std::uint64_t word) {  // word != 0
 #else
   return __builtin_clzll(word);
 #endif
+}
+
+inline int count_bits(std::uint64_t word) {
+#if defined(_MSC_VER) && !defined(__clang__)
+  word -= (word >> 1) & 0x5555555555555555;
+  word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333);
+  return static_cast<int>((((word + (word >> 4)) & 0x0F0F0F0F0F0F0F0F) * 0x0101010101010101) >> 56);
+#else
+  return __builtin_popcountll(word);
+#endif
+}
+
+// Eight bytes as a word, the first byte lowest.
+inline std::uint64_t load_word(const char* text) {
+  std::uint64_t word = 0;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  for (int i = 8; i-- > 0;) word = word << 8 | static_cast<unsigned char>(text[i]);
+#else
+  std::memcpy(&word, text, sizeof word);
+#endif
+  return word;
 }
 
 struct Wide {

@@ -1,6 +1,7 @@
 // How a table is written, and what is wanted of each of its rows.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -14,12 +15,15 @@ struct Range {
   Offset begin, end;
 };
 
+constexpr int kMostWanted = 6;
+
 struct Dialect {
-  char delimiter, mark;              // mark: the decimal point or comma
-  std::int32_t fields;               // what every row has, two at least
-  std::vector<std::int32_t> wanted;  // the fields to read as numbers
-  std::int32_t replaced;             // the field that is rewritten, or -1: append
-  std::vector<double> missing;       // numbers that say "missing"
+  char delimiter, mark;       // mark: the decimal point or comma
+  std::int32_t fields;        // what every row has, two at least
+  std::int32_t wanted_count;  // fields to read as numbers: the centroid, then the sizes
+  std::array<std::int32_t, kMostWanted> wanted;
+  std::int32_t replaced;        // the field that is rewritten, or -1: append
+  std::vector<double> missing;  // numbers that say "missing"
 };
 
 // The values are known to Python, which words the sentences.

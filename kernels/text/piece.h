@@ -2,6 +2,7 @@
 // what their wanted numbers are.
 #pragma once
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "marks.h"
 #include "number.h"
 #include "row.h"
+#include "short_number.h"
 
 namespace geodomain::text {
 
@@ -24,6 +26,8 @@ struct Unsure {
   std::int64_t wanted;
   Range place;
 };
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 class Piece {
  public:
@@ -123,49 +127,39 @@ class Piece {
   template <class Raw, class Bare>
   bool take(const Text& text, const Dialect& dialect, const Raw& raw, const Bare& bare,
             Offset content_end) {
-    const std::size_t start = values.size(), count = dialect.wanted.size();
-    values.resize(start + count);
-    for (std::size_t i = 0; i < count; ++i) {
+    double numbers[kMostWanted];
+    for (std::int32_t i = 0; i < dialect.wanted_count; ++i) {
       const Range place = bare(dialect.wanted[i]);
-      const Number number =
-          read_number(text.bytes + place.begin, text.bytes + place.end, dialect.mark);
-      values[start + i] = number.value;
-      if (number.reading == Reading::number && dialect.missing.empty()) continue;
-      if (!settle(number, place, i, dialect)) {
-        values.resize(start);
-        while (!unsure.empty() && unsure.back().row == rows()) unsure.pop_back();
-        return false;
-      }
+      if (!read_value(text, dialect, place, i, numbers[i])) return false;
     }
-    const double* xyz = values.data() + start;
-    missing += xyz[0] != xyz[0] || xyz[1] != xyz[1] || xyz[2] != xyz[2];
+    missing += std::isnan(numbers[0]) || std::isnan(numbers[1]) || std::isnan(numbers[2]);
+    values.insert(values.end(), numbers, numbers + dialect.wanted_count);
     cuts.push_back(dialect.replaced < 0 ? Range{content_end, content_end} : raw(dialect.replaced));
     return true;
   }
 
-  // Deals with a number that is not simply one; false for a fault.
-  bool settle(Number number, Range place, std::size_t wanted, const Dialect& dialect) {
-    double& value = values[values.size() - dialect.wanted.size() + wanted];
-    const auto index = static_cast<std::int64_t>(wanted);
-    switch (number.reading) {
-      case Reading::number:
-        for (const double code : dialect.missing) {
-          if (number.value == code) value = std::numeric_limits<double>::quiet_NaN();
-        }
+  // Reads a wanted number; false for a fault.
+  bool read_value(const Text& text, const Dialect& dialect, Range place, std::int32_t wanted,
+                  double& value) {
+    const char* begin = text.bytes + place.begin;
+    const char* end = text.bytes + place.end;
+    if (place.end < 16 || !short_[wanted].read(begin, end, dialect.mark, value)) {
+      const Number number = read_number(begin, end, dialect.mark);
+      value = number.reading == Reading::missing ? kMissing : number.value;
+      if (number.reading == Reading::word) return fail(Fault::word, place, wanted);
+      if (number.reading == Reading::range) return fail(Fault::range, place, wanted);
+      if (number.reading == Reading::unsure) {
+        unsure.push_back({rows(), wanted, place});
         return true;
-      case Reading::missing:
-        value = std::numeric_limits<double>::quiet_NaN();
-        return true;
-      case Reading::unsure:
-        unsure.push_back({rows(), index, place});
-        return true;
-      case Reading::word:
-        return fail(Fault::word, place, index);
-      case Reading::range:
-        return fail(Fault::range, place, index);
+      }
+    }
+    for (const double code : dialect.missing) {
+      if (value == code) value = kMissing;
     }
     return true;
   }
+
+  std::array<ShortReader, kMostWanted> short_;
 
   bool fail(Fault fault, Range place, std::int64_t detail) {
     trouble = {fault, next, place, detail};

@@ -56,12 +56,10 @@ GD_API void* geodomain_text_open(char delimiter, char mark, std::int32_t fields,
                                  std::int32_t replaced, std::int32_t missing_count,
                                  const double* missing) {
   try {
-    return new Table({delimiter,
-                      mark,
-                      fields,
-                      {wanted, wanted + wanted_count},
-                      replaced,
-                      {missing, missing + missing_count}});
+    Dialect dialect{delimiter, mark, fields, wanted_count, {}, replaced, {}};
+    std::copy(wanted, wanted + wanted_count, dialect.wanted.begin());
+    dialect.missing.assign(missing, missing + missing_count);
+    return new Table(std::move(dialect));
   } catch (...) {
     return nullptr;
   }
