@@ -105,7 +105,7 @@ def _quoted(text: bytes) -> str:
 
 def _hint(text: bytes, decimal: bytes) -> str:
     other = b"," if decimal == b"." else b"."
-    if other not in text or not text.strip(b" \t+-.,0123456789eE") == b"":
+    if other not in text or text.strip(b" \t+-.,0123456789eE"):
         return ""
     return f" where the decimal mark is {decimal.decode()!r} and nothing parts thousands"
 

@@ -80,7 +80,7 @@ class Reader:
     def _run(self) -> None:
         try:
             while (buffer := self._free.get()) is not None:
-                end = HEADROOM + fill(self._source, memoryview(buffer)[HEADROOM:])
+                end = HEADROOM + fill(self._source, buffer.data[HEADROOM:])
                 final = end < buffer.size
                 self._filled.put(Block(buffer, end, final))
                 if final:
@@ -134,7 +134,7 @@ class Writer:
         while (data := self._waiting.get()) is not None:
             try:
                 if self._failure is None:
-                    self._target.write(memoryview(data))
+                    self._target.write(data.data)
                     self.bytes_written += data.size
             except BaseException as error:
                 self._failure = error

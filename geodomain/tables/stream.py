@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 from geodomain.errors import TableError
 from geodomain.tables.faults import too_long
 from geodomain.tables.layout import TableLayout
-from geodomain.tables.pipeline import HEADROOM, Block, Bytes, ByteSource, ByteTarget
-from geodomain.tables.pipeline import Reader, Writer, fill
+from geodomain.tables.pipeline import (
+    HEADROOM,
+    Block,
+    Bytes,
+    ByteSource,
+    ByteTarget,
+    Reader,
+    Writer,
+    fill,
+)
 from geodomain.tables.scanner import Cells, Scanner
 
 CHUNK_BYTES = 4 << 20
@@ -44,6 +52,7 @@ class Splice:
     replace: int | None = None
 
     def __post_init__(self) -> None:
+        """Refuse several columns in the place of one."""
         if self.replace is not None and len(self.vocabulary) != 1:
             message = "only one column can replace another"
             raise ValueError(message)
