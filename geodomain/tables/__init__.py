@@ -1,1 +1,1 @@
-"""Block-model tables: what a head means, and rows labelled without touching their text."""
+"""Block-model tables: what their head means, how their text is read and given back."""
