@@ -42,7 +42,9 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def _say(error: OSError) -> str:
-    """Say which file has what."""
+    """Say which file has what, and by which option it may be overwritten."""
+    if isinstance(error, FileExistsError):
+        return f"{error} with --overwrite"
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename else reason
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from geodomain.labeller import Labeller, Solid
     from geodomain.solids import Weld
     from geodomain.summary import Summary
-    from geodomain.tables.files import Source
+    from geodomain.tables.files import Source, Target
     from geodomain.tables.layout import TableLayout
 
 # The head is looked for in so many bytes.
@@ -81,7 +83,8 @@ def label(**given: Any) -> None:
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
     request = read_request(given)
-    talk = Talk(request.quiet)
+    # JSON on stderr holds the warnings itself, and must stay JSON.
+    talk = Talk(request.quiet or (request.as_json and request.destination == "-"))
     with talk.listening():
         summary = _run(request, talk)
     _report(summary, request)
@@ -94,18 +97,19 @@ def _run(request: Request, talk: Talk) -> Summary:
     from geodomain.tables.files import open_source
 
     began = time.perf_counter()
+    _check_destination(request)
     solids, welds = _solids(request)
     labeller, plan = _labeller(request, solids), _plan(request)
     with open_source(request.blocks) as source:
         layout = _layout(request, source)
-        with _target(request) as target, talk.progress() as progress:
+        with _target(request, source) as target, talk.progress() as progress:
             _, tally = label_table(
                 source,
                 target,
                 layout,
                 labeller,
                 plan,
-                name=request.name,
+                name=source.name,
                 allow_disjoint=request.allow_disjoint,
                 threads=request.threads,
                 progress=progress,
@@ -124,22 +128,42 @@ def _run(request: Request, talk: Talk) -> Summary:
     return replace(summary, warnings=tuple(talk.said))
 
 
+def _check_destination(request: Request) -> None:
+    """Refuse, before there is any work, an output in no folder or over a wireframe."""
+    from geodomain.errors import TableError
+
+    if request.destination in (None, "-"):
+        return
+    place = Path(request.destination)
+    if not place.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(place))
+    for _, path in request.solids:
+        if place.exists() and Path(path).exists() and place.samefile(path):
+            message = f"{place} is the wireframe {path}; name another output"
+            raise TableError(message)
+
+
 def _layout(request: Request, source: Source) -> TableLayout:
     """Work out what the head of the table means."""
     from geodomain.tables.layout import read_layout
     from geodomain.tables.options import TableOptions
 
     head, options = source.peek(_PEEK), TableOptions(**request.table)
-    return read_layout(head, options, name=request.name, whole=len(head) < _PEEK)
+    return read_layout(head, options, name=source.name, whole=len(head) < _PEEK)
 
 
-def _target(request: Request) -> AbstractContextManager[BinaryIO | None]:
+def _target(request: Request, source: Source) -> AbstractContextManager[Target | None]:
     """Open what is written; a dry run has nothing."""
     from geodomain.tables.files import open_target
 
     if request.destination is None:
         return nullcontext()
-    return open_target(request.destination, overwrite=request.overwrite or request.in_place)
+    return open_target(
+        request.destination,
+        source=source,
+        overwrite=request.overwrite,
+        in_place=request.in_place,
+    )
 
 
 def _solids(request: Request) -> tuple[tuple[Solid, ...], tuple[Weld, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import click
 
@@ -21,7 +21,7 @@ class Request:
     leaky: str | None
     flags: bool
     replace: bool
-    rule: str
+    rule: Literal["parity", "winding"]
     allow_open: bool
     weld: float | None
     allow_disjoint: bool
@@ -34,11 +34,6 @@ class Request:
     as_json: bool
     quiet: bool
     table: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Name the table in messages."""
-        return "stdin" if self.blocks == "-" else self.blocks
 
     @property
     def destination(self) -> str | None:

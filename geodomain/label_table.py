@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from geodomain.labeller import Labeller, Solid
 from geodomain.summary import Labels
 from geodomain.tables.columns import NewColumn, plan_splice
 from geodomain.tables.layout import TableLayout
+from geodomain.tables.pipeline import ByteSource, ByteTarget
 from geodomain.tables.stream import StreamSummary, relabel
 from geodomain.tally import Tally
 
@@ -55,8 +55,8 @@ class ColumnPlan:
 
 
 def label_table(
-    source: BinaryIO,
-    target: BinaryIO | None,
+    source: ByteSource,
+    target: ByteTarget | None,
     layout: TableLayout,
     labeller: Labeller,
     plan: ColumnPlan,

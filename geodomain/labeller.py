@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.locator import PointLocator
+from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
 
 Bools = NDArray[np.bool_]
@@ -61,7 +61,7 @@ class _Shell:
 
     mesh: Mesh
     locator: PointLocator
-    rule: str
+    rule: Rule
 
     def ask(self, points: NDArray[np.float64]) -> tuple[Bools, Bools | None]:
         """Give membership and, for a balanced mesh, where its shells double."""
@@ -106,7 +106,7 @@ class Labeller:
     """
 
     solids: tuple[Solid, ...]
-    rule: str = "parity"
+    rule: Rule = "parity"
     backend: str = "auto"
     threads: int | None = None
     allow_open: bool = False
@@ -137,7 +137,10 @@ class Labeller:
     def _on_wall(self, points: NDArray[np.float64]) -> Bools:
         """Tell the blocks that are exactly on a wall of any mesh."""
         locators = [shell.locator for shells in self._shells for shell in shells]
-        return np.logical_or.reduce([locator.on_surface(points) for locator in locators])
+        walls = np.zeros(len(points), np.bool_)
+        for locator in locators:
+            walls |= locator.on_surface(points)
+        return walls
 
 
 def _judge_union(

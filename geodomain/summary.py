@@ -227,11 +227,11 @@ def as_table(summary: Summary) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(_aligned(row, widths)).rstrip() for row in rows]
     lines += [
-        f"{pair['blocks']:,} blocks are in both {pair['solids'][0]} and {pair['solids'][1]}"
+        f"in both {pair['solids'][0]} and {pair['solids'][1]}: {pair['blocks']:,}"
         for pair in summary.overlaps
     ]
     if summary.on_wall is not None:
-        lines.append(f"{summary.on_wall:,} blocks are exactly on a wall")
+        lines.append(f"exactly on a wall: {summary.on_wall:,}")
     lines += [
         f"welded {weld.mesh} at {weld.tolerance:g}: {weld.moved:,} vertices moved, "
         f"at most {weld.largest_move:.3g}"

@@ -94,7 +94,7 @@ def test_encoding_of_new_cells() -> None:
     splice = plan_splice(layout, [column], encoding="latin-1")
     assert splice.vocabulary == ((b"MIN\xc9RIO",),)
     assert splice.head[0][2] == b",dom\xednio"
-    with pytest.raises(TableError, match="'MINÉRIO' cannot be written in ascii.*--encoding"):
+    with pytest.raises(TableError, match=r"'MINÉRIO' cannot be written in ascii.*--encoding"):
         plan_splice(layout, [column], encoding="ascii")
 
 
@@ -109,7 +109,7 @@ def test_a_column_that_is_there_is_not_overwritten() -> None:
 def test_a_named_column_is_replaced_where_it_stands() -> None:
     splice = plan_splice(read_layout(b'X,"Domain ",Y,Z\n'), [DOMAIN], replace=True)
     assert (splice.head, splice.replace) == ((), 1)
-    with pytest.raises(TableError, match="no column 'domain'.*did you mean 'domian'"):
+    with pytest.raises(TableError, match=r"no column 'domain'.*did you mean 'domian'"):
         plan_splice(read_layout(b"X,Y,Z,domian\n"), [DOMAIN], replace=True)
     with pytest.raises(TableError, match="2 columns called 'domain'"):
         plan_splice(read_layout(b"X,Y,Z,DOMAIN,Domain\n"), [DOMAIN], replace=True)
