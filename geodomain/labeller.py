@@ -130,7 +130,8 @@ class Labeller:
         found = [_judge_union(shells, points) for shells in self._shells]
         inside, leaking, doubled = (np.stack(part) for part in zip(*found, strict=True))
         codes = _first_wins(inside, leaking)
-        codes[~np.isfinite(points).all(axis=1)] = len(self.solids) + 1
+        x, y, z = np.isfinite(points).T
+        codes[~(x & y & z)] = len(self.solids) + 1
         walls = self._on_wall(points) if self.count_on_wall else None
         return Verdict(codes, inside, leaking, doubled, walls)
 

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.labeller import Verdict
+from geodomain.labeller import Bools, Verdict
 
 
 class Tally:
@@ -89,17 +89,28 @@ class Tally:
         finite = verdict.codes != len(self.own_blocks) + 1
         if sizes is None:
             self.sized = False
-            self._grow(points[finite], np.zeros(3))
-            return
-        usable = finite & ((sizes > 0) & np.isfinite(sizes)).all(axis=1)
-        self.sized = self.sized and bool(usable.sum() == finite.sum())
-        volume = np.where(usable, sizes.prod(axis=1, where=usable[:, None]), 0.0)
-        self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
-        self.own_volumes += verdict.inside @ volume
-        self._grow(points[finite], np.where(usable[:, None], sizes, 0.0)[finite] / 2)
+        else:
+            volume = sizes[:, 0] * sizes[:, 1] * sizes[:, 2]
+            # One look at the smallest spares nearly every chunk the masks; NaN fails it too.
+            if not (finite.all() and sizes.min(initial=np.inf) > 0 and np.isfinite(volume).all()):
+                usable = finite & (sizes > 0).all(axis=1) & np.isfinite(volume)
+                self.sized = self.sized and bool((usable == finite).all())
+                volume = np.where(usable, volume, 0.0)
+                sizes = np.where(usable[:, None], sizes, 0.0)
+            self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
+            self.own_volumes += verdict.inside @ volume
+        self._grow(points, sizes, finite)
 
-    def _grow(self, points: NDArray[np.float64], half: NDArray[np.float64]) -> None:
-        """Take blocks of these half sizes into the box."""
-        if len(points):
-            self.bounds[0] = np.fmin(self.bounds[0], (points - half).min(axis=0))
-            self.bounds[1] = np.fmax(self.bounds[1], (points + half).max(axis=0))
+    def _grow(
+        self, points: NDArray[np.float64], sizes: NDArray[np.float64] | None, finite: Bools
+    ) -> None:
+        """Take the finite blocks into the box."""
+        if not finite.all():
+            points, sizes = points[finite], None if sizes is None else sizes[finite]
+        if not len(points):
+            return
+        for axis in range(3):
+            centre = points[:, axis]
+            half = 0.0 if sizes is None else sizes[:, axis] / 2
+            self.bounds[0, axis] = np.fmin(self.bounds[0, axis], (centre - half).min())
+            self.bounds[1, axis] = np.fmax(self.bounds[1, axis], (centre + half).max())
