@@ -32,7 +32,7 @@ def exit_codes() -> Iterator[None]:
     except OSError as error:
         _fail(_say(error), INPUT_OUTPUT)
     except KeyboardInterrupt:
-        _fail("interrupted; nothing was written", INTERRUPTED)
+        _fail("interrupted", INTERRUPTED)
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.backends import choose
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
 
@@ -62,23 +63,34 @@ class _Shell:
     mesh: Mesh
     locator: PointLocator
     rule: Rule
+    bounds: NDArray[np.float64]
 
     def ask(self, points: NDArray[np.float64]) -> tuple[Bools, Bools | None]:
         """Give membership and, for a balanced mesh, where its shells double."""
+        inside = self.locator.contains(points, rule=self.rule)
         if not self.mesh.is_balanced:
-            return self.locator.contains(points, rule=self.rule), None
-        # Parity is the last bit of the winding number: one pass gives everything.
-        winding = self.locator.winding_numbers(points)
-        if self.rule == "winding":
-            return winding != 0, np.abs(winding) > 1
-        inside = (winding & 1).astype(bool)
-        return inside, (winding != 0) & ~inside
+            return inside, None
+        # Parity is the last bit of the winding number: what has an odd one is inside already.
+        # Winding numbers cost more than membership, so only blocks that may be doubled are asked.
+        suspects = np.flatnonzero(self._in_box(points) & (inside == (self.rule == "winding")))
+        winding = np.abs(self.locator.winding_numbers(points[suspects]))
+        doubled = np.zeros(len(points), np.bool_)
+        doubled[suspects] = winding > (1 if self.rule == "winding" else 0)
+        return inside, doubled
+
+    def _in_box(self, points: NDArray[np.float64]) -> Bools:
+        """Tell the blocks in the mesh's box, which is closed."""
+        low, high = self.bounds
+        within = np.ones(len(points), np.bool_)
+        for axis in range(3):
+            within &= (points[:, axis] >= low[axis]) & (points[:, axis] <= high[axis])
+        return within
 
     def leaks(self, points: NDArray[np.float64]) -> Bools | None:
         """Tell the blocks whose vertical line crosses an open mesh an odd number of times."""
         if self.mesh.is_closed:
             return None
-        low = float(self.mesh.bounds[0, 2])
+        low = float(self.bounds[0, 2])
         below = points.copy()
         # From below the mesh, the crossings above are all there are.
         below[:, 2] = np.where(np.isfinite(points[:, 2]), low - max(1.0, abs(low)), np.nan)
@@ -123,7 +135,12 @@ class Labeller:
         locator = PointLocator(
             mesh, backend=self.backend, threads=self.threads, allow_open=self.allow_open
         )
-        return _Shell(mesh, locator, self.rule)
+        return _Shell(mesh, locator, self.rule, mesh.bounds)
+
+    @property
+    def machine(self) -> str:
+        """Name the backend that "auto" stands for."""
+        return choose(self.backend).__name__.rpartition(".")[2]
 
     def judge(self, points: NDArray[np.float64]) -> Verdict:
         """Label (n, 3) centroids; one that is not finite is in no solid."""

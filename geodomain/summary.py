@@ -126,7 +126,7 @@ def summarise(
         on_wall=tally.on_wall if labeller.count_on_wall else None,
         seconds=seconds,
         rows_per_second=tally.rows / max(seconds, 1e-9),
-        backend=labeller.backend,
+        backend=labeller.machine,
         columns=tuple(columns),
         output=output,
         welds=tuple(welds),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from geodomain.errors import GeodomainWarning, TableError
+from geodomain.tables.dialect import split_rows
 from geodomain.tables.layout import TableLayout, read_layout
 from geodomain.tables.options import TableOptions
 
@@ -94,6 +95,7 @@ HEADS = {
     "comment, then header": (b"# x,y,z of blocks\nx,y,z\n1,2,3\n", ",", ".", (0, 1, 2), None, 3),
     "header alone": (b"X,Y,Z\n", ",", ".", (0, 1, 2), None, 2),
     "header alone, unended": (b"X,Y,Z", ",", ".", (0, 1, 2), None, 1),
+    "old mac": (b"# a\r\rX,Y,Z\r1,2,3\r", ",", ".", (0, 1, 2), None, 4),
     "trailing delimiter": (b"X,Y,Z,\n1,2,3,\n", ",", ".", (0, 1, 2), None, 2),
     "easting": (b"Easting,Northing,Elevation\n1,2,3\n", ",", ".", (0, 1, 2), None, 2),
     "east of Z": (b"RL,NORTH,EAST\n1,2,3\n", ",", ".", (2, 1, 0), None, 2),
@@ -108,13 +110,13 @@ def test_layout_of_a_head(case: tuple[bytes, str, str, object, object, int]) -> 
     assert (layout.xyz, layout.sizes, layout.data_line) == (xyz, sizes, line)
     # The offset is where that line begins.
     lines = head.splitlines(keepends=True)
-    before = lines[: line - 1] if head.endswith(b"\n") else lines
+    before = lines[: line - 1] if head.endswith((b"\n", b"\r")) else lines
     assert layout.data_start == len(b"".join(before))
 
 
 @pytest.mark.parametrize("case", HEADS.values(), ids=HEADS.keys())
 def test_layout_is_the_same_with_crlf(case: tuple[bytes, ...]) -> None:
-    head = case[0].replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    head = b"\r\n".join(case[0].replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"))
     plain, crlf = read_layout(case[0]), read_layout(head)
     assert (crlf.xyz, crlf.sizes, crlf.data_line) == (plain.xyz, plain.sizes, plain.data_line)
     assert crlf.names == tuple(name.replace("\n", "\r\n") for name in plain.names)
@@ -167,6 +169,15 @@ def test_a_cut_head_is_enough() -> None:
         assert read_layout(text[:size], whole=False).xyz == (0, 1, 2)
 
 
+def test_a_cut_row_is_not_read() -> None:
+    rows = list(split_rows(b"a,b\r\n1,2\r\n3,4", b",", 0, whole=False))
+    assert [row.cells for row in rows] == [(b"a", b"b"), (b"1", b"2")]
+    rows = list(split_rows(b"a,b\r\n1,2\r", b",", 0, whole=False))
+    assert [row.cells for row in rows] == [(b"a", b"b")]
+    rows = list(split_rows(b"a,b\r\n1,2\r", b",", 0, whole=True))
+    assert [(row.end, row.following) for row in rows] == [(3, 5), (8, 9)]
+
+
 REFUSED = {
     "empty": (b"", "is empty"),
     "blank": (b" \r\n\t\n", "is empty"),
@@ -192,7 +203,6 @@ REFUSED = {
     "micromine turned": (MICROMINE_TURNED % b"35", "rotation row says 35, 0, 0.*EAST, NORTH, RL"),
     "thousands": (b"X;Y;Z\n1.234,5;2;3\n", "thousands separators"),
     "both marks": (b"X;Y;Z\n1,5;2.5;3\n", r"mixes decimal commas \(1,5\) and points \(2.5\)"),
-    "old mac": (b"X,Y,Z\r1,2,3\r", "carriage returns alone"),
 }
 
 

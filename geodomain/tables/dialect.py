@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from geodomain.errors import TableError
+from geodomain.tables.encoding import count_line_ends
 
 DELIMITERS = (b",", b";", b"\t", b"|")
 
@@ -42,48 +43,46 @@ class Row:
 @cache
 def _field_pattern(delimiter: bytes) -> re.Pattern[bytes]:
     """Match one field: quoted from its first byte, or anything up to a delimiter or line end."""
-    stop = b"[^" + re.escape(delimiter) + rb"\n]*"
+    stop = b"[^" + re.escape(delimiter) + rb"\r\n]*"
     return re.compile(rb'"(?:[^"]|"")*"' + stop + b"|" + stop)
+
+
+@cache
+def _plain_pattern(delimiter: bytes) -> re.Pattern[bytes]:
+    """Match one field in which a quote is a byte like any other."""
+    return re.compile(b"[^" + re.escape(delimiter) + rb"\r\n]*")
 
 
 def split_rows(head: bytes, delimiter: bytes, start: int, *, whole: bool) -> Iterator[Row]:
     """Yield the rows of `head` from the offset `start`, leaving out the blank ones.
 
-    Where `head` is not the `whole` file, a last row without its line ending is left out too:
-    the rest of it is unknown.
+    Lines end in LF, CR LF or a lone CR. Where `head` is not the `whole` file, a last row without
+    its line ending is left out too: the rest of it is unknown.
     """
-    line = 1 + head.count(b"\n", 0, start)
+    line = 1 + count_line_ends(head, 0, start)
     while start < len(head):
         row = _one_row(head, delimiter, start, line)
-        if not whole and head[row.following - 1 : row.following] != b"\n":
+        # A CR that is the last byte may be half of a CR LF.
+        if not whole and (row.following == row.end or head[row.end :] == b"\r"):
             return
-        if head[row.start : row.end].strip():
+        if len(row.cells) > 1 or row.cells[0].strip():
             yield row
-        line += head.count(b"\n", start, row.following)
+        line += count_line_ends(head, start, row.following)
         start = row.following
 
 
 def _one_row(head: bytes, delimiter: bytes, start: int, line: int) -> Row:
     """Cut the row that begins at `start` into its cells."""
-    pattern, cells, at = _field_pattern(delimiter), [], start
     # A comment line is text to its end: a quote in it opens nothing.
-    quoted = head[start : start + 1] != b"#"
-    while True:
-        match = pattern.match(head, at) if quoted else None
-        end = match.end() if match else _plain_end(head, delimiter, at)
-        cells.append(head[at:end])
-        if head[end : end + 1] != delimiter:
-            break
-        at = end + 1
-    stop = end - 1 if head[start:end].endswith(b"\r") else end
-    cells[-1] = cells[-1].removesuffix(b"\r")
-    return Row(tuple(cells), start, stop, min(end + 1, len(head)), line)
-
-
-def _plain_end(head: bytes, delimiter: bytes, at: int) -> int:
-    """Find where a field without quotes ends."""
-    ends = [found for stop in (delimiter, b"\n") if (found := head.find(stop, at)) >= 0]
-    return min(ends, default=len(head))
+    comment = head[start : start + 1] == b"#"
+    pattern = _plain_pattern(delimiter) if comment else _field_pattern(delimiter)
+    cells, end = [], start - 1
+    while end < start or head[end : end + 1] == delimiter:
+        field = pattern.match(head, end + 1)
+        cells.append(field[0] if field else b"")
+        end += 1 + len(cells[-1])
+    ending = 2 if head[end : end + 2] == b"\r\n" else 1
+    return Row(tuple(cells), start, end, min(end + ending, len(head)), line)
 
 
 def cell_text(cell: bytes, encoding: str = "utf-8") -> str:

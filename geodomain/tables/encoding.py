@@ -64,9 +64,10 @@ def _require_no_control(head: bytes, name: str) -> None:
     """Raise TableError at the first NUL byte or control character."""
     nul = head.find(b"\x00")
     if nul >= 0:
+        line = count_line_ends(head, 0, nul) + 1
         message = (
-            f"{name} has a NUL byte in line {_line(head, nul)}: it is binary or was cut off while "
-            "being written; export the block model as CSV again."
+            f"{name} has a NUL byte in line {line}: it is binary or was cut off while being "
+            "written; export the block model as CSV again."
         )
         raise TableError(message)
     control = _CONTROL.findall(head)
@@ -76,6 +77,7 @@ def _require_no_control(head: bytes, name: str) -> None:
         raise TableError(message)
 
 
-def _line(head: bytes, offset: int) -> int:
-    """Give the physical line, from 1, that `offset` is in."""
-    return head.count(b"\n", 0, offset) + 1
+def count_line_ends(head: bytes, start: int, end: int) -> int:
+    """Count LF, CR LF and lone CR, each once, in a part of the head."""
+    ends = head.count(b"\n", start, end) + head.count(b"\r", start, end)
+    return ends - head.count(b"\r\n", start, end)

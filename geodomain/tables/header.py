@@ -70,7 +70,7 @@ def _header(
 ) -> Header | None:
     """Find the first row that holds the columns that are asked for, or a family's."""
     for row in rows:
-        if row.cells[0].startswith(b"#") is not comments:
+        if len(row.cells) < 3 or row.cells[0].startswith(b"#") is not comments:
             continue
         names = tuple(cell_text(cell, options.encoding) for cell in row.cells)
         if _names_centroid(names, options):

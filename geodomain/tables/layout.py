@@ -9,7 +9,7 @@ from itertools import islice
 from geodomain.errors import TableError
 from geodomain.tables import families
 from geodomain.tables.dialect import Row, cell_text, decimal_mark, split_rows
-from geodomain.tables.encoding import require_text
+from geodomain.tables.encoding import count_line_ends, require_text
 from geodomain.tables.families import CENTROIDS, SIZES, Triplet
 from geodomain.tables.header import Header, find_header
 from geodomain.tables.options import TableOptions
@@ -89,7 +89,6 @@ def read_layout(
     """
     options = options or TableOptions()
     require_text(head, name)
-    _require_line_feeds(head, name)
     header = find_header(head, options, name, whole=whole)
     head_rows, sample = _below(head, header, options.encoding, whole=whole)
     xyz = _centroid(header.names, options, head_rows, sample, name)
@@ -103,17 +102,10 @@ def read_layout(
         xyz=xyz,
         sizes=sizes,
         data_start=end,
-        data_line=head.count(b"\n", 0, end) + 1,
+        data_line=count_line_ends(head, 0, end) + 1,
         missing=options.missing,
         head_rows=head_rows,
     )
-
-
-def _require_line_feeds(head: bytes, name: str) -> None:
-    """Refuse a file whose lines end in a carriage return alone."""
-    if b"\n" not in head and b"\r" in head.strip():
-        message = f"{name} ends its lines in carriage returns alone; save it with LF or CRLF."
-        raise TableError(message)
 
 
 def _below(
