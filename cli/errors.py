@@ -43,10 +43,10 @@ def _fail(message: str, code: int) -> NoReturn:
 
 def _say(error: OSError) -> str:
     """Say which file has what, and by which option it may be overwritten."""
-    if isinstance(error, FileExistsError):
-        return f"{error} with --overwrite"
     reason = error.strerror or str(error)
-    return f"{error.filename}: {reason}" if error.filename else reason
+    said = f"{error.filename}: {reason}" if error.filename else reason
+    hint = isinstance(error, FileExistsError) and "--overwrite" not in said
+    return f"{said} with --overwrite" if hint else said
 
 
 def _leave_pipe() -> NoReturn:
