@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from geodomain.cli.errors import exit_codes
+from geodomain.cli.options import CONTEXT
 
 _COMMANDS = ("label", "check", "demo")
 
@@ -43,7 +44,7 @@ Example:
 @click.group(
     cls=Commands,
     epilog=_EXAMPLE,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=CONTEXT,
 )
 @click.version_option(package_name="geodomain")
 def main() -> None:

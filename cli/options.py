@@ -12,6 +12,9 @@ import click
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+# Each command has them itself, because it may be run without the group.
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.boxes import refuse_disjoint
+from geodomain.errors import PointError
 from geodomain.labeller import Labeller, Solid
 from geodomain.summary import Labels
 from geodomain.tables.columns import NewColumn, plan_splice
@@ -104,7 +105,11 @@ def label_table(
     def label(
         points: NDArray[np.float64], sizes: NDArray[np.float64] | None
     ) -> list[NDArray[np.int32]]:
-        verdict = labeller.judge(points)
+        try:
+            verdict = labeller.judge(points)
+        except PointError as error:
+            message = f"{name}, among the blocks from number {tally.rows + 1} on: {error}"
+            raise PointError(message) from None
         tally.add(points, sizes, verdict)
         flags = verdict.inside.astype(np.int32) if plan.flags else ()
         return [verdict.codes, *flags]

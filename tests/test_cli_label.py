@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -271,11 +271,6 @@ def test_misuse_exits_2(folder: Path, case: tuple[tuple[str, ...], str]) -> None
     assert not (folder / "out.csv").exists()
 
 
-def break_table(text: bytes) -> Callable[[Path], None]:
-    """Make a function that puts another table in place."""
-    return lambda folder: (folder / "b.csv").write_bytes(text) and None
-
-
 BROKEN = {
     "empty": (b"", "b.csv is empty"),
     "no columns": (b"a,b\n1,2\n", "no complete centroid columns"),
@@ -294,6 +289,14 @@ def test_bad_tables_exit_3_and_leave_nothing(folder: Path, case: tuple[bytes, st
     assert result.stderr.startswith("error: ") and case[1] in result.stderr
     assert result.stderr.count("\n") == 1 and "Traceback" not in result.output
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_coordinate_below_the_range_is_located(folder: Path) -> None:
+    (folder / "b.csv").write_bytes(b"X,Y,Z\n1,1,1\n1,1,1e-320\n")
+    result = run("b.csv", *BOTH, "-o", "out.csv", code=3)
+    assert (
+        "b.csv, among the blocks from number 1 on: point 1 is (1.0, 1.0, 1e-320)" in result.stderr
+    )
 
 
 def test_files_that_are_not_there_exit_4(folder: Path) -> None:
@@ -365,6 +368,26 @@ def test_a_closed_pipe_ends_quietly(folder: Path) -> None:
         running.stdout.close()
         said = running.stderr.read()
     assert (said, running.returncode) == (b"", 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals on Windows")
+@pytest.mark.parametrize("quiet", [False, True])
+def test_progress_is_shown_on_a_terminal_only(folder: Path, quiet: bool) -> None:
+    import pty
+
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "geodomain.cli", "label", "b.csv", *BOTH, "-o", "out.csv"]
+    done = subprocess.run(command + ["-q"] * quiet, stderr=follower, check=False)
+    os.close(follower)
+    # An empty read, or an error on Linux, is the end of what was said.
+    os.set_blocking(leader, False)
+    try:
+        said = os.read(leader, 1 << 16)
+    except OSError:
+        said = b""
+    os.close(leader)
+    assert (done.returncode, b"labelling 100%" in said) == (0, not quiet)
+    assert b"labelling" not in process("label", "b.csv", *BOTH, "-o", "two.csv").stderr
 
 
 def test_heavy_packages_stay_out(folder: Path) -> None:
