@@ -43,7 +43,7 @@ Example:
 @click.option(
     "--solid",
     "solids",
-    type=options.NamedPath(),
+    type=options.named_path,
     multiple=True,
     required=True,
     metavar="NAME=PATH",

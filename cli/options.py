@@ -18,52 +18,36 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
 
 
-class NamedPath(click.ParamType):
-    """NAME=PATH, or a path alone, which is named by its stem."""
-
-    name = "[name=]path"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Split at the first equals sign; a path may hold others."""
-        name, equals, path = value.partition("=")
-        if not equals:
-            name, path = Path(value).stem, value
-        if not name or not path:
-            self.fail(f"{value!r} is not NAME=PATH", param, ctx)
-        return name, path
+def named_path(value: str) -> tuple[str, str]:
+    """Split NAME=PATH at the first equals sign; a path alone is named by its stem."""
+    name, equals, path = value.partition("=")
+    if not equals:
+        name, path = Path(value).stem, value
+    if not name or not path:
+        message = f"{value!r} is not NAME=PATH"
+        raise click.BadParameter(message)
+    return name, path
 
 
-class Delimiter(click.ParamType):
-    """One of the four delimiters, by itself or by name."""
-
-    name = "delimiter"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> bytes:
-        """Give the delimiter's byte."""
-        mark = _DELIMITERS.get(value.lower(), value)
-        if mark not in _DELIMITERS.values():
-            self.fail(f"{value!r} is none of , ; tab |", param, ctx)
-        return bytes(mark, "ascii")
+def delimiter(value: str) -> bytes:
+    """Give the byte of one of the four delimiters, said by itself or by name."""
+    mark = _DELIMITERS.get(value.lower(), value)
+    if mark not in _DELIMITERS.values():
+        message = f"{value!r} is none of , ; tab |"
+        raise click.BadParameter(message)
+    return bytes(mark, "ascii")
 
 
-class Encoding(click.ParamType):
-    """An encoding in which ASCII is ASCII, so that cells can be put between others."""
-
-    name = "encoding"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Give Python's name of the encoding."""
-        try:
-            known = codecs.lookup(value).name
-            if ",a0".encode(known) == b",a0":
-                return known
-        except (LookupError, UnicodeError):
-            pass
-        self.fail(f"{value!r} is not an encoding that keeps ASCII, such as utf-8", param, ctx)
+def encoding(value: str) -> str:
+    """Give Python's name of an encoding in which ASCII is ASCII, so that cells fit in."""
+    try:
+        known = codecs.lookup(value).name
+        if ",a0".encode(known) == b",a0":
+            return known
+    except (LookupError, UnicodeError):
+        pass
+    message = f"{value!r} is not an encoding that keeps ASCII, such as utf-8"
+    raise click.BadParameter(message)
 
 
 def together(*options: Decorator) -> Decorator:
@@ -79,10 +63,13 @@ def _column(flag: str, what: str) -> Decorator:
 table_options = together(
     *[_column(f"--{axis}", f"centroid's {axis}") for axis in "xyz"],
     *[_column(f"--d{axis}", f"block's size in {axis}") for axis in "xyz"],
-    click.option("--delimiter", type=Delimiter(), help="One of , ; tab |; found otherwise."),
+    click.option(
+        "--delimiter", type=delimiter, metavar="MARK", help="One of , ; tab |; found otherwise."
+    ),
     click.option(
         "--encoding",
-        type=Encoding(),
+        type=encoding,
+        metavar="NAME",
         default="utf-8",
         show_default=True,
         help="Encoding of the header and of new cells.",
