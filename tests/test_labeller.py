@@ -74,6 +74,7 @@ def test_a_closed_part_of_a_union_is_sure() -> None:
     union = Solid("U", (roofless(), box((7, 1, 4), (9, 3, 6))))
     verdict = Labeller((union,), allow_open=True).judge(BY_HOLE)
     assert verdict.codes.tolist() == [0, 0, 3, 1, 2]
+    assert verdict.leaking.tolist() == [[0, 0, 1, 0, 0]]
 
 
 def test_blocks_on_a_wall() -> None:

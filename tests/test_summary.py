@@ -78,6 +78,20 @@ def test_volumes_need_sizes_and_a_model_around_the_solid() -> None:
     assert summary_of(shells).domains[0].wireframe_volume is None
 
 
+@pytest.mark.parametrize("size", [0.0, -1.0, np.nan, np.inf])
+def test_one_block_without_a_size_leaves_volumes_out(size: float) -> None:
+    tally, labeller = Tally(1), Labeller((ORE,))
+    points = np.array([[1.0, 1, 1], [2, 2, 2], [np.nan, 3, 3]])
+    sizes = np.full((3, 3), 2.0)
+    tally.add(points, sizes, labeller.judge(points))
+    assert tally.sized and tally.volumes[0] == 16
+    sizes[1, 2] = size
+    tally.add(points, sizes, labeller.judge(points))
+    assert not tally.sized
+    assert np.isfinite(tally.bounds).all() and tally.blocks.tolist() == [4, 0, 2, 0]
+    assert summarise(labeller, tally, Labels(), seconds=1.0).domains[0].volume is None
+
+
 def test_doubts_are_said() -> None:
     (warning,) = summary_of(Solid("S", (box((0, 0, 0), (9, 9, 9)),))).warnings
     assert "S have 37.2% more volume than its wireframe" in warning

@@ -183,6 +183,7 @@ REFUSED = {
     "blank": (b" \r\n\t\n", "is empty"),
     "mark alone": (b"\xef\xbb\xbf", "is empty"),
     "utf-16 with a mark": ("X,Y,Z\n1,2,3\n".encode("utf-16"), "UTF-16.*save it as UTF-8"),
+    "utf-16, few of it ascii": ("ИКС,ИГРЕК\n".encode("utf-16"), "UTF-16"),
     "utf-16 without": ("X,Y,Z\n1,2,3\n".encode("utf-16-le"), "UTF-16.*save it as UTF-8"),
     "utf-16 big": ("X,Y,Z\n1,2,3\n".encode("utf-16-be"), "UTF-16.*save it as UTF-8"),
     "utf-32": ("X,Y,Z\n1,2,3\n".encode("utf-32"), "UTF-32"),
