@@ -127,8 +127,9 @@ def tables(draw):
     if parts and draw(st.booleans()):
         parts.pop()
     head = HEAD.replace(b",", delimiter)
-    return head, b"".join(parts), layout_of(head, delimiter=delimiter, decimal=decimal,
-                                            missing=draw(st.sampled_from([(), (-99.0,)])))  # fmt: skip
+    missing = draw(st.sampled_from([(), (-99.0,)]))
+    layout = layout_of(head, delimiter=delimiter, decimal=decimal, missing=missing)
+    return head, b"".join(parts), layout
 
 
 @settings(max_examples=300, deadline=None)
@@ -226,9 +227,9 @@ def test_only_one_column_can_replace():
 
 def test_gives_block_sizes():
     head = b"X,Y,Z,DX,DY,DZ\n"
+    names = ("X", "Y", "Z", "DX", "DY", "DZ")
     layout = TableLayout(
-        b",", b".", tuple("X Y Z DX DY DZ".split()), (0, 1, 2), (5, 3, 4), len(head), 2, (-1.0,),
-        (), (),
+        b",", b".", names, (0, 1, 2), (5, 3, 4), len(head), 2, (-1.0,), (), ()
     )  # fmt: skip
     kept = []
 
@@ -255,7 +256,9 @@ def test_a_row_longer_than_the_chunk_and_the_headroom():
     long = b'"' + b"x\n" * pipeline.HEADROOM + b'"'
     body = b"1,2,3,4," + long + b"\n" + b"5,6,7,8,9\n"
     out, _, _ = run(HEAD + body, chunk=1000)
-    assert out == HEAD + body.replace(b'"\n5', b'",\x01ORE\x01\n5').replace(b"9\n", b"9,\x01W\x01\n")
+    assert out == HEAD + body.replace(b'"\n5', b'",\x01ORE\x01\n5').replace(
+        b"9\n", b"9,\x01W\x01\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -272,7 +275,9 @@ def test_a_row_without_end_is_refused_early(row, sentence):
 
 def test_a_dry_run_writes_nothing_and_reads_all():
     label = by_row()
-    summary = relabel(io.BytesIO(HEAD + b"1,2,3,4,5\n"), None, layout_of(), Splice((), (CELLS,)), label)
+    summary = relabel(
+        io.BytesIO(HEAD + b"1,2,3,4,5\n"), None, layout_of(), Splice((), (CELLS,)), label
+    )
     assert (summary.rows, summary.bytes_written) == (1, 0)
 
 
@@ -313,7 +318,9 @@ def test_a_failing_source_ends_the_run():
             return super().readinto(buffer[:50])
 
     with pytest.raises(OSError, match="Input/output"):
-        relabel(Broken(HEAD + b"1,2,3,4,5\n" * 1000), None, layout_of(), Splice((), (CELLS,)), by_row())
+        relabel(
+            Broken(HEAD + b"1,2,3,4,5\n" * 1000), None, layout_of(), Splice((), (CELLS,)), by_row()
+        )
 
 
 def test_reports_progress():
