@@ -223,15 +223,27 @@ def test_unfinished_rows_wait(text, consumed):
     assert found.consumed == consumed
 
 
-def test_decided_numbers_count_as_missing_when_they_are_a_code():
-    code = 1.0000000000000002
-    layout = TableLayout(b",", b".", LAYOUT.names, (1, 2, 3), None, 0, 2, (code, 0.0), (), ())
-    text = b"a,1.000000000000000111022302462515654042363166809082031251,2,3,b\n"
+HALFWAY = "1.000000000000000111022302462515654042363166809082031251"
+
+
+@pytest.mark.parametrize(
+    ("codes", "row", "missing"),
+    [
+        ((), f"{HALFWAY},{HALFWAY},3", 0),
+        ((0.0,), f"{HALFWAY},2,{HALFWAY}", 0),
+        ((float(HALFWAY), 0.0), f"{HALFWAY},2,3", 1),
+        ((2.0,), f"{HALFWAY},2,3", 1),
+        ((), f"{HALFWAY},,{HALFWAY}", 1),
+    ],
+)
+def test_decided_numbers_are_missing_when_they_are_a_code(codes, row, missing):
+    layout = TableLayout(b",", b".", LAYOUT.names, (1, 2, 3), None, 0, 2, codes, (), ())
     scanner = Scanner(layout, "t")
-    assert scanner.scan(np.frombuffer(text, np.uint8), final=True).unsure == 1
-    points, _, missing = scanner.values()
-    assert np.isnan(points[0, 0])
-    assert missing == 1
+    text = f"a,{row},b\n".encode()
+    assert scanner.scan(np.frombuffer(text, np.uint8), final=True).unsure == row.count(HALFWAY)
+    points, _, count = scanner.values()
+    assert count == missing
+    assert np.isnan(points).any() == bool(missing)
 
 
 def test_cells_are_one_run_of_bytes():
