@@ -151,9 +151,9 @@ class Scanner:
         )
         missing = self._found.missing
         for row, wanted, value in self._decided:
-            before = np.isnan(points[row]).any()
+            before = np.isnan(points[row]).any()  # undecided counts as missing
             (points if wanted < 3 or sizes is None else sizes)[row, wanted % 3] = value
-            missing += int(np.isnan(points[row]).any() and not before)
+            missing += int(np.isnan(points[row]).any()) - int(before)
         return points, sizes, missing
 
     def splice(

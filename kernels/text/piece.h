@@ -38,7 +38,7 @@ class Piece {
   std::int64_t missing = 0;     // rows without a centroid
   Trouble trouble;              // of the row at `next`
   std::vector<Range> cuts;      // for each row, what the new cells take the place of
-  std::vector<double> values;   // for each row, the wanted numbers; NaN where missing
+  std::vector<double> values;   // the wanted numbers of each row, NaN where missing; then room
   std::vector<Unsure> unsure;
 
   std::int64_t rows() const { return static_cast<std::int64_t>(cuts.size()); }
@@ -49,7 +49,6 @@ class Piece {
     lines = missing = 0;
     trouble = {};
     cuts.clear();
-    values.clear();
     unsure.clear();
   }
 
@@ -127,44 +126,46 @@ class Piece {
   template <class Raw, class Bare>
   bool take(const Text& text, const Dialect& dialect, const Raw& raw, const Bare& bare,
             Offset content_end) {
-    double numbers[kMostWanted];
+    const std::size_t start = cuts.size() * static_cast<std::size_t>(dialect.wanted_count);
+    if (values.size() < start + kMostWanted) values.resize(2 * start + 1024);
+    bool absent = false;
     for (std::int32_t i = 0; i < dialect.wanted_count; ++i) {
-      const Range place = bare(dialect.wanted[i]);
-      if (!read_value(text, dialect, place, i, numbers[i])) return false;
+      const Range place = bare(dialect.wanted[static_cast<std::size_t>(i)]);
+      double& value = values[start + static_cast<std::size_t>(i)];
+      if (place.end >= kReach &&
+          short_[static_cast<std::size_t>(i)].read(text.bytes + place.begin, text.bytes + place.end,
+                                                   dialect.mark, value)) {
+        if (dialect.missing.empty()) continue;
+      } else if (!read_other(text, dialect, place, i, value)) {
+        return false;
+      }
+      for (const double code : dialect.missing) value = value == code ? kMissing : value;
+      absent = absent || (i < 3 && std::isnan(value));
     }
-    missing += std::isnan(numbers[0]) || std::isnan(numbers[1]) || std::isnan(numbers[2]);
-    values.insert(values.end(), numbers, numbers + dialect.wanted_count);
+    missing += absent;
     cuts.push_back(dialect.replaced < 0 ? Range{content_end, content_end} : raw(dialect.replaced));
     return true;
   }
 
-  // Reads a wanted number; false for a fault.
-  bool read_value(const Text& text, const Dialect& dialect, Range place, std::int32_t wanted,
+  // Reads a wanted number of any form; false for a fault. One that the caller must
+  // decide is missing until then.
+  bool read_other(const Text& text, const Dialect& dialect, Range place, std::int32_t wanted,
                   double& value) {
-    const char* begin = text.bytes + place.begin;
-    const char* end = text.bytes + place.end;
-    if (place.end < 16 || !short_[wanted].read(begin, end, dialect.mark, value)) {
-      const Number number = read_number(begin, end, dialect.mark);
-      value = number.reading == Reading::missing ? kMissing : number.value;
-      if (number.reading == Reading::word) return fail(Fault::word, place, wanted);
-      if (number.reading == Reading::range) return fail(Fault::range, place, wanted);
-      if (number.reading == Reading::unsure) {
-        unsure.push_back({rows(), wanted, place});
-        return true;
-      }
-    }
-    for (const double code : dialect.missing) {
-      if (value == code) value = kMissing;
-    }
+    const Number number =
+        read_number(text.bytes + place.begin, text.bytes + place.end, dialect.mark);
+    value = number.reading == Reading::number ? number.value : kMissing;
+    if (number.reading == Reading::word) return fail(Fault::word, place, wanted);
+    if (number.reading == Reading::range) return fail(Fault::range, place, wanted);
+    if (number.reading == Reading::unsure) unsure.push_back({rows(), wanted, place});
     return true;
   }
-
-  std::array<ShortReader, kMostWanted> short_;
 
   bool fail(Fault fault, Range place, std::int64_t detail) {
     trouble = {fault, next, place, detail};
     return false;
   }
+
+  std::array<ShortReader, kMostWanted> short_;  // one for each wanted number
 };
 
 }  // namespace geodomain::text

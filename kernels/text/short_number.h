@@ -48,8 +48,10 @@ inline std::uint64_t without(std::uint64_t word, int place, std::uint64_t before
   return (word & above) | (word & below) << 8 | before >> 56;
 }
 
+constexpr int kReach = 16;
+
 // Reads [-] digit [digits] [mark [digits]] of up to 16 bytes that ends at least
-// 16 bytes after the start of the text, and remembers the last one: from row to
+// as many after the start of the text, and remembers the last one: from row to
 // row most coordinates and sizes are what they were.
 class ShortReader {
  public:
@@ -58,7 +60,7 @@ class ShortReader {
     const bool negative = begin < end && *begin == '-';
     begin += negative;
     const auto length = end - begin;
-    if (length < 1 || length > 16 || !is_digit(*begin)) return false;
+    if (length < 1 || length > kReach || !is_digit(*begin)) return false;
     const std::uint64_t high = load_word(end - 8);
     const Words words =
         length > 8 ? Words{high, last_bytes(load_word(end - 16), static_cast<int>(length - 8))}

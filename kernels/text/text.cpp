@@ -92,7 +92,7 @@ GD_API int geodomain_text_values(void* table, double* points, double* sizes, std
         const Piece& piece = pieces[static_cast<std::size_t>(i)];
         const std::int64_t first = 3 * first_rows[static_cast<std::size_t>(i)];
         if (sizes == nullptr) {
-          std::copy(piece.values.begin(), piece.values.end(), points + first);
+          std::copy(piece.values.data(), piece.values.data() + 3 * piece.rows(), points + first);
           continue;
         }
         for (std::int64_t row = 0; row < piece.rows(); ++row) {
