@@ -48,7 +48,7 @@ void label_piece(const GridView& grid, const PointsView& points, std::int64_t be
     const std::int64_t row = begin + open[i];
     const Vec3 q = points[row];
     if (too_small(q)) keep_smallest(refused, row);
-    out[row] = count_parity(grid, q);
+    out[row] = static_cast<std::uint8_t>(count_parity<Full>(grid, q));
   }
 }
 
@@ -94,7 +94,7 @@ void code_piece(const void* const* handles, std::int32_t handle_count, const Poi
       Answer answer = look_up(grid, q);
       if (answer == Answer::undecided) {
         if (too_small(q)) keep_smallest(refused, row);
-        answer = count_parity(grid, q) ? Answer::inside : Answer::outside;
+        answer = count_parity<Full>(grid, q);
       }
       if (answer == Answer::inside) out[row] = code;
       open[still_open] = open[i];

@@ -20,9 +20,10 @@ GD_API int geodomain_lattice_contains(const double* vertices, const std::int32_t
     const MeshView mesh = {vertices, triangles, triangle_count};
     Team team(threads);
     team.run(triangle_count, 2048, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        toggle_crossings(lattice, mesh.triangle(i), [](std::uint64_t* word, std::uint64_t toggled) {
-          atomic_xor(word, toggled);
+      for (std::int64_t k = begin; k < end; ++k) {
+        const Triangle t = mesh.triangle(k);
+        visit_columns(lattice, t, [&](std::int32_t i, std::int32_t j) {
+          toggle_column<Full>(lattice, t, i, j, atomic_xor);
         });
       }
     });
