@@ -15,7 +15,7 @@ from geodomain.tables.layout import TableLayout
 from geodomain.tables.scanner import Cells, Scanner, read_number
 
 LAYOUT = TableLayout(
-    b",", b".", ("ID", "XC", "YC", "ZC", "NOTE"), (1, 2, 3), None, 0, 2, (), (), ()
+    b",", b".", ("ID", "XC", "YC", "ZC", "NOTE"), (1, 2, 3), None, 0, 2, ()
 )
 TINY, HUGE = 5e-324, 1.7976931348623157e308
 
@@ -237,7 +237,7 @@ HALFWAY = "1.000000000000000111022302462515654042363166809082031251"
     ],
 )
 def test_decided_numbers_are_missing_when_they_are_a_code(codes, row, missing):
-    layout = TableLayout(b",", b".", LAYOUT.names, (1, 2, 3), None, 0, 2, codes, (), ())
+    layout = TableLayout(b",", b".", LAYOUT.names, (1, 2, 3), None, 0, 2, codes)
     scanner = Scanner(layout, "t")
     text = f"a,{row},b\n".encode()
     assert scanner.scan(np.frombuffer(text, np.uint8), final=True).unsure == row.count(HALFWAY)

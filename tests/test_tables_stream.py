@@ -22,7 +22,6 @@ CELLS = (b"\x01ORE\x01", b"\x01W\x01")
 def layout_of(head=HEAD, *, delimiter=b",", decimal=b".", names=NAMES, sizes=None, missing=()):
     return TableLayout(
         delimiter, decimal, names, (1, 2, 3), sizes, len(head), head.count(b"\n") + 1, missing,
-        (), (),
     )  # fmt: skip
 
 
@@ -229,7 +228,7 @@ def test_gives_block_sizes():
     head = b"X,Y,Z,DX,DY,DZ\n"
     names = ("X", "Y", "Z", "DX", "DY", "DZ")
     layout = TableLayout(
-        b",", b".", names, (0, 1, 2), (5, 3, 4), len(head), 2, (-1.0,), (), ()
+        b",", b".", names, (0, 1, 2), (5, 3, 4), len(head), 2, (-1.0,)
     )  # fmt: skip
     kept = []
 
