@@ -11,7 +11,12 @@ import click
 from geodomain.cli.errors import exit_codes
 from geodomain.cli.options import CONTEXT
 
-_COMMANDS = ("label", "check", "demo")
+# What each command is for is said here, so that help imports none of them.
+_COMMANDS = {
+    "label": "Add a domain column to a block-model CSV.",
+    "check": "Report on wireframes, and weld them.",
+    "demo": "Make a synthetic deposit and label it.",
+}
 
 
 class Commands(click.Group):
@@ -28,6 +33,11 @@ class Commands(click.Group):
         module = importlib.import_module(f"{__name__}.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with a line each."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _COMMANDS[name]) for name in self.list_commands(ctx)])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; bad data ends in one line and an exit code, a bug in its traceback."""

@@ -34,11 +34,7 @@ Example:
 """
 
 
-@click.command(
-    short_help="Add a domain column to a block-model CSV.",
-    epilog=_EXAMPLE,
-    context_settings=options.CONTEXT,
-)
+@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="BLOCKS.csv")
 @click.option(
     "--solid",
