@@ -135,6 +135,18 @@ GD_API void geodomain_grid_size(const void* handle, std::int64_t* size) {
   size[2] = static_cast<std::int64_t>(index.grids.size());
 }
 
+// The index's arrays and their sizes in bytes (grids, cells, entries), for a copy to
+// a device; they live as long as the handle.
+GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::int64_t* bytes) {
+  const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
+  arrays[0] = index.grids.data();
+  arrays[1] = index.cells.get();
+  arrays[2] = index.entries.get();
+  bytes[0] = static_cast<std::int64_t>(index.grids.size() * sizeof(Grid));
+  bytes[1] = index.cell_count * static_cast<std::int64_t>(sizeof(Cell));
+  bytes[2] = index.entry_count * static_cast<std::int64_t>(sizeof(Entry));
+}
+
 // out[row] = 1 inside, 0 not. `refused` gets the first row whose coordinates are
 // below the range of the arithmetic, or -1.
 GD_API int geodomain_grid_contains(const void* handle, const void* const* columns,

@@ -87,3 +87,19 @@ extern "C" __global__ void geodomain_on_surface(GridView grid, PointsView points
   if (!misses(grid.bounds, q)) refuse(q, row, refused);
   out[row] = on_surface(grid, q);
 }
+
+// Codes of several solids, one after the other: -1 or, not finite, -2 to begin with.
+extern "C" __global__ void geodomain_codes_begin(PointsView points, std::uint32_t rows,
+                                                 std::int32_t* codes) {
+  const std::int64_t row = thread_row();
+  if (row >= rows) return;
+  const Vec3 q = points[row];
+  codes[row] = isfinite(q.x) && isfinite(q.y) && isfinite(q.z) ? -1 : -2;
+}
+
+// The solid's code where it holds a point that no earlier one did.
+extern "C" __global__ void geodomain_codes_take(const std::uint8_t* inside, std::uint32_t rows,
+                                                std::int32_t code, std::int32_t* codes) {
+  const std::int64_t row = thread_row();
+  if (row < rows && inside[row] && codes[row] == -1) codes[row] = code;
+}

@@ -1,4 +1,5 @@
 // The CPU face of lattices: loops over triangles and columns.
+#include <algorithm>
 #include <vector>
 
 #include "lattice_expand.h"
@@ -32,6 +33,20 @@ GD_API int geodomain_lattice_contains(const double* vertices, const std::int32_t
         settle_column(bits + i * lattice.words, lattice.words);
       }
     });
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// The search table of an axis, for a copy to a device: `axis` and its cells + 1
+// places, for which `first` must have room for 2 * count + 1.
+GD_API int geodomain_ruler(const double* values, std::int64_t count, Axis* axis,
+                           std::int32_t* first) {
+  try {
+    const RulerTable table(values, count);
+    *axis = table.view().axis;
+    std::copy(table.view().first, table.view().first + axis->cells + 1, first);
     return 0;
   } catch (...) {
     return 1;
