@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from geodomain.errors import GeodomainWarning
 from geodomain.labeller import Solid
 from geodomain.mesh import Mesh
 from geodomain.meshfiles import read_mesh
+from geodomain.topology import list_warnings
 from geodomain.welding import weld as weld_mesh
 
 
@@ -37,6 +40,12 @@ def read_solids(
     -------
     tuple of Solid, tuple of Weld
         And what welding changed, mesh by mesh.
+
+    Warns
+    -----
+    GeodomainWarning
+        For what is odd about a mesh that can be labelled with all the same: see
+        `geodomain.topology.list_warnings`.
     """
     meshes: dict[str, list[Mesh]] = {}
     welds = []
@@ -46,5 +55,7 @@ def read_solids(
             result = weld_mesh(mesh, weld)
             welds.append(Weld(mesh.name, weld, result.moved, result.largest_move))
             mesh = result.mesh
+        for sentence in list_warnings(mesh):
+            warnings.warn(sentence, GeodomainWarning, stacklevel=2)
         meshes.setdefault(name, []).append(mesh)
     return tuple(Solid(name, tuple(parts)) for name, parts in meshes.items()), tuple(welds)

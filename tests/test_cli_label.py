@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from geodomain.cli import main
+from geodomain.mesh import Mesh
 
 from .solids import box, cube, joined, roofless, write_obj
 
@@ -227,6 +228,19 @@ def test_welding_is_reported(folder: Path) -> None:
     assert [weld["moved"] for weld in welds] == [0, 0]
     assert welds[0]["tolerance"] == 0.001 and "ORE" in welds[0]["mesh"]
     assert "welded" in run("b.csv", *BOTH, "--dry-run", "--weld", "0.001").stderr
+
+
+def test_what_is_odd_about_a_mesh_is_said(folder: Path) -> None:
+    mesh = cube()
+    triangles = mesh.triangles.copy()
+    triangles[0] = triangles[0][::-1]
+    write_obj(Mesh(mesh.vertices, triangles), folder / "flipped.obj")
+    result = run("b.csv", "--solid", "flipped.obj", "-o", "out.csv", "--json")
+    assert "warning: flipped.obj has" in result.stderr and "mis-oriented" in result.stderr
+    assert "mis-oriented" in json.loads(result.stdout)["warnings"][0]
+    assert (folder / "out.csv").read_bytes().count(b"flipped") == 2
+    result = run("b.csv", "--solid", "flipped.obj", "--rule", "winding", "-o", "w.csv", code=3)
+    assert "flipped.obj has no winding number" in result.stderr
 
 
 def test_header_alone(folder: Path) -> None:
