@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from geodomain.errors import GeodomainWarning, TableError
 from geodomain.tables.dialect import split_rows
+from geodomain.tables.encoding import count_line_ends
 from geodomain.tables.layout import TableLayout, read_layout
 from geodomain.tables.options import TableOptions
+from geodomain.tables.scanner import Scanner
 
 DATA = Path(__file__).parents[1].parent / "shared/data"
 
@@ -178,6 +183,23 @@ def test_a_cut_row_is_not_read() -> None:
     assert [(row.end, row.following) for row in rows] == [(3, 5), (8, 9)]
 
 
+CELL = st.sampled_from(["1", "", '"a,b"', '"q""q"', '"l\n\rf"', 'core 6"', " x", '"" '])
+END = st.sampled_from(["\n", "\r\n", "\r", "\n\n", "\r\r\n"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(CELL, CELL, END)), st.booleans())
+def test_rows_are_those_of_the_scanner(rows: list[tuple[str, str, str]], ended: bool) -> None:
+    text = "".join(f"{one},{two},1,2,3{end}" for one, two, end in rows)
+    text = (text if ended else text.rstrip("\r\n")).encode()
+    layout = TableLayout(b",", b".", tuple("abxyz"), (2, 3, 4), None, 0, 1)
+    found = Scanner(layout, "t").scan(np.frombuffer(text, np.uint8), final=True)
+    ours = list(split_rows(text, b",", 0, whole=True))
+    assert found.rows == len(ours) == len(rows)
+    assert found.lines == count_line_ends(text, 0, len(text))
+    assert all(len(row.cells) == 5 for row in ours)
+
+
 REFUSED = {
     "empty": (b"", "is empty"),
     "blank": (b" \r\n\t\n", "is empty"),
@@ -193,6 +215,7 @@ REFUSED = {
     "parquet": (b"PAR1" + bytes(50), "Parquet"),
     "control": (b"\x01\x02\x03\x04\x05 X,Y,Z", "not text"),
     "no header": (b"1,2,3\n4,5,6\n", "no header line"),
+    "blanks between": (b"X  Y  Z  AU\n1  2  3  4\n", "separated by blanks"),
     "nothing known": (b"a,b,c\n1,2,3\n", "no complete centroid.*its columns are a, b, c"),
     "one missing": (b"XC,YC,AU\n1,2,3\n", "there is no ZC.*its columns are XC, YC, AU"),
     "a guess": (b"xcentre,ycentre,zcenter_,au\n1,2,3,4\n", "did you mean 'zcenter_'"),

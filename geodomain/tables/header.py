@@ -108,6 +108,12 @@ def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> N
             "such as X,Y,Z."
         )
         raise TableError(message)
+    if len(names) == 1 and len(names[0].split()) > 2:
+        message = (
+            f"{name} seems to be separated by blanks, which is not read; export it with commas, "
+            "semicolons, tabs or pipes."
+        )
+        raise TableError(message)
     families.refuse_no_centroid(names, name)
 
 
