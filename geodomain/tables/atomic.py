@@ -26,11 +26,14 @@ class AtomicFile:
         self._path = path
         self._before = path.stat() if path.exists() else None
         self._part = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}.part")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        self._descriptor = os.open(self._part, flags, 0o666)
+        self._descriptor = _open_nameless(path.parent)
+        self._named = self._descriptor < 0
+        if self._named:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            self._descriptor = os.open(self._part, flags, 0o666)
         # What the system gives a new file here is the mode it shall have in the end.
-        self._mode = os.fstat(self._descriptor).st_mode if self._before is None else 0
-        self._part.chmod(0o600)
+        self._mode = stat.S_IMODE((self._before or os.fstat(self._descriptor)).st_mode)
+        self._set_mode(0o600)
         self._size = 0
 
     def write(self, data: memoryview) -> int:
@@ -43,21 +46,36 @@ class AtomicFile:
 
     def commit(self) -> None:
         """Put the file in its place, safe from a power cut as far as the system goes."""
-        self._take_after()
+        if self._before is not None and hasattr(os, "fchown"):
+            with contextlib.suppress(OSError):
+                os.fchown(self._descriptor, self._before.st_uid, self._before.st_gid)
+        self._set_mode(self._mode)
         os.fsync(self._descriptor)
-        os.close(self._descriptor)
-        self._descriptor = -1
+        if not self._named:
+            _name(self._descriptor, self._part)
+            self._named = True
+        self._close()
         self._part.replace(self._path)
+        self._named = False
         _sync_folder(self._path.parent)
 
     def abandon(self) -> None:
         """Remove what was written; after `commit`, do nothing."""
-        if self._descriptor < 0 and not self._part.exists():
-            return
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-        self._part.unlink(missing_ok=True)
+        self._close()
+        if self._named:
+            self._part.unlink(missing_ok=True)
+            self._named = False
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def _set_mode(self, mode: int) -> None:
+        if hasattr(os, "fchmod"):
+            os.fchmod(self._descriptor, mode)
+        else:
+            self._part.chmod(mode)
 
     def _start_flush(self, size: int) -> None:
         """Have the disk start on the last bytes, so that little is left to `commit`.
@@ -69,14 +87,32 @@ class AtomicFile:
                 os.posix_fadvise(self._descriptor, self._size, size, os.POSIX_FADV_DONTNEED)
         self._size += size
 
-    def _take_after(self) -> None:
-        mode = self._mode
-        if self._before is not None:
-            mode = self._before.st_mode
-            if hasattr(os, "fchown"):
-                with contextlib.suppress(OSError):
-                    os.fchown(self._descriptor, self._before.st_uid, self._before.st_gid)
-        self._part.chmod(stat.S_IMODE(mode))
+
+def _open_nameless(folder: Path) -> int:
+    """Open a file without a name, of which a killed run leaves nothing; -1 if it cannot be."""
+    if not hasattr(os, "O_TMPFILE"):
+        return -1
+    try:
+        descriptor = os.open(folder, os.O_WRONLY | os.O_TMPFILE, 0o666)
+    except OSError:  # the file system has no such files, or the folder is not there
+        return -1
+    if not os.path.lexists(_own(descriptor)):
+        os.close(descriptor)
+        return -1
+    return descriptor
+
+
+def _name(descriptor: int, path: Path) -> None:
+    """Give a nameless file a name; only with a folder does os.link follow the link in /proc."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.link(_own(descriptor), path.name, dst_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
+
+
+def _own(descriptor: int) -> str:
+    return f"/proc/self/fd/{descriptor}"
 
 
 def _sync_folder(folder: Path) -> None:

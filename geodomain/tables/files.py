@@ -211,10 +211,12 @@ def open_target(
 def _replace(place: Path, compressed: bool, source: Source | None) -> Iterator[Target]:
     file = AtomicFile(place)
     try:
-        sink = Compressor(file) if compressed else file
-        yield sink
-        if isinstance(sink, Compressor):
-            sink.finish()
+        if compressed:
+            with contextlib.closing(Compressor(file)) as compressor:
+                yield compressor
+                compressor.finish()
+        else:
+            yield file
         if source is not None:
             source.close()  # Windows replaces no file that is open
         file.commit()

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import struct
 import zlib
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
+from geodomain.backends.native import thread_count
 from geodomain.errors import TableError
 
 MAGIC = b"\x1f\x8b"
 GZIP = 31  # zlib's word for a gzip header and 32 KB of window
-LEVEL = 4  # within 4 % of the default's size on block models, at twice its speed
+LEVEL = 4  # three times the speed of the usual 6 on a block model, a sixth larger
 READ_BYTES = 256 << 10
+BLOCK_BYTES = 512 << 10
+WINDOW_BYTES = 32 << 10
+HEADER = MAGIC + b"\x08" + bytes(6) + b"\xff"  # deflate, no flags, no time, no system
 
 
 class _Readable(Protocol):
@@ -82,20 +89,62 @@ class Decompressor:
 
 
 class Compressor:
-    """Write gzip data to a binary file; `finish` ends it.
+    """Write gzip data to a binary file; `finish` ends it, `close` gives it up.
 
-    The same bytes give the same file: no name and no time is written.
+    Blocks are compressed by several threads, each with the end of the block before
+    it as its dictionary, and stand one after another in a single member, as any
+    reader expects. The same bytes give the same file, for any number of threads and
+    however they were cut for writing; no name and no time is written.
+
+    Parameters
+    ----------
+    target : binary file
+        Where the compressed bytes go.
+    threads : int or None
+        How many threads compress.
     """
 
-    def __init__(self, target: _Writable) -> None:
+    def __init__(self, target: _Writable, threads: int | None = None) -> None:
         self._target = target
-        self._stream = zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP)
+        self._threads = thread_count(threads)
+        self._pool = ThreadPoolExecutor(self._threads, "geodomain-gzip")
+        self._pending: deque[Future[bytes]] = deque()
+        self._block, self._history = bytearray(), b""
+        self._crc = self._size = 0
+        target.write(memoryview(HEADER))
 
     def write(self, data: memoryview) -> int:
         """Write all of the data."""
-        self._target.write(memoryview(self._stream.compress(data)))
+        self._crc = zlib.crc32(data, self._crc)
+        self._size += len(data)
+        for start in range(0, len(data), BLOCK_BYTES):
+            self._block += data[start : start + BLOCK_BYTES]
+            if len(self._block) >= BLOCK_BYTES:
+                self._compress(bytes(self._block[:BLOCK_BYTES]), zlib.Z_SYNC_FLUSH)
+                del self._block[:BLOCK_BYTES]
         return len(data)
 
     def finish(self) -> None:
         """Write what is still held back."""
-        self._target.write(memoryview(self._stream.flush()))
+        self._compress(bytes(self._block), zlib.Z_FINISH)
+        self._drain(0)
+        self._target.write(memoryview(struct.pack("<II", self._crc, self._size & 0xFFFFFFFF)))
+
+    def close(self) -> None:
+        """End the threads; what is held back is lost."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _compress(self, block: bytes, flush: int) -> None:
+        self._pending.append(self._pool.submit(_deflate, block, self._history, flush))
+        self._history = block[-WINDOW_BYTES:]
+        self._drain(2 * self._threads)
+
+    def _drain(self, most: int) -> None:
+        while len(self._pending) > most:
+            self._target.write(memoryview(self._pending.popleft().result()))
+
+
+def _deflate(block: bytes, history: bytes, flush: int) -> bytes:
+    """Compress a block that goes on after its history, up to a whole byte."""
+    stream = zlib.compressobj(LEVEL, zlib.DEFLATED, -15, zdict=history)
+    return stream.compress(block) + stream.flush(flush)

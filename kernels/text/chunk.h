@@ -66,7 +66,7 @@ class Chunk {
   void cut(const Text& text, Offset piece_size) {
     std::size_t count = 0;
     for (Offset begin = 0; begin < text.size; ++count) {
-      if (count == pieces_.size()) pieces_.push_back(std::move(spare()));
+      if (count == pieces_.size()) pieces_.push_back(spare());
       Piece& piece = pieces_[count];
       piece.begin = begin;
       piece.limit = begin = piece_end(text, begin, piece_size);

@@ -15,6 +15,12 @@ struct Range {
   Offset begin, end;
 };
 
+struct Text {
+  const char* bytes;
+  Offset size;
+  bool final;  // nothing comes after it
+};
+
 constexpr int kMostWanted = 6;
 
 struct Dialect {

@@ -7,18 +7,13 @@
 #include <vector>
 
 #include "dialect.h"
+#include "marked_row.h"
 #include "marks.h"
 #include "number.h"
 #include "row.h"
 #include "short_number.h"
 
 namespace geodomain::text {
-
-struct Text {
-  const char* bytes;
-  Offset size;
-  bool final;  // nothing comes after it
-};
 
 // A number that only exact arithmetic can round: the caller decides it.
 struct Unsure {
@@ -59,9 +54,17 @@ class Piece {
     const Offset* delimiter = marks.delimiters();
     const Offset* special = marks.specials();
     RowReader reader(text.bytes, text.size, text.final, dialect);
+    MarkedRow marked;
     while (next < limit) {
       if (read_plain(text, dialect, delimiter, special)) continue;
-      if (!read_any(text, dialect, reader)) return;
+      const bool usual = marked.read(text, dialect, next, limit, delimiter, special) &&
+                         take_fields(text, dialect, marked.fields());
+      if (usual) {
+        ++lines;
+        next = marked.next();
+      } else if (!read_any(text, dialect, reader)) {
+        return;
+      }
       while (*delimiter < next) ++delimiter;
       while (*special < next) ++special;
     }
@@ -78,11 +81,8 @@ class Piece {
     if (end >= limit || !is_line_end(text.bytes[end])) return false;
     if (delimiter[dialect.fields - 2] > end) return false;
     if (delimiter[dialect.fields - 1] < end) return false;
-    Offset after = end + 1;
-    if (text.bytes[end] == '\r') {
-      if (after == text.size && !text.final) return false;
-      if (after < text.size && text.bytes[after] == '\n') ++after;
-    }
+    const Offset after = line_after(text, end);
+    if (after == kNowhere) return false;
     const auto field = [&](std::int32_t i) {
       return Range{i == 0 ? next : delimiter[i - 1] + 1,
                    i == dialect.fields - 1 ? end : delimiter[i]};
@@ -107,13 +107,17 @@ class Piece {
         return fail(Fault::ragged, {next, reader.content_end()},
                     static_cast<std::int64_t>(fields.size()));
       }
-      const auto raw = [&](std::int32_t i) { return fields[static_cast<std::size_t>(i)]; };
-      const auto bare = [&](std::int32_t i) { return unquoted(text.bytes, raw(i)); };
-      if (!take(text, dialect, raw, bare, reader.content_end())) return false;
+      if (!take_fields(text, dialect, fields)) return false;
     }
     lines += reader.inner_lines() + (is_line_end(text.bytes[reader.next() - 1]) ? 1 : 0);
     next = reader.next();
     return true;
+  }
+
+  bool take_fields(const Text& text, const Dialect& dialect, const std::vector<Range>& fields) {
+    const auto raw = [&](std::int32_t i) { return fields[static_cast<std::size_t>(i)]; };
+    const auto bare = [&](std::int32_t i) { return unquoted(text.bytes, raw(i)); };
+    return take(text, dialect, raw, bare, fields.back().end);
   }
 
   static Range unquoted(const char* text, Range field) {

@@ -91,12 +91,11 @@ class RowReader {
 
   bool ends_field(char byte) const { return byte == dialect_.delimiter || is_line_end(byte); }
 
-  // A CR at the end of the text may be half of a CR LF.
   bool pass_line_end() {
     if (at_ == size_) return final_;
-    if (text_[at_++] == '\n') return true;
-    if (at_ == size_) return final_;
-    if (text_[at_] == '\n') ++at_;
+    const Offset after = line_after({text_, size_, final_}, at_);
+    if (after == kNowhere) return false;
+    at_ = after;
     return true;
   }
 
