@@ -108,16 +108,22 @@ void code_piece(const void* const* handles, std::int32_t handle_count, const Poi
 
 GD_API int geodomain_grid_create(const double* vertices, const std::int32_t* triangles,
                                  std::int64_t triangle_count, const double* bounds, int closed,
-                                 int threads, void** handle) {
+                                 double density, int threads, void** handle) {
   try {
     const MeshView mesh = {vertices, triangles, triangle_count};
     const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
     Team team(threads);
     std::unique_ptr<BuiltGrid> grid(new BuiltGrid);
-    grid->index = GridBuilder(mesh, box, team).build();
-    grid->view = {
-        mesh,  box, grid->index.grids.data(), grid->index.cells.get(), grid->index.entries.get(),
-        closed};
+    grid->index = GridBuilder(mesh, box, density, team).build();
+    const GridIndex& index = grid->index;
+    grid->view = {mesh,
+                  box,
+                  index.grids[0],
+                  index.grids.data(),
+                  index.slabs.get(),
+                  index.lists.get(),
+                  index.entries.get(),
+                  closed};
     *handle = grid.release();
     return 0;
   } catch (...) {
@@ -135,16 +141,18 @@ GD_API void geodomain_grid_size(const void* handle, std::int64_t* size) {
   size[2] = static_cast<std::int64_t>(index.grids.size());
 }
 
-// The index's arrays and their sizes in bytes (grids, cells, entries), for a copy to
+// The index's arrays and their sizes in bytes (grids, slabs, lists, entries), for a copy to
 // a device; they live as long as the handle.
 GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::int64_t* bytes) {
   const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
   arrays[0] = index.grids.data();
-  arrays[1] = index.cells.get();
-  arrays[2] = index.entries.get();
+  arrays[1] = index.slabs.get();
+  arrays[2] = index.lists.get();
+  arrays[3] = index.entries.get();
   bytes[0] = static_cast<std::int64_t>(index.grids.size() * sizeof(Grid));
-  bytes[1] = index.cell_count * static_cast<std::int64_t>(sizeof(Cell));
-  bytes[2] = index.entry_count * static_cast<std::int64_t>(sizeof(Entry));
+  bytes[1] = index.cell_count * static_cast<std::int64_t>(sizeof(Slabs));
+  bytes[2] = index.cell_count * static_cast<std::int64_t>(sizeof(List));
+  bytes[3] = index.entry_count * static_cast<std::int64_t>(sizeof(Entry));
 }
 
 // out[row] = 1 inside, 0 not. `refused` gets the first row whose coordinates are

@@ -11,11 +11,14 @@
 
 namespace geodomain {
 
-struct Cell {
-  std::uint64_t occupied;  // slabs that the box of some triangle enters
-  std::uint64_t inside;    // parity in the slabs that are not
-  std::uint32_t start;     // first entry; walls follow, up to the next cell's start
-  std::int32_t count;      // entries that a ray may cross; ~count is a grid where negative
+struct Slabs {             // of one cell, bit k for slab k; 16 bytes, one load
+  std::uint64_t occupied;  // the box of some triangle enters it
+  std::uint64_t inside;    // the label, where none does
+};
+
+struct List {           // of one cell
+  std::uint32_t start;  // first entry; walls follow, up to the next cell's start
+  std::int32_t count;   // entries that a ray may cross; ~count is a grid where negative
 };
 
 struct Entry {
@@ -26,27 +29,33 @@ struct Entry {
 struct Grid {
   Frame frame;
   std::int64_t first_cell;
+
+  GD_HD std::int64_t cell(Vec3 q) const {
+    return first_cell + static_cast<std::int64_t>(frame.y.index(q.y)) * frame.x.cells +
+           frame.x.index(q.x);
+  }
 };
 
 struct GridView {
   MeshView mesh;
   Bounds bounds;
-  const Grid* grids;  // the first one covers the mesh
-  const Cell* cells;
+  Grid whole;            // covers the mesh; its first cell is 0
+  const Grid* grids;     // all of them
+  const Slabs* slabs;    // by cell; all occupied where the cell holds a grid
+  const List* lists;     // by cell
   const Entry* entries;  // in no particular order in a cell
   std::int32_t closed;   // free slabs may be trusted
 
-  GD_HD const Cell& cell(Vec3 q, const Frame*& frame) const {
-    const Grid* grid = grids;
-    for (;;) {
-      const Axis& x = grid->frame.x;
-      const Axis& y = grid->frame.y;
-      const Cell& found = cells[grid->first_cell +
-                                static_cast<std::int64_t>(y.index(q.y)) * x.cells + x.index(q.x)];
-      frame = &grid->frame;
-      if (found.count >= 0) return found;
-      grid = grids + ~found.count;
+  // The cell of the finest grid there, and that grid's frame.
+  GD_HD std::int64_t cell(Vec3 q, Axis& z) const {
+    std::int64_t found = whole.cell(q);
+    z = whole.frame.z;
+    for (std::int32_t count; (count = lists[found].count) < 0;) {
+      const Grid& grid = grids[~count];
+      found = grid.cell(q);
+      z = grid.frame.z;
     }
+    return found;
   }
 };
 
@@ -56,11 +65,10 @@ enum class Answer : std::uint8_t { outside = 0, inside = 1, undecided = 2 };
 GD_HD Answer look_up(const GridView& grid, Vec3 q) {
   if (misses(grid.bounds, q)) return Answer::outside;
   if (!grid.closed) return Answer::undecided;
-  const Frame* frame;
-  const Cell& cell = grid.cell(q, frame);
-  const std::int32_t slab = frame->z.index(q.z);
-  if (cell.occupied >> slab & 1) return Answer::undecided;
-  return static_cast<Answer>(cell.inside >> slab & 1);
+  const Slabs slabs = grid.slabs[grid.whole.cell(q)];
+  const std::int32_t slab = grid.whole.frame.z.index(q.z);
+  if (slabs.occupied >> slab & 1) return Answer::undecided;
+  return static_cast<Answer>(slabs.inside >> slab & 1);
 }
 
 // The parity of crossings above an undecided point: those below the next free
@@ -69,20 +77,22 @@ GD_HD Answer look_up(const GridView& grid, Vec3 q) {
 // arithmetic is unsure.
 template <class Arithmetic>
 GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
-  const Frame* frame;
-  const Cell& cell = grid.cell(q, frame);
-  const std::int32_t slab = frame->z.index(q.z);
+  Axis z;
+  const std::int64_t cell = grid.cell(q, z);
+  const std::int32_t slab = z.index(q.z);
   std::int32_t free_slab = kSlabs;
   int parity = 0;
   if (grid.closed) {
-    const std::uint64_t free = ~cell.occupied >> slab;
+    const Slabs slabs = grid.slabs[cell];
+    const std::uint64_t free = ~slabs.occupied >> slab;
     if (free != 0) {
       free_slab = slab + trailing_zeros(free);
-      parity = static_cast<int>(cell.inside >> free_slab & 1);
+      parity = static_cast<int>(slabs.inside >> free_slab & 1);
     }
   }
-  for (std::int32_t i = 0; i < cell.count; ++i) {
-    const Entry entry = grid.entries[cell.start + i];
+  const List list = grid.lists[cell];
+  for (std::int32_t i = 0; i < list.count; ++i) {
+    const Entry entry = grid.entries[list.start + i];
     if (entry.high < slab || entry.low > free_slab) continue;
     const Triangle t = grid.mesh.triangle(entry.triangle);
     const int sign = crossing_sign<Arithmetic>(t, q.x, q.y);
@@ -102,11 +112,11 @@ struct Crossings {
 GD_HD Crossings count_crossings(const GridView& grid, Vec3 q) {
   Crossings crossings = {0, 0};
   if (misses(grid.bounds, q)) return crossings;
-  const Frame* frame;
-  const Cell& cell = grid.cell(q, frame);
-  const std::int32_t slab = frame->z.index(q.z);
-  for (std::int32_t i = 0; i < cell.count; ++i) {
-    const Entry entry = grid.entries[cell.start + i];
+  Axis z;
+  const List list = grid.lists[grid.cell(q, z)];
+  const std::int32_t slab = z.index(q.z);
+  for (std::int32_t i = 0; i < list.count; ++i) {
+    const Entry entry = grid.entries[list.start + i];
     if (entry.high < slab) continue;
     const Triangle t = grid.mesh.triangle(entry.triangle);
     const int sign = crossing_sign<Full>(t, q.x, q.y);

@@ -16,15 +16,18 @@ namespace geodomain {
 
 struct GridIndex {
   std::vector<Grid> grids;
-  std::unique_ptr<Cell[]> cells;
+  std::unique_ptr<Slabs[]> slabs;
+  std::unique_ptr<List[]> lists;
   std::unique_ptr<Entry[]> entries;
   std::int64_t cell_count = 0, entry_count = 0;
 };
 
 class GridBuilder {
  public:
-  GridBuilder(const MeshView& mesh, const Bounds& bounds, Team& team)
-      : mesh_(mesh), bounds_(bounds), team_(team) {
+  // `density`: triangles to a cell to aim for; more make a smaller index, fewer
+  // make shorter lists.
+  GridBuilder(const MeshView& mesh, const Bounds& bounds, double density, Team& team)
+      : mesh_(mesh), bounds_(bounds), density_(density), team_(team) {
     magnitude_ = 0.0;
     for (double value : {bounds.low.x, bounds.low.y, bounds.high.x, bounds.high.y}) {
       magnitude_ = std::max(magnitude_, std::fabs(value));
@@ -67,6 +70,7 @@ class GridBuilder {
 
   MeshView mesh_;
   Bounds bounds_;
+  double density_;
   Team& team_;
   double magnitude_;
 };
@@ -75,7 +79,8 @@ struct GridBuilder::Node {
   Region region;
   Frame frame;
   std::int64_t cell_count = 0, entry_count = 0;
-  std::unique_ptr<Cell[]> cells;
+  std::unique_ptr<Slabs[]> slabs;
+  std::unique_ptr<List[]> lists;
   std::unique_ptr<Entry[]> entries;
   // A coordinate inside each column and row of cells, NaN where none was found.
   std::vector<double> sample_x, sample_y;
@@ -103,8 +108,8 @@ struct Spread {  // sums over boxes, clipped to a region
   double width = 0.0, height = 0.0, area = 0.0;
 };
 
-// Cells along x and y for the region: one to eight triangles, shaped like their mean box, and fewer
-// where boxes are so large that they would fill more than six cells each.
+// Cells along x and y for the region: one to `density` triangles, shaped like their mean box, and
+// fewer where boxes are so large that they would fill more than eight cells each.
 inline Frame GridBuilder::choose_frame(const Subset& subset, const Region& region,
                                        int depth) const {
   constexpr std::int64_t kBlock = 4096;
@@ -139,8 +144,8 @@ inline Frame GridBuilder::choose_frame(const Subset& subset, const Region& regio
     shape = (extent_x / total.width) / (extent_y / total.height);
     shape = std::clamp(std::sqrt(shape), 1.0 / 1024.0, 1024.0);
   }
-  double cells = std::clamp(count / 8.0, depth == 0 ? 4096.0 : 16.0, 4194304.0);
-  const double allowance = (depth == 0 ? 6.0 : 4.0) * count + 16384.0 * (depth == 0);
+  double cells = std::clamp(count / density_, depth == 0 ? 4096.0 : 16.0, 4194304.0);
+  const double allowance = (depth == 0 ? 8.0 : 4.0) * count + 16384.0 * (depth == 0);
   for (; cells > 1.0; cells *= 0.7) {
     const double nx = std::max(1.0, std::sqrt(cells) * shape);
     const double ny = std::max(1.0, cells / nx);
@@ -182,10 +187,10 @@ inline void GridBuilder::place_samples(Node& node) const {
 // sample line, the parity of every slab below it changes.
 inline void GridBuilder::mark(Node& node, std::int32_t i, std::int32_t j, const Triangle& t,
                               const Footprint& box) const {
-  Cell& cell = node.cells[node.cell(i, j)];
+  Slabs& slabs = node.slabs[node.cell(i, j)];
   const std::uint64_t below = (std::uint64_t{1} << box.k0) - 1;
   const std::uint64_t up_to = ~std::uint64_t{0} >> (kSlabs - 1 - box.k1);
-  atomic_or(&cell.occupied, up_to & ~below);
+  atomic_or(&slabs.occupied, up_to & ~below);
   if (below == 0) return;
   const double x = node.sample_x[static_cast<std::size_t>(i)];
   const double y = node.sample_y[static_cast<std::size_t>(j)];
@@ -193,7 +198,7 @@ inline void GridBuilder::mark(Node& node, std::int32_t i, std::int32_t j, const 
         y >= smallest(t.a.y, t.b.y, t.c.y) && y <= largest(t.a.y, t.b.y, t.c.y))) {
     return;
   }
-  if (crossing_sign<Full>(t, x, y) != 0) atomic_xor(&cell.inside, below);
+  if (crossing_sign<Full>(t, x, y) != 0) atomic_xor(&slabs.inside, below);
 }
 
 // body(place in the subset, part) over the subset in `parts` equal runs.
@@ -233,7 +238,7 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
   for (std::int32_t j = 0; j < node.frame.y.cells; ++j) {
     for (std::int32_t i = 0; i < node.frame.x.cells; ++i) {
       if (std::isnan(node.sample_x[i]) || std::isnan(node.sample_y[j])) {
-        node.cells[node.cell(i, j)].occupied = ~std::uint64_t{0};
+        node.slabs[node.cell(i, j)].occupied = ~std::uint64_t{0};
       }
     }
   }
@@ -242,7 +247,7 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
 inline void GridBuilder::scatter(Node& node, const Subset& subset) {
   std::uint32_t start = 0;
   for (std::int64_t cell = 0; cell < node.cell_count; ++cell) {
-    node.cells[cell].start = start;
+    node.lists[cell].start = start;
     for (int wall = 0; wall < 2; ++wall) {
       for (int part = 0; part < node.parts; ++part) {
         std::uint32_t& slot = node.part_count[2 * (part * node.cell_count + cell) + wall];
@@ -251,10 +256,10 @@ inline void GridBuilder::scatter(Node& node, const Subset& subset) {
         start += count;
       }
       if (wall == 0)
-        node.cells[cell].count = static_cast<std::int32_t>(start - node.cells[cell].start);
+        node.lists[cell].count = static_cast<std::int32_t>(start - node.lists[cell].start);
     }
   }
-  node.cells[node.cell_count].start = start;
+  node.lists[node.cell_count].start = start;
   node.entry_count = start;
   node.entries.reset(new Entry[start]);
   for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
@@ -288,7 +293,8 @@ inline std::unique_ptr<GridBuilder::Node> GridBuilder::build_node(const Subset& 
   node->cell_count = static_cast<std::int64_t>(node->frame.x.cells) * node->frame.y.cells;
   if (depth > 0 && node->cell_count < 4) return nullptr;  // no gain
   // One more than there are cells: where the walls of the last one end.
-  node->cells.reset(new Cell[static_cast<std::size_t>(node->cell_count + 1)]());
+  node->slabs.reset(new Slabs[static_cast<std::size_t>(node->cell_count + 1)]());
+  node->lists.reset(new List[static_cast<std::size_t>(node->cell_count + 1)]);
   node->parts = subset.count < 8192 ? 1 : team_.size();
   place_samples(*node);
   count_entries(*node, subset);
@@ -301,9 +307,9 @@ inline std::unique_ptr<GridBuilder::Node> GridBuilder::build_node(const Subset& 
 inline void GridBuilder::subdivide(Node& node, int depth) {
   const double usual = static_cast<double>(node.entry_count) / static_cast<double>(node.cell_count);
   for (std::int64_t cell = 0; cell < node.cell_count; ++cell) {
-    const std::uint32_t start = node.cells[cell].start;
-    const Subset subset = {node.entries.get() + start, node.cells[cell + 1].start - start};
-    if (node.cells[cell].count < kCrowded || node.cells[cell].count < 8.0 * usual) continue;
+    const std::uint32_t start = node.lists[cell].start;
+    const Subset subset = {node.entries.get() + start, node.lists[cell + 1].start - start};
+    if (node.lists[cell].count < kCrowded || node.lists[cell].count < 8.0 * usual) continue;
     Region region;
     region.parent = &node;
     region.i = static_cast<std::int32_t>(cell % node.frame.x.cells);
@@ -341,19 +347,22 @@ inline Bounds GridBuilder::cell_bounds(const Node& node, std::int32_t i, std::in
 }
 
 inline void GridBuilder::flatten(const Node& node, std::size_t slot, GridIndex& index) const {
-  Cell* cells = index.cells.get() + index.cell_count;
+  Slabs* slabs = index.slabs.get() + index.cell_count;
+  List* lists = index.lists.get() + index.cell_count;
   const std::uint32_t shift = static_cast<std::uint32_t>(index.entry_count);
-  std::copy(node.cells.get(), node.cells.get() + node.cell_count + 1, cells);
+  std::copy(node.slabs.get(), node.slabs.get() + node.cell_count + 1, slabs);
+  std::copy(node.lists.get(), node.lists.get() + node.cell_count + 1, lists);
   std::copy(node.entries.get(), node.entries.get() + node.entry_count,
             index.entries.get() + index.entry_count);
-  for (std::int64_t cell = 0; cell <= node.cell_count; ++cell) cells[cell].start += shift;
+  for (std::int64_t cell = 0; cell <= node.cell_count; ++cell) lists[cell].start += shift;
   index.grids[slot] = {node.frame, index.cell_count};
   index.cell_count += node.cell_count + 1;
   index.entry_count += node.entry_count;
   for (const auto& child : node.children) {
     const std::size_t child_slot = index.grids.size();
     index.grids.emplace_back();
-    cells[child.first].count = ~static_cast<std::int32_t>(child_slot);
+    lists[child.first].count = ~static_cast<std::int32_t>(child_slot);
+    slabs[child.first].occupied = ~std::uint64_t{0};  // the child knows better
     flatten(*child.second, child_slot, index);
   }
 }
@@ -367,7 +376,8 @@ inline GridIndex GridBuilder::build() {
     index.grids[0] = {root->frame, 0};
     index.cell_count = root->cell_count + 1;
     index.entry_count = root->entry_count;
-    index.cells = std::move(root->cells);
+    index.slabs = std::move(root->slabs);
+    index.lists = std::move(root->lists);
     index.entries = std::move(root->entries);
     return index;
   }
@@ -377,7 +387,8 @@ inline GridIndex GridBuilder::build() {
     for (const auto& child : node.children) measure(*child.second);
   };
   measure(*root);
-  index.cells.reset(new Cell[static_cast<std::size_t>(index.cell_count)]);
+  index.slabs.reset(new Slabs[static_cast<std::size_t>(index.cell_count)]);
+  index.lists.reset(new List[static_cast<std::size_t>(index.cell_count)]);
   index.entries.reset(new Entry[static_cast<std::size_t>(index.entry_count)]);
   index.cell_count = index.entry_count = 0;
   flatten(*root, 0, index);

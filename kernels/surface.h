@@ -36,12 +36,11 @@ GD_HD bool on_surface(const GridView& grid, Vec3 q) {
   if (misses(box, q) && !(q.z == box.high.z)) return false;
   if (!(q.x >= box.low.x && q.x <= box.high.x && q.y >= box.low.y && q.y <= box.high.y))
     return false;
-  const Frame* frame;
-  const Cell& cell = grid.cell(q, frame);
-  const std::int32_t slab = frame->z.index(q.z);
-  if (!(cell.occupied >> slab & 1)) return false;
-  const std::uint32_t end = (&cell)[1].start;
-  for (std::uint32_t i = cell.start; i < end; ++i) {
+  Axis z;
+  const std::int64_t cell = grid.cell(q, z);
+  const std::int32_t slab = z.index(q.z);
+  const std::uint32_t end = grid.lists[cell + 1].start;
+  for (std::uint32_t i = grid.lists[cell].start; i < end; ++i) {
     const Entry entry = grid.entries[i];
     if (entry.high < slab || entry.low > slab) continue;
     if (on_triangle(grid.mesh.triangle(entry.triangle), q)) return true;

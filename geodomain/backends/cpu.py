@@ -22,7 +22,11 @@ def _columns(points: Columns) -> tuple[Any, Any]:
 
 
 class Index:
-    """The grid over one mesh's triangles; made once, asked from any thread."""
+    """The grid over one mesh's triangles; made once, asked from any thread.
+
+    ``density`` is the number of triangles to a cell: 8 balances making the index
+    and asking it about as many points as there are triangles.
+    """
 
     def __init__(
         self,
@@ -32,6 +36,7 @@ class Index:
         *,
         closed: bool,
         threads: int,
+        density: float = 8.0,
     ) -> None:
         self._arrays = (vertices, triangles)  # the core reads them where they are
         self.handle = ctypes.c_void_p()
@@ -43,6 +48,7 @@ class Index:
                 ctypes.c_int64(len(triangles)),
                 pointer(limits),
                 int(closed),
+                ctypes.c_double(density),
                 threads,
                 ctypes.byref(self.handle),
             )
@@ -60,8 +66,8 @@ class Index:
         return size[0], size[1], size[2]
 
     def arrays(self) -> list[NDArray[np.uint8]]:
-        """Return the bytes of the grids, cells and entries; views that need this object."""
-        addresses, sizes = (ctypes.c_void_p * 3)(), (ctypes.c_int64 * 3)()
+        """Return the bytes of grids, slabs, lists and entries; views that need this object."""
+        addresses, sizes = (ctypes.c_void_p * 4)(), (ctypes.c_int64 * 4)()
         library().geodomain_grid_arrays(self.handle, addresses, sizes)
         return [
             np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size,))

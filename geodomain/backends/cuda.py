@@ -18,6 +18,7 @@ __all__ = ["Index", "codes", "expand_lattice", "lattice_bits", "recognise"]
 CHUNK = 4_194_304  # points on the device at a time
 NONE_REFUSED = 2**64 - 1
 UNSURE_ROOM = 1 << 20
+GRID_BYTES = 80  # of one Grid: three axes and its first cell
 
 
 class Points:
@@ -72,16 +73,18 @@ class Index:
         closed: bool,
         threads: int,
     ) -> None:
-        self.host = cpu.Index(vertices, triangles, bounds, closed=closed, threads=threads)
+        # Shorter lists than the CPU's: here the index is cheap and the answers are many.
+        self.host = cpu.Index(
+            vertices, triangles, bounds, closed=closed, threads=threads, density=1.0
+        )
+        parts = self.host.arrays()
         with device.current():
-            arrays = [vertices, triangles, *self.host.arrays()]
-            self._memory = [device.upload(array) for array in arrays]
-        vertices_at, triangles_at, grids_at, cells_at, entries_at = map(int, self._memory)
+            self._memory = [device.upload(array) for array in (vertices, triangles, *parts)]
+        vertices_at, triangles_at, *index_at = map(int, self._memory)
         mesh = device.structure(vertices_at, triangles_at, len(triangles))
         box = device.structure(*[float(value) for value in np.ravel(bounds)])
-        self.view = device.structure(
-            mesh, box, grids_at, cells_at, entries_at, ctypes.c_int32(closed)
-        )
+        whole = parts[0][:GRID_BYTES].tobytes()
+        self.view = device.structure(mesh, box, whole, *index_at, ctypes.c_int32(closed))
 
     def __del__(self) -> None:
         """Give the device's memory back, in the context that it came from."""
@@ -99,7 +102,7 @@ class Index:
         rows, counts = ctypes.c_uint32(points.rows), int(points.counts)
         open_list = device.structure(int(points.open_rows), counts)
         unsure_list = device.structure(int(points.unsure_rows), counts + 4)
-        labels, some = int(points.labels), min(points.rows, device.BLOCK * device.GRIDS_OF_LISTS)
+        labels, some = int(points.labels), min(points.rows, device.BLOCK * device.LIST_BLOCKS)
         device.launch(
             "grid.cu", "geodomain_look_up", points.rows,
             self.view, points.view, rows, labels, open_list, points.refused,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,8 +14,8 @@ import numpy as np
 from geodomain.backends import cubins
 from geodomain.errors import DeviceError
 
-BLOCK = 256
-GRIDS_OF_LISTS = 132 * 16  # blocks that share a list whose length is on the device
+BLOCK = 128  # the full arithmetic takes 255 registers a thread
+LIST_BLOCKS = 132 * 16  # blocks that share a list whose length is on the device
 
 
 @functools.cache
@@ -70,13 +71,16 @@ def _build(text: str) -> bytes:
     if cubins.compiler() is None:
         message = "there is no nvcc on the PATH to compile the kernels with; use --backend cpu"
         raise DeviceError(message)
-    binary: bytes = compiler.compile(
-        text,
-        options=list(cubins.FLAGS),
-        no_extern_c=True,
-        arch=architecture(),
-        cache_dir=False,
-    )
+    with warnings.catch_warnings():
+        # PyCUDA leaves files for the collector and passes on nvcc's remarks.
+        warnings.simplefilter("ignore")
+        binary: bytes = compiler.compile(
+            text,
+            options=list(cubins.FLAGS),
+            no_extern_c=True,
+            arch=architecture(),
+            cache_dir=False,
+        )
     return binary
 
 
