@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from geodomain.cli import main
 from geodomain.mesh import Mesh
 
-from .solids import box, cube, joined, roofless, write_obj
+from .wireframes import box, cube, joined, roofless, write_obj
 
 DATA = Path(__file__).parents[1].parent / "shared/data"
 

@@ -8,7 +8,7 @@ import pytest
 from geodomain.errors import MeshError
 from geodomain.labeller import Labeller, Solid
 
-from .solids import box, cube, joined, roofless
+from .wireframes import box, cube, joined, roofless
 
 POINTS = np.array(
     [[2, 2, 2], [7, 7, 7], [12, 12, 12], [50, 50, 50], [np.nan, 1, 1], [1, np.inf, 1]], float

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from geodomain.solids import Weld, read_solids
 
-from .solids import box, cube, write_obj
+from .wireframes import box, cube, write_obj
 
 
 def test_a_repeated_name_joins_the_place_of_its_first(tmp_path: Path) -> None:

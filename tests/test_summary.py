@@ -13,7 +13,7 @@ from geodomain.labeller import Labeller, Solid
 from geodomain.summary import Labels, Summary, as_table, mesh_volume, summarise
 from geodomain.tally import Tally
 
-from .solids import box, cube, joined, roofless
+from .wireframes import box, cube, joined, roofless
 
 ORE = Solid("ORE", (cube(),))
 HALO = Solid("HALO", (box((5, 5, 5), (15, 15, 15)),))
