@@ -23,3 +23,10 @@ def require_balanced(mesh: Mesh) -> None:
         "directions; orient them alike, or label by rule 'parity', which does not mind"
     )
     raise MeshError(message)
+
+
+def list_warnings(mesh: Mesh) -> list[str]:
+    """Say what is odd about a mesh that can be labelled with all the same."""
+    if mesh.is_balanced or not mesh.is_closed:
+        return []
+    return [f"{mesh.name} has mis-oriented triangles; parity does not mind, winding would"]
