@@ -1,3 +1,90 @@
 """Label geological block models: which blocks lie inside which wireframe, exactly."""
 
 from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from geodomain.report import MeshReport, check
+    from geodomain.containment import (
+        contains,
+        contains_lattice,
+        count_crossings,
+        on_surface,
+        winding_numbers,
+    )
+    from geodomain.errors import (
+        DeviceError,
+        GeodomainError,
+        GeodomainWarning,
+        MeshError,
+        PointError,
+        TableError,
+    )
+    from geodomain.labelling import label_codes, label_points
+    from geodomain.locator import PointLocator
+    from geodomain.mesh import Mesh
+    from geodomain.meshfiles import read_mesh, write_mesh
+    from geodomain.welding import weld
+
+# Where each public name lives. It is imported when it is first used, so that
+# `import geodomain` costs nothing and a script pays for what it touches.
+_HOME = {
+    "DeviceError": "errors",
+    "GeodomainError": "errors",
+    "GeodomainWarning": "errors",
+    "Mesh": "mesh",
+    "MeshError": "errors",
+    "MeshReport": "report",
+    "PointError": "errors",
+    "PointLocator": "locator",
+    "TableError": "errors",
+    "check": "report",
+    "contains": "containment",
+    "contains_lattice": "containment",
+    "count_crossings": "containment",
+    "label_codes": "labelling",
+    "label_points": "labelling",
+    "on_surface": "containment",
+    "read_mesh": "meshfiles",
+    "weld": "welding",
+    "winding_numbers": "containment",
+    "write_mesh": "meshfiles",
+}
+
+__all__ = [
+    "DeviceError",
+    "GeodomainError",
+    "GeodomainWarning",
+    "Mesh",
+    "MeshError",
+    "MeshReport",
+    "PointError",
+    "PointLocator",
+    "TableError",
+    "check",
+    "contains",
+    "contains_lattice",
+    "count_crossings",
+    "label_codes",
+    "label_points",
+    "on_surface",
+    "read_mesh",
+    "weld",
+    "winding_numbers",
+    "write_mesh",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        message = f"module 'geodomain' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(importlib.import_module(f"geodomain.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

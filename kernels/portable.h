@@ -10,13 +10,13 @@
 
 #if defined(__CUDACC__)
 #define GD_HD __host__ __device__ inline
-#define GD_NOINLINE __host__ __device__ __noinline__
+#define GD_NOINLINE __host__ __device__ __noinline__ inline
 #elif defined(_MSC_VER)
 #define GD_HD inline
-#define GD_NOINLINE __declspec(noinline)
+#define GD_NOINLINE __declspec(noinline) inline
 #else
 #define GD_HD inline
-#define GD_NOINLINE __attribute__((noinline))
+#define GD_NOINLINE __attribute__((noinline)) inline
 #endif
 
 #if defined(_WIN32)
@@ -39,7 +39,7 @@
 #define GD_X86_64 0
 #endif
 
-#if defined(__aarch64__)
+#if defined(__aarch64__) && !defined(__CUDACC__)
 #include <arm_neon.h>
 #endif
 
@@ -58,19 +58,14 @@ GD_HD double product_tail(double a, double b, double product) {
 #elif defined(__FMA__) || defined(__aarch64__) || defined(_M_ARM64)
   return std::fma(a, b, -product);
 #else
-  // Without the instruction std::fma is a slow library call: Dekker's split
-  // gives the same bits. The mesh range keeps 2^27 * a finite for factors that
-  // are differences of coordinates; larger expansions' components are scaled.
+  // Without the instruction std::fma is a slow library call; Dekker's split gives
+  // the same bits. The range of a mesh keeps every factor below 2^690.
   const double splitter = 134217729.0;  // 2^27 + 1
-  const double scale_a = std::fabs(a) > 0x1p+900 ? 0x1p-100 : 1.0;
-  const double scale_b = std::fabs(b) > 0x1p+900 ? 0x1p-100 : 1.0;
-  const double sa = a * scale_a, sb = b * scale_b;
-  const double ca = splitter * sa, cb = splitter * sb;
-  const double a_high = ca - (ca - sa), b_high = cb - (cb - sb);
-  const double a_low = sa - a_high, b_low = sb - b_high;
-  const double scaled = product * scale_a * scale_b;
-  const double error = scaled - a_high * b_high - a_low * b_high - a_high * b_low;
-  return (a_low * b_low - error) / scale_a / scale_b;
+  const double ca = splitter * a, cb = splitter * b;
+  const double a_high = ca - (ca - a), b_high = cb - (cb - b);
+  const double a_low = a - a_high, b_low = b - b_high;
+  const double error = product - a_high * b_high - a_low * b_high - a_high * b_low;
+  return a_low * b_low - error;
 #endif
 }
 
@@ -96,7 +91,24 @@ GD_HD void atomic_xor(std::uint64_t* word, std::uint64_t bits) {
 #endif
 }
 
-#if !defined(__CUDACC__)
+GD_HD void atomic_or(std::uint64_t* word, std::uint64_t bits) {
+#if defined(__CUDA_ARCH__)
+  atomicOr(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(bits));
+#elif defined(_MSC_VER) && !defined(__clang__)
+  _InterlockedOr64(reinterpret_cast<volatile long long*>(word), static_cast<long long>(bits));
+#else
+  // Most bits are there already, and a look costs less than a locked write.
+  if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bits) == bits) return;
+  __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+#endif
+}
+
+#if defined(__CUDACC__)
+// The row of a launch of one thread to a row.
+__device__ inline std::int64_t thread_row() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+#else
 inline int leading_zeros(std::uint64_t word) {  // word != 0
 #if defined(_MSC_VER) && !defined(__clang__)
   unsigned long index = 0;

@@ -15,18 +15,19 @@ SUFFIX = ".dll" if sys.platform == "win32" else ".so"
 LIBRARIES = {1: "core", 3: "core_v3", 4: "core_v4"}
 
 
-def _folders() -> list[Path]:
+def kernel_folders() -> list[Path]:
+    """Return the folders that may hold the compiled cores and the kernels' sources."""
     import geodomain
 
     return [Path(folder) / "kernels" for folder in geodomain.__path__]
 
 
 def _find(name: str) -> Path:
-    for folder in _folders():
+    for folder in kernel_folders():
         path = folder / (name + SUFFIX)
         if path.is_file():
             return path
-    places = ", ".join(str(folder) for folder in _folders())
+    places = ", ".join(str(folder) for folder in kernel_folders())
     message = f"the compiled core {name}{SUFFIX} is not in {places}; reinstall geodomain"
     raise ImportError(message)
 
@@ -53,6 +54,13 @@ def library() -> ctypes.CDLL:
 def pointer(array: np.ndarray[Any, Any]) -> ctypes.c_void_p:
     """Return the address of an array's first element; the caller keeps it alive."""
     return ctypes.c_void_p(array.ctypes.data)
+
+
+def must(status: int) -> None:
+    """Raise if a kernel's status is not 0; it can only have run out of memory."""
+    if status != 0:
+        message = "the compiled core ran out of memory"
+        raise MemoryError(message)
 
 
 def thread_count(threads: int | None) -> int:

@@ -1,0 +1,221 @@
+"""Which points lie inside a mesh: the verbs; the index itself is in `geodomain.locator`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain import lattice, topology
+from geodomain.backends import choose
+from geodomain.backends.native import thread_count
+from geodomain.locator import PointLocator, Rule, check_rule
+from geodomain.mesh import Mesh
+
+
+def contains(
+    mesh: Mesh,
+    points: ArrayLike,
+    *,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+) -> NDArray[np.bool_]:
+    """Return which points lie inside a closed mesh, exactly.
+
+    Each point stands for itself displaced by an infinitesimal, up first, then
+    east, then north: on a roof it is outside, on a floor inside, on a vertical
+    wall it belongs to the solid to the east (to the north where the wall runs
+    east). Solids that share a wall therefore share no point and leave out none.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        The solid.
+    points : array_like of shape (n, 3)
+        Coordinates x, y, z in the mesh's unit, taken as given.
+    rule : {"parity", "winding"}
+        Inside is an odd number of crossings above the point, or a winding number
+        that is not zero (shells that overlap count once; orientation matters).
+    backend : {"auto", "cpu", "cuda"}
+        Where to compute; labels are the same everywhere.
+    threads : int, optional
+        Threads to use; all the cores allowed to the process by default.
+    allow_open : bool
+        Take a mesh that is not closed.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n,)
+        True inside. A point with a coordinate that is not finite is never inside.
+
+    Raises
+    ------
+    MeshError
+        If the mesh is not closed, or its edges do not balance for "winding".
+    PointError
+        If a point near the mesh has a non-zero coordinate below 2^-306.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> mesh = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> geodomain.contains(mesh, [[1, 1, 1], [8, 8, 8], [0, 0, 0], [3, 3, 3]])
+    array([ True, False,  True, False])
+    """
+    check_rule(rule)
+    if rule == "parity":
+        if not allow_open:
+            topology.require_closed(mesh)
+        labels = lattice.label_ordered(mesh, points, choose(backend), thread_count(threads))
+        if labels is not None:
+            return labels
+    return _locator(mesh, backend, threads, allow_open).contains(points, rule=rule)
+
+
+def count_crossings(
+    mesh: Mesh,
+    points: ArrayLike,
+    *,
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+) -> NDArray[np.int32]:
+    """Return how often the vertical ray up from each point crosses the mesh.
+
+    Parameters and errors are those of `contains`.
+
+    Returns
+    -------
+    numpy.ndarray of int32, shape (n,)
+        Crossings above the displaced point; odd is inside. 0 where not finite.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> mesh = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> geodomain.count_crossings(mesh, [[1, 1, -1], [1, 1, 1], [1, 1, 8]])
+    array([2, 1, 0], dtype=int32)
+    """
+    return _locator(mesh, backend, threads, allow_open).count_crossings(points)
+
+
+def winding_numbers(
+    mesh: Mesh,
+    points: ArrayLike,
+    *,
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+) -> NDArray[np.int32]:
+    """Return the winding number of the mesh about each point, +1 inside an outward solid.
+
+    Parameters and errors are those of `contains`; a mesh whose directed edges do
+    not cancel has no winding number and is refused, whatever ``allow_open`` says.
+
+    Returns
+    -------
+    numpy.ndarray of int32, shape (n,)
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> mesh = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> geodomain.winding_numbers(mesh, [[1, 1, 1], [8, 8, 8]])
+    array([1, 0], dtype=int32)
+    """
+    return _locator(mesh, backend, threads, allow_open).winding_numbers(points)
+
+
+def on_surface(
+    mesh: Mesh, points: ArrayLike, *, backend: str = "auto", threads: int | None = None
+) -> NDArray[np.bool_]:
+    """Return which points lie exactly on a triangle, vertical walls included.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Any mesh, open or closed.
+    points : array_like of shape (n, 3)
+        Coordinates x, y, z in the mesh's unit, taken as given.
+    backend, threads
+        As in `contains`.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n,)
+        Decided by exact arithmetic, without a tolerance. False where not finite.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> mesh = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> geodomain.on_surface(mesh, [[3, 3, 3], [1, 1, 1], [0, 2, 5]])
+    array([ True, False,  True])
+    """
+    return _locator(mesh, backend, threads, True).on_surface(points)
+
+
+def contains_lattice(
+    mesh: Mesh,
+    x: ArrayLike,
+    y: ArrayLike,
+    z: ArrayLike,
+    *,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+    packed: bool = False,
+) -> NDArray[np.bool_] | NDArray[np.uint8]:
+    """Return which blocks of a lattice lie inside a closed mesh, exactly.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        The solid.
+    x, y, z : array_like of shape (nx,), (ny,), (nz,)
+        The centroids' coordinates along each axis, in any order, duplicates
+        allowed, in the mesh's unit; the values themselves are used, no spacing.
+    rule, backend, threads, allow_open
+        As in `contains`.
+    packed : bool
+        Return bits instead of bools.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (nx, ny, nz)
+        In the caller's order, z fastest; or, packed, of uint8 and shape
+        (nx, ny, ceil(nz / 8)), the lowest z in the lowest bit.
+
+    Raises
+    ------
+    MeshError, PointError
+        As in `contains`.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> mesh = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> geodomain.contains_lattice(mesh, [1, 5], [1], [1, 2, 3, 4]).astype(int).tolist()
+    [[[1, 1, 1, 1]], [[1, 1, 0, 0]]]
+    """
+    check_rule(rule)
+    axes = lattice.Axes(x, y, z)
+    if rule == "winding":
+        locator = _locator(mesh, backend, threads, allow_open)
+        return locator.contains_lattice(x, y, z, rule=rule, packed=packed)
+    if not allow_open:
+        topology.require_closed(mesh)
+    module, count = choose(backend), thread_count(threads)
+    bits = lattice.label_bits(mesh, axes, module, count)
+    return axes.packed(bits, module, count) if packed else axes.expanded(bits, module, count)
+
+
+def _locator(mesh: Mesh, backend: str, threads: int | None, allow_open: bool) -> PointLocator:
+    return PointLocator(mesh, backend=backend, threads=threads, allow_open=allow_open)

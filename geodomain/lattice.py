@@ -1,0 +1,136 @@
+"""Blocks on a lattice: the three axes, in any order, and labels as bits or bools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.errors import PointError
+from geodomain.mesh import Mesh
+from geodomain.points import as_columns, as_doubles
+
+Floats = NDArray[np.float64]
+Ranks = NDArray[np.int32] | None
+
+
+def _distinct(axis: Floats) -> tuple[Floats, Ranks]:
+    """Return the ascending finite coordinates, and where each one given is among them."""
+    if np.isfinite(axis).all() and (np.diff(axis) > 0).all():
+        return np.ascontiguousarray(axis), None
+    values, ranks = np.unique(axis[np.isfinite(axis)], return_inverse=True)
+    placed = np.zeros(len(axis), dtype=np.int32)
+    placed[np.isfinite(axis)] = ranks
+    return values, placed
+
+
+class Axes:
+    """Hold three 1-D axes as the caller gave them and as the kernels want them."""
+
+    def __init__(self, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> None:
+        self.given = tuple(
+            as_doubles(axis, name) for name, axis in zip("xyz", (x, y, z), strict=True)
+        )
+        for name, axis in zip("xyz", self.given, strict=True):
+            if axis.ndim != 1:
+                message = f"{name} must be one-dimensional, not of shape {axis.shape}"
+                raise ValueError(message)
+        pairs = [_distinct(axis) for axis in self.given]
+        self.distinct = tuple(pair[0] for pair in pairs)
+        self.ranks = tuple(pair[1] for pair in pairs)
+        self.shape = tuple(len(axis) for axis in self.given)
+
+    def expanded(self, bits: Any, backend: ModuleType, threads: int) -> NDArray[np.bool_]:
+        """Return labels of shape (nx, ny, nz), z fastest, in the caller's order."""
+        out = np.empty(self.shape, dtype=np.bool_)
+        if out.size:
+            self.expand_into(out, bits, backend, threads)
+        return out
+
+    def expand_into(
+        self, out: NDArray[np.bool_], bits: Any, backend: ModuleType, threads: int
+    ) -> None:
+        """Write labels into ``out`` of shape (nx, ny, nz), whatever its strides."""
+        if min(len(axis) for axis in self.distinct) == 0:
+            out[...] = False
+            return
+        backend.expand_lattice(bits, len(self.distinct[2]), self.ranks, out, threads)
+        for number, axis in enumerate(self.given):
+            lost = ~np.isfinite(axis)
+            if lost.any():
+                out[(slice(None),) * number + (lost,)] = False
+
+    def packed(self, bits: Any, backend: ModuleType, threads: int) -> NDArray[np.uint8]:
+        """Return labels as bits along z, shape (nx, ny, ceil(nz / 8)), little-endian."""
+        row = (self.shape[2] + 7) // 8
+        if all(rank is None for rank in self.ranks):
+            return np.ascontiguousarray(bits.view(np.uint8)[:, :, :row])
+        return np.packbits(self.expanded(bits, backend, threads), axis=2, bitorder="little")
+
+
+def label_bits(mesh: Mesh, axes: Axes, backend: ModuleType, threads: int) -> NDArray[np.uint64]:
+    """Return the labels of the distinct coordinates as bits along z, (nx, ny, words)."""
+    counts = [len(axis) for axis in axes.distinct]
+    if min(counts) == 0 or len(mesh.triangles) == 0:
+        return np.zeros((counts[0], counts[1], (counts[2] + 63) // 64), dtype=np.uint64)
+    for number, axis in enumerate(axes.distinct):
+        low, high = mesh.bounds[:, number]
+        tiny = (axis != 0) & (np.abs(axis) < 2.0**-306) & (axis >= low) & (axis <= high)
+        if tiny.any():
+            message = (
+                f"{'xyz'[number]} holds {axis[tiny][0]!r}, which is not zero and below the "
+                "range of exact arithmetic (2^-306); write it as 0"
+            )
+            raise PointError(message)
+    bits: NDArray[np.uint64] = backend.lattice_bits(
+        mesh.vertices, mesh.triangles, axes.distinct, threads
+    )
+    return bits
+
+
+def by_layers(
+    axes: Axes, answer: Callable[[Floats], NDArray[Any]], layer_bytes: int = 2**26
+) -> NDArray[np.bool_]:
+    """Return where ``answer`` of the points is not zero, some layers of x at a time."""
+    out = np.empty(axes.shape, dtype=np.bool_)
+    x, y, z = axes.given
+    step = max(1, layer_bytes // max(1, 24 * len(y) * len(z)))
+    for begin in range(0, len(x), step):
+        grid = np.meshgrid(x[begin : begin + step], y, z, indexing="ij")
+        points = np.stack([part.ravel() for part in grid], axis=1)
+        out[begin : begin + step] = answer(points).reshape(grid[0].shape) != 0
+    return out
+
+
+def label_ordered(
+    mesh: Mesh, points: ArrayLike, backend: ModuleType, threads: int
+) -> NDArray[np.bool_] | None:
+    """Return labels of points that are a lattice row by row, or None where they are not.
+
+    Every value is compared, so nothing is assumed; a lattice of few blocks to a
+    column is left to the index, which is faster there.
+    """
+    columns = as_columns(points)
+    rows = len(columns[0])
+    if rows < 4096 or len(mesh.triangles) == 0:
+        return None
+    found = backend.recognise(columns, threads)
+    if found is None:
+        return None
+    order, counts = found
+    stride, axes = 1, {}
+    for axis, count in zip(order, counts, strict=True):
+        axes[axis] = columns[axis][: stride * count : stride][:count]
+        stride *= count
+    if 4 * len(axes[0]) * len(axes[1]) > rows:
+        return None
+    lattice = Axes(axes[0], axes[1], axes[2])
+    bits = label_bits(mesh, lattice, backend, threads)
+    labels = np.empty(rows, dtype=np.bool_)
+    # Rows run with order[0] fastest: a C array of the reversed axes, seen as (x, y, z).
+    shaped = labels.reshape(counts[::-1]).transpose([2 - order.index(axis) for axis in range(3)])
+    lattice.expand_into(shaped, bits, backend, threads)
+    return labels

@@ -1,0 +1,127 @@
+"""Points against one mesh: the index that is built once, and what it answers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain import lattice, topology
+from geodomain.backends import choose
+from geodomain.backends.native import thread_count
+from geodomain.mesh import Mesh
+from geodomain.points import as_columns, refuse_row
+
+Rule = Literal["parity", "winding"]
+
+
+def check_rule(rule: str) -> None:
+    """Raise ValueError for a rule that does not exist."""
+    if rule not in ("parity", "winding"):
+        message = f"rule is {rule!r}; it can be 'parity' or 'winding'"
+        raise ValueError(message)
+
+
+class PointLocator:
+    """Answer which points lie inside a mesh; built once, asked often, from any thread.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        The solid. It is not copied.
+    backend : {"auto", "cpu", "cuda"}
+        Where to compute; labels are the same everywhere.
+    threads : int, optional
+        Threads to use; all the cores allowed to the process by default.
+    allow_open : bool
+        Take a mesh that is not closed: parity is still that of the crossings above
+        each point, but it means nothing near and below the holes.
+
+    Raises
+    ------
+    MeshError
+        If the mesh is not closed and ``allow_open`` is false.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> locator = geodomain.PointLocator(geodomain.Mesh(corners, faces))
+    >>> locator.contains([[1, 1, 1], [8, 8, 8]])
+    array([ True, False])
+    """
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        *,
+        backend: str = "auto",
+        threads: int | None = None,
+        allow_open: bool = False,
+    ) -> None:
+        if not allow_open:
+            topology.require_closed(mesh)
+        self.mesh = mesh
+        self.backend = choose(backend)
+        self._threads = thread_count(threads)
+        self.index = self.backend.Index(
+            mesh.vertices,
+            mesh.triangles,
+            mesh.bounds,
+            closed=mesh.is_closed,
+            threads=self._threads,
+        )
+
+    def contains(self, points: ArrayLike, *, rule: Rule = "parity") -> NDArray[np.bool_]:
+        """Return which points are inside; see `geodomain.contains`."""
+        check_rule(rule)
+        if rule == "winding":
+            return self.winding_numbers(points) != 0
+        columns = as_columns(points)
+        out = np.empty(len(columns[0]), dtype=np.bool_)
+        refuse_row(columns, self.index.contains(columns, out, self._threads))
+        return out
+
+    def count_crossings(self, points: ArrayLike) -> NDArray[np.int32]:
+        """Return the crossings above each point; see `geodomain.count_crossings`."""
+        return self._crossings(points, signed=False)
+
+    def winding_numbers(self, points: ArrayLike) -> NDArray[np.int32]:
+        """Return the winding number of each point; see `geodomain.winding_numbers`."""
+        topology.require_balanced(self.mesh)
+        return self._crossings(points, signed=True)
+
+    def on_surface(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Return which points lie exactly on a triangle; see `geodomain.on_surface`."""
+        columns = as_columns(points)
+        out = np.empty(len(columns[0]), dtype=np.bool_)
+        refuse_row(columns, self.index.on_surface(columns, out, self._threads))
+        return out
+
+    def contains_lattice(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        z: ArrayLike,
+        *,
+        rule: Rule = "parity",
+        packed: bool = False,
+    ) -> NDArray[np.bool_] | NDArray[np.uint8]:
+        """Return which blocks of a lattice are inside; see `geodomain.contains_lattice`."""
+        check_rule(rule)
+        axes = lattice.Axes(x, y, z)
+        if rule == "winding":
+            labels = lattice.by_layers(axes, self.winding_numbers)
+            return np.packbits(labels, axis=2, bitorder="little") if packed else labels
+        bits = lattice.label_bits(self.mesh, axes, self.backend, self._threads)
+        if packed:
+            return axes.packed(bits, self.backend, self._threads)
+        return axes.expanded(bits, self.backend, self._threads)
+
+    def _crossings(self, points: ArrayLike, *, signed: bool) -> NDArray[np.int32]:
+        columns = as_columns(points)
+        out = np.empty(len(columns[0]), dtype=np.int32)
+        refuse_row(columns, self.index.crossings(columns, out, self._threads, signed=signed))
+        return out

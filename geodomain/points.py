@@ -1,0 +1,59 @@
+"""Points and axes as the caller gives them, to float64 without a rounding; no geometry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.errors import PointError
+
+Floats = NDArray[np.float64]
+
+
+def as_doubles(values: ArrayLike, name: str) -> Floats:
+    """Return numbers as native float64, or refuse what float64 cannot hold exactly.
+
+    Raises
+    ------
+    TypeError
+        If ``values`` are not real numbers.
+    ValueError
+        If an integer or an extended float is not a float64.
+    """
+    array: Any = np.asarray(values)
+    if array.dtype == np.float64 and array.dtype.isnative and array.flags.aligned:
+        return array  # type: ignore[no-any-return]
+    if array.dtype.kind not in "fiu":
+        message = f"{name} must be real numbers, not {array.dtype}"
+        raise TypeError(message)
+    doubles: Floats = array.astype(np.float64)
+    if array.dtype.itemsize >= 8 and array.dtype.kind in "iu" or array.dtype.itemsize > 8:
+        wrong = ~np.isnan(doubles) & (doubles.astype(array.dtype) != array)
+        if wrong.any():
+            value = array[wrong].flat[0]
+            message = f"{name} hold {value}, which a float64 cannot hold exactly"
+            raise ValueError(message)
+    return doubles
+
+
+def as_columns(points: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return the x, y and z of points as views where float64 is given, whatever the strides."""
+    array = as_doubles(points, "points")
+    if array.ndim != 2 or array.shape[1] != 3:
+        message = f"points must have shape (n, 3), not {array.shape}"
+        raise ValueError(message)
+    return array[:, 0], array[:, 1], array[:, 2]
+
+
+def refuse_row(columns: tuple[Floats, Floats, Floats], row: int) -> None:
+    """Raise for the row that a kernel refused, if it did (row >= 0)."""
+    if row < 0:
+        return
+    place = tuple(float(column[row]) for column in columns)
+    message = (
+        f"point {row} is {place}: a coordinate is not zero and smaller than 2^-306, which is "
+        "below the range of exact arithmetic; write it as 0"
+    )
+    raise PointError(message)

@@ -1,0 +1,26 @@
+"""Ground that never was, for demos, tests and benchmarks; arrays only, no files."""
+
+from __future__ import annotations
+
+from geodomain.synthetic.blocks import BlockTable
+from geodomain.synthetic.deposit import Deposit, deposit
+from geodomain.synthetic.scenes import (
+    MINE,
+    Axes,
+    lattice_over,
+    staircase,
+    star_shaped_orebody,
+    terrain,
+)
+
+__all__ = [
+    "MINE",
+    "Axes",
+    "BlockTable",
+    "Deposit",
+    "deposit",
+    "lattice_over",
+    "staircase",
+    "star_shaped_orebody",
+    "terrain",
+]

@@ -1,0 +1,261 @@
+// The CPU face of the grid: loops over points.
+#include <limits>
+#include <new>
+
+#include "grid_build.h"
+#include "recognise.h"
+#include "surface.h"
+
+using namespace geodomain;
+
+namespace {
+
+constexpr std::int64_t kPiece = 2048;  // points to a piece of work
+constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+
+struct BuiltGrid {
+  GridIndex index;
+  GridView view;
+};
+
+PointsView points_view(const void* const* columns, const std::int64_t* strides) {
+  return {static_cast<const char*>(columns[0]),
+          static_cast<const char*>(columns[1]),
+          static_cast<const char*>(columns[2]),
+          strides[0],
+          strides[1],
+          strides[2]};
+}
+
+void keep_smallest(std::atomic<std::int64_t>& smallest_row, std::int64_t row) {
+  std::int64_t known = smallest_row.load(std::memory_order_relaxed);
+  while (row < known && !smallest_row.compare_exchange_weak(known, row)) {
+  }
+}
+
+// Labels of a piece, by two bits each where they tell, then one by one.
+void label_piece(const GridView& grid, const PointsView& points, std::int64_t begin,
+                 std::int64_t end, std::uint8_t* out, std::atomic<std::int64_t>& refused) {
+  std::int32_t open[kPiece];
+  int open_count = 0;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const Answer answer = look_up(grid, points[row]);
+    out[row] = static_cast<std::uint8_t>(answer);
+    open[open_count] = static_cast<std::int32_t>(row - begin);
+    open_count += answer == Answer::undecided;
+  }
+  for (int i = 0; i < open_count; ++i) {
+    const std::int64_t row = begin + open[i];
+    const Vec3 q = points[row];
+    if (too_small(q)) keep_smallest(refused, row);
+    out[row] = static_cast<std::uint8_t>(count_parity<Full>(grid, q));
+  }
+}
+
+Bounds piece_bounds(const PointsView& points, std::int64_t begin, std::int64_t end) {
+  Bounds box = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+  for (std::int64_t row = begin; row < end; ++row) {
+    const Vec3 q = points[row];  // comparisons with NaN leave the box as it is
+    box.low = {q.x < box.low.x ? q.x : box.low.x, q.y < box.low.y ? q.y : box.low.y,
+               q.z < box.low.z ? q.z : box.low.z};
+    box.high = {q.x > box.high.x ? q.x : box.high.x, q.y > box.high.y ? q.y : box.high.y,
+                q.z > box.high.z ? q.z : box.high.z};
+  }
+  return box;
+}
+
+bool apart(const Bounds& a, const Bounds& b) {
+  return a.high.x < b.low.x || b.high.x < a.low.x || a.high.y < b.low.y || b.high.y < a.low.y ||
+         a.high.z < b.low.z || b.high.z < a.low.z;
+}
+
+// The first of the grids that holds each point of a piece, -1 none, -2 not finite.
+// Only points without a label go on to the next grid.
+void code_piece(const void* const* handles, std::int32_t handle_count, const PointsView& points,
+                std::int64_t begin, std::int64_t end, std::int32_t* out,
+                std::atomic<std::int64_t>& refused) {
+  std::int32_t open[kPiece];
+  int open_count = 0;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const Vec3 q = points[row];
+    const bool finite = std::isfinite(q.x) && std::isfinite(q.y) && std::isfinite(q.z);
+    out[row] = finite ? -1 : -2;
+    open[open_count] = static_cast<std::int32_t>(row - begin);
+    open_count += finite;
+  }
+  const Bounds box = piece_bounds(points, begin, end);
+  for (std::int32_t code = 0; code < handle_count && open_count > 0; ++code) {
+    const GridView& grid = static_cast<const BuiltGrid*>(handles[code])->view;
+    if (apart(box, grid.bounds)) continue;
+    int still_open = 0;
+    for (int i = 0; i < open_count; ++i) {
+      const std::int64_t row = begin + open[i];
+      const Vec3 q = points[row];
+      Answer answer = look_up(grid, q);
+      if (answer == Answer::undecided) {
+        if (too_small(q)) keep_smallest(refused, row);
+        answer = count_parity<Full>(grid, q);
+      }
+      if (answer == Answer::inside) out[row] = code;
+      open[still_open] = open[i];
+      still_open += answer != Answer::inside;
+    }
+    open_count = still_open;
+  }
+}
+
+}  // namespace
+
+GD_API int geodomain_grid_create(const double* vertices, const std::int32_t* triangles,
+                                 std::int64_t triangle_count, const double* bounds, int closed,
+                                 double density, int threads, void** handle) {
+  try {
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
+    Team team(threads);
+    std::unique_ptr<BuiltGrid> grid(new BuiltGrid);
+    grid->index = GridBuilder(mesh, box, density, team).build();
+    const GridIndex& index = grid->index;
+    grid->view = {mesh,
+                  box,
+                  index.grids[0],
+                  index.grids.data(),
+                  index.slabs.get(),
+                  index.lists.get(),
+                  index.entries.get(),
+                  closed};
+    *handle = grid.release();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+GD_API void geodomain_grid_free(void* handle) { delete static_cast<BuiltGrid*>(handle); }
+
+// cells, entries, grids: what the index holds.
+GD_API void geodomain_grid_size(const void* handle, std::int64_t* size) {
+  const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
+  size[0] = index.cell_count;
+  size[1] = index.entry_count;
+  size[2] = static_cast<std::int64_t>(index.grids.size());
+}
+
+// The index's arrays and their sizes in bytes (grids, slabs, lists, entries), for a copy to
+// a device; they live as long as the handle.
+GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::int64_t* bytes) {
+  const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
+  arrays[0] = index.grids.data();
+  arrays[1] = index.slabs.get();
+  arrays[2] = index.lists.get();
+  arrays[3] = index.entries.get();
+  bytes[0] = static_cast<std::int64_t>(index.grids.size() * sizeof(Grid));
+  bytes[1] = index.cell_count * static_cast<std::int64_t>(sizeof(Slabs));
+  bytes[2] = index.cell_count * static_cast<std::int64_t>(sizeof(List));
+  bytes[3] = index.entry_count * static_cast<std::int64_t>(sizeof(Entry));
+}
+
+// out[row] = 1 inside, 0 not. `refused` gets the first row whose coordinates are
+// below the range of the arithmetic, or -1.
+GD_API int geodomain_grid_contains(const void* handle, const void* const* columns,
+                                   const std::int64_t* strides, std::int64_t rows, int threads,
+                                   std::uint8_t* out, std::int64_t* refused) {
+  try {
+    const GridView& grid = static_cast<const BuiltGrid*>(handle)->view;
+    const PointsView points = points_view(columns, strides);
+    std::atomic<std::int64_t> first{kNone};
+    Team team(rows > kPiece ? threads : 1);
+    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      label_piece(grid, points, begin, end, out, first);
+    });
+    *refused = first == kNone ? -1 : first.load();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// out[row] = the index of the first grid that holds the point, -1 none, -2 not finite.
+GD_API int geodomain_grid_codes(const void* const* handles, std::int32_t handle_count,
+                                const void* const* columns, const std::int64_t* strides,
+                                std::int64_t rows, int threads, std::int32_t* out,
+                                std::int64_t* refused) {
+  try {
+    const PointsView points = points_view(columns, strides);
+    std::atomic<std::int64_t> first{kNone};
+    Team team(rows > kPiece ? threads : 1);
+    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      code_piece(handles, handle_count, points, begin, end, out, first);
+    });
+    *refused = first == kNone ? -1 : first.load();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// out[row] = crossings above the displaced point; with `with_sign`, each by its sign.
+GD_API int geodomain_grid_crossings(const void* handle, const void* const* columns,
+                                    const std::int64_t* strides, std::int64_t rows, int with_sign,
+                                    int threads, std::int32_t* out, std::int64_t* refused) {
+  try {
+    const GridView& grid = static_cast<const BuiltGrid*>(handle)->view;
+    const PointsView points = points_view(columns, strides);
+    std::atomic<std::int64_t> first{kNone};
+    Team team(rows > kPiece ? threads : 1);
+    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const Vec3 q = points[row];
+        if (!misses(grid.bounds, q) && too_small(q)) keep_smallest(first, row);
+        const Crossings crossings = count_crossings(grid, q);
+        out[row] = with_sign ? crossings.signed_count : crossings.count;
+      }
+    });
+    *refused = first == kNone ? -1 : first.load();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+GD_API int geodomain_grid_on_surface(const void* handle, const void* const* columns,
+                                     const std::int64_t* strides, std::int64_t rows, int threads,
+                                     std::uint8_t* out, std::int64_t* refused) {
+  try {
+    const GridView& grid = static_cast<const BuiltGrid*>(handle)->view;
+    const PointsView points = points_view(columns, strides);
+    std::atomic<std::int64_t> first{kNone};
+    Team team(rows > kPiece ? threads : 1);
+    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const Vec3 q = points[row];
+        if (!misses(grid.bounds, q) && too_small(q)) keep_smallest(first, row);
+        out[row] = on_surface(grid, q);
+      }
+    });
+    *refused = first == kNone ? -1 : first.load();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// 1 and the order where the points are a lattice, 0 where they are not.
+GD_API int geodomain_recognise(const void* const* columns, const std::int64_t* strides,
+                               std::int64_t rows, int threads, std::int64_t* axes,
+                               std::int64_t* counts) {
+  try {
+    const PointsView points = points_view(columns, strides);
+    LatticeOrder order;
+    if (!guess_order(points, rows, order)) return 0;
+    Team team(threads);
+    if (!verify_order(points, rows, order, team)) return 0;
+    for (int i = 0; i < 3; ++i) {
+      axes[i] = order.axis[i];
+      counts[i] = order.count[i];
+    }
+    return 1;
+  } catch (...) {
+    return -1;
+  }
+}

@@ -1,0 +1,130 @@
+// The index for points anywhere: a grid of vertical columns over the projected
+// triangles, 64 slabs to a column.
+//
+// A slab of a cell is free where no triangle's box enters it. The surface of a
+// closed mesh does not meet a free slab, so one label holds in all of it, and
+// most points are answered by two bits. The others count crossings up to the
+// next free slab. A cell that is crowded holds a grid of its own.
+#pragma once
+
+#include "frame.h"
+
+namespace geodomain {
+
+struct Slabs {             // of one cell, bit k for slab k; 16 bytes, one load
+  std::uint64_t occupied;  // the box of some triangle enters it
+  std::uint64_t inside;    // the label, where none does
+};
+
+struct List {           // of one cell
+  std::uint32_t start;  // first entry; walls follow, up to the next cell's start
+  std::int32_t count;   // entries that a ray may cross; ~count is a grid where negative
+};
+
+struct Entry {
+  std::int32_t triangle;
+  std::uint8_t low, high;  // the slabs that its box enters
+};
+
+struct Grid {
+  Frame frame;
+  std::int64_t first_cell;
+
+  GD_HD std::int64_t cell(Vec3 q) const {
+    return first_cell + static_cast<std::int64_t>(frame.y.index(q.y)) * frame.x.cells +
+           frame.x.index(q.x);
+  }
+};
+
+struct GridView {
+  MeshView mesh;
+  Bounds bounds;
+  Grid whole;            // covers the mesh; its first cell is 0
+  const Grid* grids;     // all of them
+  const Slabs* slabs;    // by cell; all occupied where the cell holds a grid
+  const List* lists;     // by cell
+  const Entry* entries;  // in no particular order in a cell
+  std::int32_t closed;   // free slabs may be trusted
+
+  // The cell of the finest grid there, and that grid's frame.
+  GD_HD std::int64_t cell(Vec3 q, Axis& z) const {
+    std::int64_t found = whole.cell(q);
+    z = whole.frame.z;
+    for (std::int32_t count; (count = lists[found].count) < 0;) {
+      const Grid& grid = grids[~count];
+      found = grid.cell(q);
+      z = grid.frame.z;
+    }
+    return found;
+  }
+};
+
+enum class Answer : std::uint8_t { outside = 0, inside = 1, undecided = 2 };
+
+// What two bits tell.
+GD_HD Answer look_up(const GridView& grid, Vec3 q) {
+  if (misses(grid.bounds, q)) return Answer::outside;
+  if (!grid.closed) return Answer::undecided;
+  const Slabs slabs = grid.slabs[grid.whole.cell(q)];
+  const std::int32_t slab = grid.whole.frame.z.index(q.z);
+  if (slabs.occupied >> slab & 1) return Answer::undecided;
+  return static_cast<Answer>(slabs.inside >> slab & 1);
+}
+
+// The parity of crossings above an undecided point: those below the next free
+// slab one by one, and the label of that slab for all the others. A triangle of
+// this cell is below that slab or above it, whole. Undecided again where Quick
+// arithmetic is unsure.
+template <class Arithmetic>
+GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
+  Axis z;
+  const std::int64_t cell = grid.cell(q, z);
+  const std::int32_t slab = z.index(q.z);
+  std::int32_t free_slab = kSlabs;
+  int parity = 0;
+  if (grid.closed) {
+    const Slabs slabs = grid.slabs[cell];
+    const std::uint64_t free = ~slabs.occupied >> slab;
+    if (free != 0) {
+      free_slab = slab + trailing_zeros(free);
+      parity = static_cast<int>(slabs.inside >> free_slab & 1);
+    }
+  }
+  const List list = grid.lists[cell];
+  for (std::int32_t i = 0; i < list.count; ++i) {
+    const Entry entry = grid.entries[list.start + i];
+    if (entry.high < slab || entry.low > free_slab) continue;
+    const Triangle t = grid.mesh.triangle(entry.triangle);
+    const int sign = crossing_sign<Arithmetic>(t, q.x, q.y);
+    if (sign == 0) continue;
+    const int above = sign == kUnsure ? kUnsure : crosses_above<Arithmetic>(t, sign, q);
+    if (above == kUnsure) return Answer::undecided;
+    parity ^= above;
+  }
+  return static_cast<Answer>(parity);
+}
+
+struct Crossings {
+  std::int32_t count;  // above the displaced point
+  std::int32_t signed_count;
+};
+
+GD_HD Crossings count_crossings(const GridView& grid, Vec3 q) {
+  Crossings crossings = {0, 0};
+  if (misses(grid.bounds, q)) return crossings;
+  Axis z;
+  const List list = grid.lists[grid.cell(q, z)];
+  const std::int32_t slab = z.index(q.z);
+  for (std::int32_t i = 0; i < list.count; ++i) {
+    const Entry entry = grid.entries[list.start + i];
+    if (entry.high < slab) continue;
+    const Triangle t = grid.mesh.triangle(entry.triangle);
+    const int sign = crossing_sign<Full>(t, q.x, q.y);
+    if (sign == 0 || !crosses_above<Full>(t, sign, q)) continue;
+    crossings.count += 1;
+    crossings.signed_count += sign;
+  }
+  return crossings;
+}
+
+}  // namespace geodomain

@@ -1,0 +1,95 @@
+// The CPU face of lattices: loops over triangles and columns.
+#include <algorithm>
+#include <vector>
+
+#include "lattice_expand.h"
+#include "ruler_build.h"
+#include "team.h"
+
+using namespace geodomain;
+
+// Labels by bits: `bits` is (nx, ny, ceil(nz / 64)) words, zeroed by the caller.
+// The axes ascend strictly and are finite and not empty.
+GD_API int geodomain_lattice_contains(const double* vertices, const std::int32_t* triangles,
+                                      std::int64_t triangle_count, const double* const* values,
+                                      const std::int64_t* counts, std::uint64_t* bits,
+                                      int threads) {
+  try {
+    const RulerTable x(values[0], counts[0]), y(values[1], counts[1]), z(values[2], counts[2]);
+    const LatticeView lattice = {x.view(), y.view(), z.view(),
+                                 static_cast<std::int32_t>((counts[2] + 63) / 64), bits};
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    Team team(threads);
+    team.run(triangle_count, 2048, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t k = begin; k < end; ++k) {
+        const Triangle t = mesh.triangle(k);
+        visit_columns(lattice, t, [&](std::int32_t i, std::int32_t j) {
+          toggle_column<Full>(lattice, t, i, j, atomic_xor);
+        });
+      }
+    });
+    team.run(counts[0] * counts[1], 4096, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        settle_column(bits + i * lattice.words, lattice.words);
+      }
+    });
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// The search table of an axis, for a copy to a device: `axis` and its cells + 1
+// places, for which `first` must have room for 2 * count + 1.
+GD_API int geodomain_ruler(const double* values, std::int64_t count, Axis* axis,
+                           std::int32_t* first) {
+  try {
+    const RulerTable table(values, count);
+    *axis = table.view().axis;
+    std::copy(table.view().first, table.view().first + axis->cells + 1, first);
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// Bits to one byte a block. ranks[a] (may be null), counts[a], strides[a]: the
+// result's axes; `rulers` the numbers of distinct coordinates.
+GD_API int geodomain_lattice_expand(const std::uint64_t* bits, const std::int64_t* rulers,
+                                    const std::int32_t* const* ranks, const std::int64_t* counts,
+                                    const std::int64_t* strides, std::uint8_t* out, int threads) {
+  try {
+    const OutputAxis x = {ranks[0], counts[0], strides[0]}, y = {ranks[1], counts[1], strides[1]},
+                     z = {ranks[2], counts[2], strides[2]};
+    const std::int64_t words = (rulers[2] + 63) / 64;
+    const auto column = [&](std::int64_t i, std::int64_t j) {
+      return bits + (x.at(i) * rulers[1] + y.at(j)) * words;
+    };
+    Team team(threads);
+    if (z.stride == 1 && !z.rank) {
+      team.run(x.count * y.count, 1024, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t c = begin; c < end; ++c) {
+          const std::int64_t i = c / y.count, j = c % y.count;
+          expand_column(column(i, j), z.count, out + i * x.stride + j * y.stride);
+        }
+      });
+      return 0;
+    }
+    // Rows of x, a word of z at a time: gathered once, then written as runs.
+    const std::int64_t blocks = (z.count + 63) / 64;
+    team.run(y.count * blocks, 4, [&](std::int64_t begin, std::int64_t end, int) {
+      std::vector<std::uint64_t> row(static_cast<std::size_t>(x.count));
+      for (std::int64_t task = begin; task < end; ++task) {
+        const std::int64_t j = task % y.count, k0 = task / y.count * 64;
+        const std::int64_t k1 = k0 + 64 < z.count ? k0 + 64 : z.count;
+        for (std::int64_t i = 0; i < x.count; ++i) row[i] = gather_word(column(i, j), z, k0, k1);
+        for (std::int64_t k = k0; k < k1; ++k) {
+          expand_row(row.data(), x, static_cast<int>(k - k0), out + j * y.stride + k * z.stride);
+        }
+      }
+    });
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}

@@ -1,0 +1,50 @@
+// The caller's arrays as the kernels see them; nothing is copied or owned.
+#pragma once
+
+#include "crossing.h"
+
+namespace geodomain {
+
+struct MeshView {
+  const double* vertices;         // (v, 3)
+  const std::int32_t* triangles;  // (t, 3)
+  std::int64_t triangle_count;
+
+  GD_HD Vec3 vertex(std::int32_t index) const {
+    const double* v = vertices + 3 * static_cast<std::int64_t>(index);
+    return {v[0], v[1], v[2]};
+  }
+  GD_HD Triangle triangle(std::int64_t index) const {
+    const std::int32_t* t = triangles + 3 * index;
+    return {vertex(t[0]), vertex(t[1]), vertex(t[2])};
+  }
+};
+
+// Points as three columns with strides in bytes, so that neither a row-major
+// array nor a column-major table has to be copied.
+struct PointsView {
+  const char* x;
+  const char* y;
+  const char* z;
+  std::int64_t stride_x, stride_y, stride_z;
+
+  GD_HD static double at(const char* column, std::int64_t stride, std::int64_t row) {
+    return *reinterpret_cast<const double*>(column + stride * row);
+  }
+  GD_HD Vec3 operator[](std::int64_t row) const {
+    return {at(x, stride_x, row), at(y, stride_y, row), at(z, stride_z, row)};
+  }
+};
+
+struct Bounds {  // of the vertices that triangles use
+  Vec3 low, high;
+};
+
+// Beyond the bounds in x or y, above them, or not a number: in no solid, and
+// with no crossing above. Exact, and the first thing asked of any point.
+GD_HD bool misses(const Bounds& bounds, Vec3 q) {
+  return !(q.x >= bounds.low.x && q.x <= bounds.high.x && q.y >= bounds.low.y &&
+           q.y <= bounds.high.y && q.z < bounds.high.z);
+}
+
+}  // namespace geodomain
