@@ -39,7 +39,7 @@
 #define GD_X86_64 0
 #endif
 
-#if defined(__aarch64__)
+#if defined(__aarch64__) && !defined(__CUDACC__)
 #include <arm_neon.h>
 #endif
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from geodomain.errors import TableError
 from geodomain.tables.layout import TableLayout
-from geodomain.tables.scanner import Cells, Scanner, read_number
+from geodomain.tables.scanner import Cells, Scanner
+from geodomain.tables.textcore import read_number
 
 LAYOUT = TableLayout(
     b",", b".", ("ID", "XC", "YC", "ZC", "NOTE"), (1, 2, 3), None, 0, 2, ()

@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import stat
+import threading
 from pathlib import Path
 
 
@@ -35,13 +36,15 @@ class AtomicFile:
         self._mode = stat.S_IMODE((self._before or os.fstat(self._descriptor)).st_mode)
         self._set_mode(0o600)
         self._size = 0
+        self._lock = threading.Lock()  # no descriptor is closed while it is written to
 
     def write(self, data: memoryview) -> int:
         """Write all of the data."""
         done = 0
-        while done < len(data):
-            done += os.write(self._descriptor, data[done:])
-        self._start_flush(done)
+        with self._lock:
+            while done < len(data):
+                done += os.write(self._descriptor, data[done:])
+            self._start_flush(done)
         return done
 
     def commit(self) -> None:
@@ -67,9 +70,10 @@ class AtomicFile:
             self._named = False
 
     def _close(self) -> None:
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        with self._lock:
+            descriptor, self._descriptor = self._descriptor, -1
+            if descriptor >= 0:
+                os.close(descriptor)
 
     def _set_mode(self, mode: int) -> None:
         if hasattr(os, "fchmod"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import stat
@@ -159,6 +160,7 @@ def open_target(
     source: Source | None = None,
     overwrite: bool = False,
     in_place: bool = False,
+    threads: int | None = None,
 ) -> Iterator[Target]:
     """Open what a table is written to; it is there, whole, only after the block.
 
@@ -173,6 +175,8 @@ def open_target(
         Whether a file that is there may be replaced; its mode is kept.
     in_place : bool, optional
         Whether the source itself is to be replaced, compressed if it was.
+    threads : int, optional
+        How many threads compress, where that is asked for.
 
     Yields
     ------
@@ -205,14 +209,16 @@ def open_target(
         message = f"{path} is there already; name another output, or allow it to be overwritten"
         raise FileExistsError(message)
     compressed = source.compressed if in_place and source else place.suffix.lower() == ".gz"
-    yield from _replace(place, compressed, source)
+    yield from _replace(place, source, compressed, threads)
 
 
-def _replace(place: Path, compressed: bool, source: Source | None) -> Iterator[Target]:
+def _replace(
+    place: Path, source: Source | None, compressed: bool, threads: int | None
+) -> Iterator[Target]:
     file = AtomicFile(place)
     try:
         if compressed:
-            with contextlib.closing(Compressor(file)) as compressor:
+            with contextlib.closing(Compressor(file, threads)) as compressor:
                 yield compressor
                 compressor.finish()
         else:
@@ -225,26 +231,25 @@ def _replace(place: Path, compressed: bool, source: Source | None) -> Iterator[T
 
 
 class _StandardOutput:
-    """Standard output, which is left closed to whoever writes after its reader left."""
+    """Standard output, without the lock that its buffer holds while its reader is slow."""
 
     def __init__(self) -> None:
-        self._stream = sys.stdout.buffer
+        buffer = sys.stdout.buffer
+        buffer.flush()
+        self._stream: Any = buffer
+        if _status(buffer) is not None:
+            self._stream = io.FileIO(buffer.fileno(), "wb", closefd=False)
 
     def write(self, data: memoryview) -> int:
+        done = 0
         try:
-            self._stream.write(data)
-            self._stream.flush()
-        except BrokenPipeError:
-            self._silence()
+            while done < len(data):
+                done += self._stream.write(data[done:])
+        except OSError as error:
+            if os.name == "nt" and error.errno == errno.EINVAL:  # its word for a closed pipe
+                raise BrokenPipeError from error
             raise
-        return len(data)
-
-    def _silence(self) -> None:
-        """Keep the interpreter from complaining when it flushes at its end."""
-        with contextlib.suppress(OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+        return done
 
 
 def _standard_input() -> BinaryIO:

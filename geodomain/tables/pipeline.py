@@ -5,6 +5,7 @@ Only bytes move here: what they mean is for the scanner.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Iterator
@@ -72,8 +73,7 @@ class Reader:
 
     def stop(self) -> None:
         """Read no further."""
-        while not self._free.empty():
-            self._free.get()
+        empty(self._free)
         self._free.put(None)
         self._thread.join(timeout=1.0)
 
@@ -116,13 +116,13 @@ class Writer:
     def finish(self) -> None:
         """Wait until all is written."""
         self._waiting.put(None)
-        self._thread.join()
+        while self._thread.is_alive():
+            self._thread.join(timeout=0.5)  # a time, so that an interrupt can end it on Windows
         self._check()
 
     def stop(self) -> None:
-        """Write no further than the block that is being written."""
-        while not self._waiting.empty():
-            self._waiting.get()
+        """Write no further than the block that is being written, which may be stuck in a pipe."""
+        empty(self._waiting)
         self._waiting.put(None)
         self._thread.join(timeout=1.0)
 
@@ -150,6 +150,13 @@ def fill(source: ByteSource, room: memoryview) -> int:
             break
         done += count
     return done
+
+
+def empty(channel: queue.SimpleQueue[Item]) -> None:
+    """Take all there is out of a queue from which others may take too."""
+    with contextlib.suppress(queue.Empty):
+        while True:
+            channel.get_nowait()
 
 
 def wait(channel: queue.SimpleQueue[Item]) -> Item:

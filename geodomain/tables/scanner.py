@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import math
 import weakref
 from collections.abc import Callable, Sequence
@@ -13,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.native import library, pointer, thread_count
+from geodomain.backends.native import pointer, thread_count
 from geodomain.errors import TableError
 from geodomain.tables.faults import Fault, Place, sentence
 from geodomain.tables.layout import TableLayout
+from geodomain.tables.textcore import core, pointers
 
 PIECE_BYTES = 256 << 10
 Bytes = NDArray[np.uint8]
@@ -93,7 +93,7 @@ class Scanner:
         self._text: Bytes = np.empty(0, dtype=np.uint8)
         self._found = Found(*[0] * 11)
         self._line = layout.data_line
-        self.close = weakref.finalize(self, _core().geodomain_text_close, self._handle)
+        self.close = weakref.finalize(self, core().geodomain_text_close, self._handle)
 
     def scan(self, text: Bytes, *, final: bool) -> Found:
         """Find the whole rows at the start of a text.
@@ -187,8 +187,8 @@ class Scanner:
         counts = np.array([column.count for column in columns], dtype=np.int32)
         size = ctypes.c_int64()
         self._call(
-            "measure", len(columns), _pointers(numbers), _pointers([c.bytes for c in columns]),
-            _pointers([c.starts for c in columns]), pointer(counts), self._threads,
+            "measure", len(columns), pointers(numbers), pointers([c.bytes for c in columns]),
+            pointers([c.starts for c in columns]), pointer(counts), self._threads,
             ctypes.byref(size),
         )  # fmt: skip
         if size.value < 0:
@@ -210,7 +210,7 @@ class Scanner:
             raise ValueError(message)
         wanted = np.array(self._wanted, dtype=np.int32)
         missing = np.array(layout.missing, dtype=np.float64)
-        handle: int | None = _core().geodomain_text_open(
+        handle: int | None = core().geodomain_text_open(
             layout.delimiter, layout.decimal, len(layout.names), wanted.size, pointer(wanted),
             replaced, missing.size, pointer(missing),
         )  # fmt: skip
@@ -219,7 +219,7 @@ class Scanner:
         return handle
 
     def _call(self, name: str, *arguments: Any) -> None:
-        if getattr(_core(), f"geodomain_text_{name}")(self._handle, *arguments):
+        if getattr(core(), f"geodomain_text_{name}")(self._handle, *arguments):
             raise MemoryError
 
     def _decide(self) -> list[tuple[int, int, float]]:
@@ -254,60 +254,6 @@ class Scanner:
             layout.names[self._wanted[found.detail]] if numeric else "",
         )
         return sentence(fault, place, found.detail, len(layout.names), layout.decimal)
-
-
-def read_number(text: bytes, decimal: bytes = b".") -> float | None:
-    """Return the number that a field says, rounded to the nearest double.
-
-    Parameters
-    ----------
-    text : bytes
-        The field, without its quotes; blanks around it are passed over.
-    decimal : bytes
-        The decimal mark.
-
-    Returns
-    -------
-    float or None
-        NaN for an empty field or NaN, None for text, infinity for a number out
-        of range.
-
-    Examples
-    --------
-    >>> read_number(b" 2296021.10 ")
-    2296021.1
-    >>> read_number(b"1,5e3", b",")
-    1500.0
-    """
-    value = ctypes.c_double()
-    reading = _core().geodomain_text_number(text, len(text), decimal, ctypes.byref(value))
-    if reading == 4:
-        return float(text.replace(decimal, b".").lower().replace(b"d", b"e"))
-    return (value.value, math.nan, None, math.inf)[reading]
-
-
-@functools.cache
-def _core() -> ctypes.CDLL:
-    core = library()
-    address, count, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
-    core.geodomain_text_open.restype = address
-    core.geodomain_text_close.restype = None
-    for name, types in {
-        "open": [ctypes.c_char, ctypes.c_char, number, number, address, number, number, address],
-        "close": [address],
-        "scan": [address, address, count, number, count, number, address],
-        "values": [address, address, address, number],
-        "unsure": [address, address],
-        "measure": [address, number, address, address, address, address, number, address],
-        "write": [address, address, address],
-        "number": [ctypes.c_char_p, count, ctypes.c_char, address],
-    }.items():
-        getattr(core, f"geodomain_text_{name}").argtypes = types
-    return core
-
-
-def _pointers(arrays: Sequence[NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
-    return (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
 
 
 def _checked(codes: NDArray[np.int32], rows: int) -> NDArray[np.int32]:

@@ -114,7 +114,12 @@ def relabel(
     ------
     TableError
         For the first row that cannot be read, with its line and the way to mend it.
+    ValueError
+        If there are fewer codes than rows, or codes without a cell.
     """
+    if chunk_bytes < 1:
+        message = f"chunk_bytes must be positive, not {chunk_bytes!r}"
+        raise ValueError(message)
     stream = _Stream(source, target, layout, splice, label, threads)
     stream.run(chunk_bytes, progress)
     if before_commit is not None:
