@@ -31,7 +31,9 @@ class Axes:
     """Hold three 1-D axes as the caller gave them and as the kernels want them."""
 
     def __init__(self, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> None:
-        self.given = tuple(as_doubles(axis, name) for name, axis in zip("xyz", (x, y, z), strict=True))
+        self.given = tuple(
+            as_doubles(axis, name) for name, axis in zip("xyz", (x, y, z), strict=True)
+        )
         for name, axis in zip("xyz", self.given, strict=True):
             if axis.ndim != 1:
                 message = f"{name} must be one-dimensional, not of shape {axis.shape}"
