@@ -1,0 +1,26 @@
+"""What several test modules share: backends, and where the reference data is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).parents[1].parent / "shared" / "data"
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def backend(request: pytest.FixtureRequest) -> str:
+    """Return each backend in turn; the GPU's only where one is asked for and there."""
+    name: str = request.param
+    if name == "cuda":
+        pytest.importorskip("pycuda.driver", exc_type=ImportError)
+    return name
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """Return the folder of reference data kept beside the checkout, or skip."""
+    if not SHARED.is_dir():
+        pytest.skip(f"no reference data at {SHARED}")
+    return SHARED

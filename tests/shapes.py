@@ -1,0 +1,123 @@
+"""Meshes and an independent oracle for the tests."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+
+from geodomain import Mesh
+
+TETRAHEDRON = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+
+CUBE_CORNERS = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
+CUBE_QUADS = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+CUBE_TRIANGLES = np.array([t for a, b, c, d in CUBE_QUADS for t in ((a, b, c), (a, c, d))])
+
+
+def cube(size=1.0, at=(0.0, 0.0, 0.0)) -> Mesh:
+    return Mesh(CUBE_CORNERS * size + np.asarray(at, dtype=float), CUBE_TRIANGLES)
+
+
+def tetrahedron(corners) -> Mesh:
+    """Return the solid of four corners, oriented outwards."""
+    corners = np.asarray(corners, dtype=float)
+    a, b, c, d = ([Fraction(v) for v in row] for row in corners)
+    m = [[x - y for x, y in zip(row, a, strict=True)] for row in (b, c, d)]
+    det = (
+        m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
+        - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+        + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
+    )
+    return Mesh(corners, TETRAHEDRON if det > 0 else TETRAHEDRON[:, ::-1])
+
+
+def cube_in_six() -> list[Mesh]:
+    """Return the six tetrahedra that a unit cube's diagonal path orders cut it into."""
+    solids = []
+    for order in permutations(range(3)):
+        corner, path = np.zeros(3), [np.zeros(3)]
+        for axis in order:
+            corner = corner.copy()
+            corner[axis] = 1
+            path.append(corner)
+        solids.append(tetrahedron(path))
+    return solids
+
+
+def staircase(filled: np.ndarray, spacing=(1.0, 1.0, 1.0), origin=(0.0, 0.0, 0.0)) -> Mesh:
+    """Return the surface of a body of voxels, two triangles to a face, outwards.
+
+    Its vertices are origin + index * spacing, so a lattice of the same numbers
+    meets nothing but vertices, edges and faces.
+    """
+    padded = np.pad(filled, 1)
+    quads = []
+    for axis in range(3):
+        for side in (0, 1):
+            neighbour = np.roll(padded, -1 if side else 1, axis=axis)
+            for voxel in np.argwhere(padded & ~neighbour) - 1:
+                base = voxel.copy()
+                base[axis] += side
+                u, v = (axis + 1) % 3, (axis + 2) % 3
+                du, dv = np.eye(3, dtype=int)[u], np.eye(3, dtype=int)[v]
+                ring = [base, base + du, base + du + dv, base + dv]
+                quads.append(ring if side else ring[::-1])
+    rings = np.array(quads).reshape(-1, 3)
+    unique, index = np.unique(rings, axis=0, return_inverse=True)
+    index = index.reshape(-1, 4)
+    triangles = np.concatenate([index[:, [0, 1, 2]], index[:, [0, 2, 3]]])
+    return Mesh(unique * np.asarray(spacing) + np.asarray(origin), triangles)
+
+
+def random_body(shape, seed: int) -> np.ndarray:
+    """Return a voxel body with holes, overhangs and voxels that touch by an edge."""
+    rng = np.random.default_rng(seed)
+    return rng.random(shape) < 0.55
+
+
+def star(frequency: int, radius=(100.0, 80.0, 50.0), centre=(0.0, 0.0, 0.0)) -> Mesh:
+    """Return a bumpy closed body of 20 * frequency**2 triangles or so, indexed."""
+    from geodomain import synthetic
+
+    mesh = synthetic.star_shaped_orebody(frequency=frequency)
+    unit = mesh.vertices / np.abs(mesh.vertices).max(axis=0)
+    return Mesh(unit * np.asarray(radius) + np.asarray(centre), mesh.triangles)
+
+
+E = Fraction(1, 2**500)
+
+
+def displaced(point) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the point moved by (e^2, e^3, e), with an e below every difference in play."""
+    x, y, z = (Fraction(float(v)) for v in point)
+    return x + E**2, y + E**3, z + E
+
+
+def oracle_crossings(mesh: Mesh, point) -> tuple[int, int]:
+    """Return the crossings above a displaced point and their signed sum, by fractions.
+
+    Nothing here knows a tie rule: the point is really moved, and every comparison
+    is strict.
+    """
+    qx, qy, qz = displaced(point)
+    count = signed = 0
+    for triangle in mesh.triangles:
+        corners = [[Fraction(float(v)) for v in mesh.vertices[i]] for i in triangle]
+        sides = []
+        for (ax, ay, _), (bx, by, _) in zip(corners, corners[1:] + corners[:1], strict=True):
+            sides.append((bx - ax) * (qy - ay) - (by - ay) * (qx - ax))
+        if not (all(s > 0 for s in sides) or all(s < 0 for s in sides)):
+            continue
+        # The sides are twice the areas opposite each corner: barycentric weights.
+        total = sum(sides)
+        height = sum(side * corners[(i + 2) % 3][2] for i, side in enumerate(sides)) / total
+        if height > qz:
+            count += 1
+            signed += 1 if total > 0 else -1
+    return count, signed
+
+
+def oracle_inside(mesh: Mesh, points) -> np.ndarray:
+    return np.array([oracle_crossings(mesh, point)[0] % 2 == 1 for point in points], dtype=bool)

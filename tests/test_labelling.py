@@ -1,0 +1,63 @@
+"""Several solids in one pass: the first one wins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from shapes import cube, random_body, staircase, star
+
+import geodomain
+from geodomain import PointLocator
+
+
+def test_codes_are_the_first_that_contains(backend: str) -> None:
+    solids = [star(10, centre=(40.0 * k, 0, 0)) for k in range(5)] + [
+        cube(1e3, at=(-500, -500, -500))
+    ]
+    points = np.random.default_rng(0).normal(size=(30_000, 3)) * 120
+    points[::97] = np.nan
+    points[::89, 2] = np.inf
+    held = np.array([geodomain.contains(solid, points, backend=backend) for solid in solids])
+    expected = np.where(held.any(axis=0), held.argmax(axis=0), -1)
+    expected[~np.isfinite(points).all(axis=1)] = -2
+    codes = geodomain.label_codes(points, solids, backend=backend)
+    assert codes.dtype == np.int32
+    assert np.array_equal(codes, expected)
+    assert set(codes.tolist()) == {-2, -1, 0, 1, 2, 3, 4, 5}
+    ready = [PointLocator(solid, backend=backend) for solid in solids]
+    assert np.array_equal(geodomain.label_codes(points, ready), expected)
+
+
+def test_no_solids_and_no_points() -> None:
+    assert geodomain.label_codes([[0, 0, 0], [np.nan, 0, 0]], []).tolist() == [-1, -2]
+    assert geodomain.label_codes(np.empty((0, 3)), [cube()]).shape == (0,)
+
+
+def test_names_unions_background_and_unassigned() -> None:
+    domains = {"ORE": [cube(), cube(at=(5, 0, 0))], "WASTE": cube(10.0)}
+    points = [[0.5, 0.5, 0.5], [5.5, 0.5, 0.5], [3, 3, 3], [99, 0, 0], [np.nan, 0, 0]]
+    labels = geodomain.label_points(points, domains, background="AIR", unassigned="?")
+    assert labels.tolist() == ["ORE", "ORE", "WASTE", "AIR", "?"]
+    assert geodomain.label_points(points, domains).tolist() == ["ORE", "ORE", "WASTE", "", ""]
+
+
+def test_adjacent_domains_label_every_block_once() -> None:
+    part = random_body((6, 6, 6), seed=2)
+    domains = {"A": staircase(part), "B": staircase(~part)}
+    axis = np.arange(6.0)
+    points = np.stack([g.ravel() for g in np.meshgrid(axis, axis, axis, indexing="ij")], axis=1)
+    labels = geodomain.label_points(points, domains, background="none")
+    assert np.array_equal(labels, np.where(part.ravel(), "A", "B"))
+    backwards = geodomain.label_points(points, dict(reversed(domains.items())), background="none")
+    assert np.array_equal(backwards, labels)
+
+
+def test_an_open_domain_is_refused() -> None:
+    lid_off = geodomain.Mesh(cube().vertices, cube().triangles[2:])
+    with pytest.raises(geodomain.MeshError, match="not closed"):
+        geodomain.label_points([[0, 0, 0]], {"ORE": lid_off})
+
+
+def test_a_tiny_coordinate_names_its_row() -> None:
+    with pytest.raises(geodomain.PointError, match="point 1"):
+        geodomain.label_codes([[0.5, 0.5, 0.5], [0.5, 1e-310, 0.5]], [cube()])

@@ -1,0 +1,202 @@
+"""The index: the same labels however it is built and asked; hostile meshes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from shapes import cube, oracle_crossings, star
+
+import geodomain
+from geodomain import Mesh, PointLocator
+from geodomain.backends import native
+
+
+def merged(*meshes: Mesh) -> Mesh:
+    offset, vertices, triangles = 0, [], []
+    for mesh in meshes:
+        vertices.append(mesh.vertices)
+        triangles.append(mesh.triangles + offset)
+        offset += len(mesh.vertices)
+    return Mesh(np.concatenate(vertices), np.concatenate(triangles))
+
+
+def probe_points(mesh: Mesh, count: int) -> np.ndarray:
+    rng = np.random.default_rng(11)
+    low, high = mesh.bounds
+    spread = low + (rng.random((count, 3)) * 1.2 - 0.1) * (high - low)
+    corners = mesh.vertices[rng.integers(0, len(mesh.vertices), count)]
+    level = corners.copy()
+    level[:, 2] = spread[:, 2]  # the same x and y as a vertex
+    near = corners + rng.normal(size=(count, 3)) * (high - low) * 1e-4
+    return np.concatenate([spread, corners, level, near])
+
+
+def fan(count: int) -> Mesh:
+    """Return a drum whose roof and floor are slivers from the centre to the rim."""
+    angle = np.linspace(0, 2 * np.pi, count, endpoint=False)
+    rim = np.stack([np.cos(angle), np.sin(angle)], axis=1) * 1000
+    top = np.column_stack([rim, np.full(count, 10.0)])
+    low = np.column_stack([rim, np.full(count, -10.0)])
+    i = np.arange(count)
+    j = (i + 1) % count
+    c, d = 2 * count, 2 * count + 1
+    faces = [
+        np.column_stack([np.full(count, c), i, j]),
+        np.column_stack([np.full(count, d), j + count, i + count]),
+        np.column_stack([i, i + count, j]),
+        np.column_stack([j, i + count, j + count]),
+    ]
+    vertices = np.concatenate([top, low, [[0, 0, 10], [0, 0, -10]]])
+    return Mesh(vertices, np.concatenate(faces))
+
+
+HOSTILE = {
+    "small beside huge": lambda: merged(
+        cube(1e6, at=(-5e5, -5e5, -5e5)), star(40, radius=(1, 1, 1), centre=(7, 7, 6e5))
+    ),
+    "small at mine coordinates": lambda: merged(
+        cube(1e5, at=(4e5, 7.4e6, 0)), star(30, radius=(2, 2, 2), centre=(4.5e5, 7.48e6, 2e5))
+    ),
+    "a cluster in a cluster": lambda: merged(
+        cube(1e6, at=(2e3, 2e3, 0)),
+        star(30, radius=(1000, 1000, 1000)),
+        star(30, radius=(0.1, 0.1, 0.1), centre=(500, 500, 5000)),
+    ),
+    "a fan of slivers": lambda: fan(4000),
+    "stacked sheets": lambda: merged(*[cube(10.0, at=(0, 0, 11.0 * k)) for k in range(300)]),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_free_slabs_agree_with_every_crossing(name: str, backend: str) -> None:
+    """`contains` takes short cuts that `count_crossings` does not."""
+    mesh = HOSTILE[name]()
+    locator = PointLocator(mesh, backend=backend)
+    points = probe_points(mesh, 4000)
+    labels = locator.contains(points)
+    assert np.array_equal(labels, locator.count_crossings(points) % 2 == 1)
+    assert 0.001 < labels.mean() < 0.999
+    some = np.random.default_rng(0).choice(len(points), 3, replace=False)
+    for row in some:
+        assert labels[row] == oracle_crossings(mesh, points[row])[0] % 2
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_memory_stays_a_small_multiple_of_the_triangles(name: str) -> None:
+    mesh = HOSTILE[name]()
+    cells, entries, _ = PointLocator(mesh).index.size()
+    assert cells <= 8192 + len(mesh.triangles)
+    assert entries <= 60_000 + 40 * len(mesh.triangles)
+
+
+def test_crowded_cells_are_divided() -> None:
+    mesh = HOSTILE["small beside huge"]()
+    assert PointLocator(mesh).index.size()[2] > 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_labels_do_not_depend_on_threads_or_order(threads: int) -> None:
+    mesh = star(40, centre=(414_000.3, 7_480_000.7, 310.1))
+    points = probe_points(mesh, 20_000)
+    expected = geodomain.contains(mesh, points, threads=2)
+    assert np.array_equal(geodomain.contains(mesh, points, threads=threads), expected)
+    rng = np.random.default_rng(threads)
+    rows, faces = rng.permutation(len(points)), rng.permutation(len(mesh.triangles))
+    shuffled = Mesh(mesh.vertices, np.roll(mesh.triangles[faces], 1, axis=1))
+    labels = geodomain.contains(shuffled, points[rows], threads=threads)
+    assert np.array_equal(labels, expected[rows])
+    pieces = [geodomain.contains(mesh, part) for part in np.array_split(points, 37)]
+    assert np.array_equal(np.concatenate(pieces), expected)
+
+
+SCRIPT = """
+import hashlib, sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+from shapes import random_body, staircase, star
+import geodomain
+digest = hashlib.sha256()
+for mesh in (star(20, centre=(414000.3, 7480000.7, 310.1)), staircase(random_body((6, 6, 6), 3), origin=(0.1, 0.2, 0.3))):
+    rng = np.random.default_rng(5)
+    low, high = mesh.bounds
+    points = np.concatenate([low + rng.random((20000, 3)) * (high - low), mesh.vertices])
+    for answer in (geodomain.contains, geodomain.count_crossings, geodomain.winding_numbers, geodomain.on_surface):
+        digest.update(answer(mesh, points).tobytes())
+    axes = [np.linspace(a, b, 33) for a, b in zip(low, high)]
+    digest.update(geodomain.contains_lattice(mesh, *axes).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_every_instruction_set_gives_the_same_bits(request: pytest.FixtureRequest) -> None:
+    levels = [level for level in native.LIBRARIES if level <= native._level()]
+    outputs = set()
+    for level in levels:
+        environment = {**os.environ, "GEODOMAIN_CPU_LEVEL": str(level)}
+        command = [sys.executable, "-P", "-c", SCRIPT, str(request.path.parent)]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        outputs.add(run.stdout)
+    assert len(outputs) == 1
+
+
+def test_one_locator_serves_many_threads() -> None:
+    mesh = star(20)
+    locator = PointLocator(mesh, threads=2)
+    points = probe_points(mesh, 5000)
+    expected = locator.contains(points)
+    wrong: list[int] = []
+
+    def ask() -> None:
+        for _ in range(5):
+            wrong.append(int((locator.contains(points) != expected).sum()))
+
+    team = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in team:
+        thread.start()
+    for thread in team:
+        thread.join()
+    assert wrong == [0] * 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+def test_a_forked_child_can_ask_too() -> None:
+    locator = PointLocator(star(20), threads=2)
+    points = probe_points(locator.mesh, 5000)
+    expected = locator.contains(points)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(locator.contains(points), expected) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_on_surface_knows_walls_edges_and_vertices(backend: str) -> None:
+    on = [
+        [0, 0.5, 0.5],
+        [1, 0.5, 0.5],
+        [0.5, 0, 0.5],
+        [0.5, 0.5, 0],
+        [0.5, 0.5, 1],
+        [0, 0, 0.5],
+        [1, 1, 1],
+    ]
+    off = [
+        [0.5, 0.5, 0.5],
+        [np.nextafter(0, 1) * 2**800, 0.5, 0.5],
+        [1, 1, np.nextafter(1, 2)],
+        [np.nan, 0, 0],
+    ]
+    assert geodomain.on_surface(cube(), on, backend=backend).all()
+    assert not geodomain.on_surface(cube(), off, backend=backend).any()
+
+
+def test_on_surface_of_a_degenerate_triangle(backend: str) -> None:
+    needle = Mesh([[0, 0, 0], [2, 4, 6], [1, 2, 3]], [[0, 1, 2]])
+    points = [[1, 2, 3], [0.5, 1, 1.5], [2, 4, 6], [3, 6, 9], [1, 2, 3.5]]
+    expected = [True, True, True, False, False]
+    assert geodomain.on_surface(needle, points, backend=backend).tolist() == expected
