@@ -2,10 +2,52 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+from typing import Any
+
 import click
 
+from geodomain.cli.errors import exit_codes
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+_COMMANDS = ("label", "check", "demo")
+
+
+class Commands(click.Group):
+    """Commands that are imported when they are asked for, and errors as exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands that are installed."""
+        return [name for name in _COMMANDS if importlib.util.find_spec(f"{__name__}.{name}")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"{__name__}.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; bad data ends in one line and an exit code, a bug in its traceback."""
+        with exit_codes():
+            return super().invoke(ctx)
+
+
+_EXAMPLE = """\b
+Example:
+  geodomain label blocks.csv --solid ORE=ore.stl --solid WASTE=waste.obj -o labelled.csv
+"""
+
+
+@click.group(
+    cls=Commands,
+    epilog=_EXAMPLE,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="geodomain")
 def main() -> None:
-    """Label geological block models: which blocks lie inside which wireframe, exactly."""
+    """Label geological block models: which blocks lie inside which wireframe, exactly.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    """

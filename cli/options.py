@@ -1,0 +1,127 @@
+"""Options that commands share, and the types of their values."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
+
+
+class NamedPath(click.ParamType):
+    """NAME=PATH, or a path alone, which is named by its stem."""
+
+    name = "[name=]path"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split at the first equals sign; a path may hold others."""
+        name, equals, path = value.partition("=")
+        if not equals:
+            name, path = Path(value).stem, value
+        if not name or not path:
+            self.fail(f"{value!r} is not NAME=PATH", param, ctx)
+        return name, path
+
+
+class Delimiter(click.ParamType):
+    """One of the four delimiters, by itself or by name."""
+
+    name = "delimiter"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> bytes:
+        """Give the delimiter's byte."""
+        mark = _DELIMITERS.get(value.lower(), value)
+        if mark not in _DELIMITERS.values():
+            self.fail(f"{value!r} is none of , ; tab |", param, ctx)
+        return bytes(mark, "ascii")
+
+
+class Encoding(click.ParamType):
+    """An encoding in which ASCII is ASCII, so that cells can be put between others."""
+
+    name = "encoding"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Give Python's name of the encoding."""
+        try:
+            known = codecs.lookup(value).name
+            if ",a0".encode(known) == b",a0":
+                return known
+        except (LookupError, UnicodeError):
+            pass
+        self.fail(f"{value!r} is not an encoding that keeps ASCII, such as utf-8", param, ctx)
+
+
+def together(*options: Decorator) -> Decorator:
+    """Make one decorator of several options, in their order."""
+    return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
+
+
+def _column(flag: str, what: str) -> Decorator:
+    """Make the option that names one column of the table."""
+    return click.option(flag, metavar="COLUMN", help=f"Column of the {what}.")
+
+
+table_options = together(
+    *[_column(f"--{axis}", f"centroid's {axis}") for axis in "xyz"],
+    *[_column(f"--d{axis}", f"block's size in {axis}") for axis in "xyz"],
+    click.option("--delimiter", type=Delimiter(), help="One of , ; tab |; found otherwise."),
+    click.option(
+        "--encoding",
+        type=Encoding(),
+        default="utf-8",
+        show_default=True,
+        help="Encoding of the header and of new cells.",
+    ),
+    click.option(
+        "--missing",
+        type=float,
+        multiple=True,
+        metavar="VALUE",
+        help="A coordinate that means missing, such as -99; may be repeated.",
+    ),
+)
+
+rule_options = together(
+    click.option(
+        "--rule",
+        type=click.Choice(["parity", "winding"]),
+        default="parity",
+        show_default=True,
+        help="What is inside: an odd number of walls above, or a winding number other than 0.",
+    ),
+    click.option("--allow-open", is_flag=True, help="Label with meshes that are not closed."),
+    click.option(
+        "--weld",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="TOLERANCE",
+        help="Join vertices of a mesh that are this close, and say how many moved.",
+    ),
+)
+
+machine_options = together(
+    click.option(
+        "--backend",
+        type=click.Choice(["auto", "cpu", "cuda"]),
+        default="auto",
+        show_default=True,
+        help="Where to compute; the labels are the same.",
+    ),
+    click.option("--threads", type=click.IntRange(min=1), help="All the cores, if not given."),
+)
+
+report_options = together(
+    click.option("--json", "as_json", is_flag=True, help="Write the summary as JSON to stdout."),
+    click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors."),
+)

@@ -1,0 +1,174 @@
+"""Blocks against an ordered list of solids: which label each gets, and what it is in besides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.locator import PointLocator, Rule
+from geodomain.mesh import Mesh
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A named domain: the union of its meshes."""
+
+    name: str
+    meshes: tuple[Mesh, ...]
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """Give the box of all the meshes, (2, 3), lowest corner first."""
+        boxes = np.stack([mesh.bounds for mesh in self.meshes])
+        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found of n blocks and k solids.
+
+    Attributes
+    ----------
+    codes : (n,) int32
+        The first solid that has the block; k none, k + 1 not finite, k + 2 in a leaking column.
+    inside : (k, n) bool
+        Membership of each solid by itself, before priority.
+    leaking : (k, n) bool
+        Blocks for which an open mesh has no answer: the crossings above and below differ in
+        parity.
+    doubled : (k, n) bool
+        Blocks that a solid holds more than once: by parity an even count with a winding number
+        other than 0, by winding a number beyond 1, or more than one mesh of the union.
+    on_wall : (n,) bool, optional
+        Blocks exactly on a wall of any mesh, where that was asked for.
+    """
+
+    codes: NDArray[np.int32]
+    inside: Bools
+    leaking: Bools
+    doubled: Bools
+    on_wall: Bools | None
+
+
+@dataclass(frozen=True)
+class _Shell:
+    """A mesh that is ready to be asked."""
+
+    mesh: Mesh
+    locator: PointLocator
+    rule: Rule
+
+    def ask(self, points: NDArray[np.float64]) -> tuple[Bools, Bools | None]:
+        """Give membership and, for a balanced mesh, where its shells double."""
+        if not self.mesh.is_balanced:
+            return self.locator.contains(points, rule=self.rule), None
+        # Parity is the last bit of the winding number: one pass gives everything.
+        winding = self.locator.winding_numbers(points)
+        if self.rule == "winding":
+            return winding != 0, np.abs(winding) > 1
+        inside = (winding & 1).astype(bool)
+        return inside, (winding != 0) & ~inside
+
+    def leaks(self, points: NDArray[np.float64]) -> Bools | None:
+        """Tell the blocks whose vertical line crosses an open mesh an odd number of times."""
+        if self.mesh.is_closed:
+            return None
+        low = float(self.mesh.bounds[0, 2])
+        below = points.copy()
+        # From below the mesh, the crossings above are all there are.
+        below[:, 2] = np.where(np.isfinite(points[:, 2]), low - max(1.0, abs(low)), np.nan)
+        return self.locator.contains(below, rule="parity")
+
+
+@dataclass(frozen=True)
+class Labeller:
+    """Solids in their order of priority, ready to label chunk after chunk; safe among threads.
+
+    Parameters
+    ----------
+    solids : sequence of Solid
+        The first that has a block wins.
+    rule : {"parity", "winding"}
+        What counts as inside.
+    backend : str
+        As for `geodomain.contains`.
+    threads : int, optional
+        As for `geodomain.contains`.
+    allow_open : bool
+        Take meshes that are not closed.
+    count_on_wall : bool
+        Look for blocks exactly on a wall, which takes longer.
+    """
+
+    solids: tuple[Solid, ...]
+    rule: Rule = "parity"
+    backend: str = "auto"
+    threads: int | None = None
+    allow_open: bool = False
+    count_on_wall: bool = False
+    _shells: tuple[tuple[_Shell, ...], ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Build the index of every mesh."""
+        shells = tuple(tuple(map(self._shell, solid.meshes)) for solid in self.solids)
+        object.__setattr__(self, "_shells", shells)
+
+    def _shell(self, mesh: Mesh) -> _Shell:
+        """Build the index of one mesh."""
+        locator = PointLocator(
+            mesh, backend=self.backend, threads=self.threads, allow_open=self.allow_open
+        )
+        return _Shell(mesh, locator, self.rule)
+
+    def judge(self, points: NDArray[np.float64]) -> Verdict:
+        """Label (n, 3) centroids; one that is not finite is in no solid."""
+        found = [_judge_union(shells, points) for shells in self._shells]
+        inside, leaking, doubled = (np.stack(part) for part in zip(*found, strict=True))
+        codes = _first_wins(inside, leaking)
+        codes[~np.isfinite(points).all(axis=1)] = len(self.solids) + 1
+        walls = self._on_wall(points) if self.count_on_wall else None
+        return Verdict(codes, inside, leaking, doubled, walls)
+
+    def _on_wall(self, points: NDArray[np.float64]) -> Bools:
+        """Tell the blocks that are exactly on a wall of any mesh."""
+        locators = [shell.locator for shells in self._shells for shell in shells]
+        walls = np.zeros(len(points), np.bool_)
+        for locator in locators:
+            walls |= locator.on_surface(points)
+        return walls
+
+
+def _judge_union(
+    shells: Sequence[_Shell], points: NDArray[np.float64]
+) -> tuple[Bools, Bools, Bools]:
+    """Give membership, leaks and doubled blocks of one solid.
+
+    A closed mesh of a union is sure of its blocks, whatever an open one beside it leaks.
+    """
+    inside, leaking, doubled = (np.zeros(len(points), bool) for _ in range(3))
+    for shell in shells:
+        has, twice = shell.ask(points)
+        leaks = shell.leaks(points)
+        if leaks is not None:
+            has, leaking = has & ~leaks, leaking | leaks
+        doubled |= inside & has
+        if twice is not None:
+            doubled |= twice
+        inside |= has
+    return inside, leaking & ~inside, doubled
+
+
+def _first_wins(inside: Bools, leaking: Bools) -> NDArray[np.int32]:
+    """Give the first solid that has, or may have, each block; see Verdict.codes."""
+    count = len(inside)
+    codes = np.full(inside.shape[1], count, np.int32)
+    # From the last to the first, so that the first is written over the others.
+    for solid in reversed(range(count)):
+        codes[leaking[solid]] = count + 2
+        codes[inside[solid]] = solid
+    return codes

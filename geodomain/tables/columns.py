@@ -1,0 +1,134 @@
+"""How new columns change the head of a table, and the bytes that their cells are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from geodomain.errors import TableError
+from geodomain.tables.dialect import cell_text, quote_cell
+from geodomain.tables.families import find_column, plain_name
+from geodomain.tables.layout import TableLayout
+from geodomain.tables.stream import Splice
+from geodomain.tables.vendor import HeadRow, type_word
+
+
+@dataclass(frozen=True)
+class NewColumn:
+    """A column to be added, or to be rewritten where it stands.
+
+    Attributes
+    ----------
+    name : str
+        What the header calls it.
+    cells : tuple of str
+        The cells that codes 0, 1, 2 ... stand for.
+    default : str
+        What a row of defaults says of it.
+    numeric : bool
+        Whether a row of types calls it a number.
+    """
+
+    name: str
+    cells: tuple[str, ...]
+    default: str = ""
+    numeric: bool = False
+
+
+def plan_splice(
+    layout: TableLayout,
+    columns: Sequence[NewColumn],
+    *,
+    replace: bool = False,
+    encoding: str = "utf-8",
+    name: str = "table",
+) -> Splice:
+    """Work out the edits that give a table its new columns.
+
+    Parameters
+    ----------
+    layout : TableLayout
+        Of the table as it is.
+    columns : sequence of NewColumn
+        In the order in which they are added at the end of each row.
+    replace : bool
+        Rewrite the one column where it stands instead; it must be there.
+    encoding : str
+        Of the new cells.
+    name : str
+        What error messages call the table.
+
+    Returns
+    -------
+    Splice
+
+    Raises
+    ------
+    TableError
+        Where a column is there already, or not there to be replaced, or cannot be encoded.
+    """
+    vocabulary = tuple(
+        tuple(quote_cell(cell, layout.delimiter, encoding) for cell in column.cells)
+        for column in columns
+    )
+    if replace:
+        (column,) = columns
+        field = find_column(layout.names, column.name, name)
+        _refuse_coordinate(layout, field, name)
+        return Splice(head=(), vocabulary=vocabulary, replace=field)
+    _refuse_existing(layout, columns, name)
+    edits = (_edit(head, layout, columns, encoding) for head in layout.head_rows)
+    return Splice(head=tuple(e for e in edits if e), vocabulary=vocabulary, replace=None)
+
+
+def _refuse_existing(layout: TableLayout, columns: Sequence[NewColumn], table: str) -> None:
+    """Raise TableError where a new column has the name of another, old or new."""
+    old = {plain_name(name): index for index, name in enumerate(layout.names)}
+    new: set[str] = set()
+    for column in columns:
+        plain = plain_name(column.name)
+        if plain in old:
+            twin = layout.names[old[plain]]
+            message = (
+                f"{table} already has a column {twin!r} (column {old[plain] + 1}): choose another "
+                f"name with --column, or rewrite it with --replace-column {twin}."
+            )
+            raise TableError(message)
+        if plain in new:
+            message = (
+                f"two new columns would be called {column.name!r}; rename a solid or --column."
+            )
+            raise TableError(message)
+        new.add(plain)
+
+
+def _refuse_coordinate(layout: TableLayout, field: int, table: str) -> None:
+    """Raise TableError where the column to be rewritten is one that labels come from."""
+    if field in (*layout.xyz, *(layout.sizes or ())):
+        message = (
+            f"{table}: {layout.names[field]!r} holds the coordinates or sizes of the blocks and "
+            "cannot be replaced by labels."
+        )
+        raise TableError(message)
+
+
+def _edit(
+    head: HeadRow, layout: TableLayout, columns: Sequence[NewColumn], encoding: str
+) -> tuple[int, int, bytes] | None:
+    """Give the insertion at the end of a row of the head, or None where the row stays as it is."""
+    lacking = len(layout.names) - head.fields
+    if head.kind == "other" and lacking:
+        return None
+    words = [cell_text(cell) for cell in head.row.cells]
+    cells = [_head_cell(head.kind, words, column) for column in columns]
+    new = [quote_cell(cell, layout.delimiter, encoding) for cell in cells]
+    # A short row is filled up first, so that the new cells stand below their names.
+    text = layout.delimiter * max(lacking, 0) + b"".join(layout.delimiter + cell for cell in new)
+    return head.row.end, head.row.end, text
+
+
+def _head_cell(kind: str, words: Sequence[str], column: NewColumn) -> str:
+    """Say what a row of the head has to say of a new column."""
+    if kind == "type":
+        return type_word(words[1:] or words, numeric=column.numeric)
+    return {"default": column.default, "other": ""}.get(kind, column.name)

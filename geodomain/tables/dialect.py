@@ -1,0 +1,158 @@
+"""Rows and cells of a table's head, as raw bytes; it knows nothing of what a column means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from geodomain.errors import TableError
+
+DELIMITERS = (b",", b";", b"\t", b"|")
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+_DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+|[+-]?\d{1,3}(?:,\d{3})+\.\d+")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the head: its cells, and where its text stands.
+
+    Attributes
+    ----------
+    cells : tuple of bytes
+        The raw cells, quotes included.
+    start, end : int
+        Byte offsets of the content, without the line ending.
+    following : int
+        Byte offset of what follows the line ending.
+    line : int
+        Physical line number, from 1, of its first byte.
+    """
+
+    cells: tuple[bytes, ...]
+    start: int
+    end: int
+    following: int
+    line: int
+
+
+@cache
+def _field_pattern(delimiter: bytes) -> re.Pattern[bytes]:
+    """Match one field: quoted from its first byte, or anything up to a delimiter or line end."""
+    stop = b"[^" + re.escape(delimiter) + rb"\n]*"
+    return re.compile(rb'"(?:[^"]|"")*"' + stop + b"|" + stop)
+
+
+def split_rows(head: bytes, delimiter: bytes, start: int, *, whole: bool) -> Iterator[Row]:
+    """Yield the rows of `head` from the offset `start`, leaving out the blank ones.
+
+    Where `head` is not the `whole` file, a last row without its line ending is left out too:
+    the rest of it is unknown.
+    """
+    line = 1 + head.count(b"\n", 0, start)
+    while start < len(head):
+        row = _one_row(head, delimiter, start, line)
+        if not whole and head[row.following - 1 : row.following] != b"\n":
+            return
+        if head[row.start : row.end].strip():
+            yield row
+        line += head.count(b"\n", start, row.following)
+        start = row.following
+
+
+def _one_row(head: bytes, delimiter: bytes, start: int, line: int) -> Row:
+    """Cut the row that begins at `start` into its cells."""
+    pattern, cells, at = _field_pattern(delimiter), [], start
+    # A comment line is text to its end: a quote in it opens nothing.
+    quoted = head[start : start + 1] != b"#"
+    while True:
+        match = pattern.match(head, at) if quoted else None
+        end = match.end() if match else _plain_end(head, delimiter, at)
+        cells.append(head[at:end])
+        if head[end : end + 1] != delimiter:
+            break
+        at = end + 1
+    stop = end - 1 if head[start:end].endswith(b"\r") else end
+    cells[-1] = cells[-1].removesuffix(b"\r")
+    return Row(tuple(cells), start, stop, min(end + 1, len(head)), line)
+
+
+def _plain_end(head: bytes, delimiter: bytes, at: int) -> int:
+    """Find where a field without quotes ends."""
+    ends = [found for stop in (delimiter, b"\n") if (found := head.find(stop, at)) >= 0]
+    return min(ends, default=len(head))
+
+
+def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
+    """Give what a raw cell says: blanks and one pair of quotes taken off, doubled quotes undone.
+
+    Bytes that are not in `encoding` are read as Latin-1, which never fails: a header in another
+    encoding must not stop a table whose coordinate columns can be named.
+    """
+    try:
+        text = cell.decode(encoding)
+    except UnicodeDecodeError:
+        text = cell.decode("latin-1")
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].replace('""', '"').strip()
+    return text
+
+
+def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
+    """Encode a new cell, quoted only where the dialect needs it.
+
+    Raises
+    ------
+    TableError
+        Where `encoding` cannot say `text`.
+    """
+    try:
+        cell = text.encode(encoding)
+    except UnicodeEncodeError:
+        message = f"{text!r} cannot be written in {encoding}; choose another with --encoding."
+        raise TableError(message) from None
+    special = any(mark in cell for mark in (delimiter, b'"', b"\n", b"\r"))
+    if special or cell != cell.strip():
+        return b'"' + cell.replace(b'"', b'""') + b'"'
+    return cell
+
+
+def decimal_mark(cells: Sequence[str], others: Sequence[str], name: str) -> bytes:
+    """Tell the decimal mark of `cells`, the coordinates of the first rows.
+
+    Whole numbers tell nothing; then the `others` in those rows decide: a comma is the mark where
+    some have commas and none has a point.
+
+    Raises
+    ------
+    TableError
+        Where coordinates have thousands separators, or both marks.
+    """
+    for cell in cells:
+        if _THOUSANDS.fullmatch(cell):
+            message = f"{name} writes {cell!r} with thousands separators; export it without them."
+            raise TableError(message)
+    comma, point = _first(_DECIMAL_COMMA, cells), _first(_DECIMAL_POINT, cells)
+    if comma and point:
+        message = f"{name} mixes decimal commas ({comma}) and points ({point}); export it anew."
+        raise TableError(message)
+    if not comma and not point:
+        comma = "" if _first(_DECIMAL_POINT, others) else _first(_DECIMAL_COMMA, others)
+    return b"," if comma else b"."
+
+
+def _first(pattern: re.Pattern[str], cells: Sequence[str]) -> str:
+    """Give the first cell that is all of a pattern, or nothing."""
+    return next((cell for cell in cells if pattern.fullmatch(cell)), "")
+
+
+def number(cell: str) -> float | None:
+    """Read a cell of the head as a number, whichever decimal mark it has, or give None."""
+    try:
+        return float(cell.replace(",", "."))
+    except ValueError:
+        return None

@@ -1,0 +1,271 @@
+"""Where tables come from and go to: files, gzip files, standard input and output."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast
+
+from geodomain.errors import TableError
+from geodomain.tables.atomic import AtomicFile
+from geodomain.tables.gz import MAGIC, Compressor, Decompressor
+from geodomain.tables.pipeline import fill
+
+STANDARD = "-"
+
+
+class Target(Protocol):
+    """What a table is written to."""
+
+    def write(self, data: memoryview, /) -> Any:
+        """Write all of the data."""
+
+
+class Source:
+    """Read a table's bytes, decompressed, from a file or standard input.
+
+    Parameters
+    ----------
+    raw : binary file
+        The bytes as they are stored, unbuffered where possible.
+    name : str
+        What messages call the table.
+    path : Path or None
+        Where the table is, if it has a path.
+
+    Attributes
+    ----------
+    compressed : bool
+        Whether the bytes are stored as gzip; their content says so, not their name.
+    size : int or None
+        The stored bytes in all, or None where that is not known.
+    """
+
+    def __init__(self, raw: BinaryIO, name: str, path: Path | None) -> None:
+        self.name, self.path = name, path
+        self._raw = _Counted(raw)
+        self._bytes: Any = self._raw
+        self._head = b""
+        self.compressed = self.peek(len(MAGIC)) == MAGIC
+        if self.compressed:
+            self._raw.put_back(self._head)
+            self._head = b""
+            self._bytes = Decompressor(self._raw, name)
+        status = self.status
+        self.size = status.st_size if status and stat.S_ISREG(status.st_mode) else None
+
+    @property
+    def position(self) -> int:
+        """How many stored bytes have been read."""
+        return self._raw.count
+
+    @property
+    def status(self) -> os.stat_result | None:
+        """What the system says of the open file, or None where it is none."""
+        return _status(self._raw.file)
+
+    def peek(self, size: int) -> bytes:
+        """Return up to `size` first bytes that have not been read, and leave them unread."""
+        if len(self._head) < size:
+            more = bytearray(size - len(self._head))
+            self._head += more[: fill(self._bytes, memoryview(more))]
+        return self._head[:size]
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Read into a buffer, perhaps less than it holds; 0 at the end."""
+        if not self._head:
+            return int(self._bytes.readinto(buffer) or 0)
+        part, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
+        self._raw.file.close()
+
+    def __enter__(self) -> Source:
+        """Return the source, to be closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+
+class _Counted:
+    """A raw file that counts what is read of it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.count, self._pushed = file, 0, b""
+
+    def put_back(self, data: bytes) -> None:
+        self._pushed = data
+
+    def read(self, size: int) -> bytes:
+        pushed, self._pushed = self._pushed, b""
+        data = self.file.read(size)
+        self.count += len(data)
+        return pushed + data
+
+    def readinto(self, buffer: memoryview) -> int:
+        count = int(cast(Any, self.file).readinto(buffer) or 0)
+        self.count += count
+        return count
+
+
+def open_source(path: str | os.PathLike[str]) -> Source:
+    """Open a table to be read.
+
+    Parameters
+    ----------
+    path : path or '-'
+        A file, compressed or not, or standard input.
+
+    Returns
+    -------
+    Source
+        To be used in a `with` block, or closed.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    TableError
+        If it is a damaged gzip file.
+    """
+    if path == STANDARD:
+        return Source(_standard_input(), "standard input", None)
+    place = Path(path)
+    raw = io.FileIO(place)
+    if hasattr(os, "posix_fadvise"):
+        with contextlib.suppress(OSError):
+            os.posix_fadvise(raw.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
+    try:
+        return Source(cast(BinaryIO, raw), place.name, place)
+    except BaseException:
+        raw.close()
+        raise
+
+
+@contextlib.contextmanager
+def open_target(
+    path: str | os.PathLike[str],
+    *,
+    source: Source | None = None,
+    overwrite: bool = False,
+    in_place: bool = False,
+) -> Iterator[Target]:
+    """Open what a table is written to; it is there, whole, only after the block.
+
+    Parameters
+    ----------
+    path : path or '-'
+        A file, compressed when its name ends in .gz, or standard output. Links are
+        followed. A device or a pipe is written to as it is.
+    source : Source, optional
+        Where the table comes from, which must not be the same file.
+    overwrite : bool, optional
+        Whether a file that is there may be replaced; its mode is kept.
+    in_place : bool, optional
+        Whether the source itself is to be replaced, compressed if it was.
+
+    Yields
+    ------
+    Target
+        Has `write`. An exception in the block, an interrupt included, leaves
+        what was there before and nothing else.
+
+    Raises
+    ------
+    TableError
+        If the output is the input.
+    FileExistsError
+        If there is such a file and it may not be replaced.
+    BrokenPipeError
+        If nobody reads standard output any more: a reason to end, quietly.
+    """
+    if path == STANDARD:
+        _refuse_same(_status(sys.stdout), source, "standard output")
+        yield _StandardOutput()
+        return
+    place = Path(os.path.realpath(path))
+    status = place.stat() if place.exists() else None
+    if not in_place:
+        _refuse_same(status, source, str(path))
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        with place.open("wb", buffering=0) as device:
+            yield device
+        return
+    if status is not None and not (overwrite or in_place):
+        message = f"{path} is there already; name another output, or allow it to be overwritten"
+        raise FileExistsError(message)
+    compressed = source.compressed if in_place and source else place.suffix.lower() == ".gz"
+    yield from _replace(place, compressed, source)
+
+
+def _replace(place: Path, compressed: bool, source: Source | None) -> Iterator[Target]:
+    file = AtomicFile(place)
+    try:
+        sink = Compressor(file) if compressed else file
+        yield sink
+        if isinstance(sink, Compressor):
+            sink.finish()
+        if source is not None:
+            source.close()  # Windows replaces no file that is open
+        file.commit()
+    finally:
+        file.abandon()
+
+
+class _StandardOutput:
+    """Standard output, which is left closed to whoever writes after its reader left."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stdout.buffer
+
+    def write(self, data: memoryview) -> int:
+        try:
+            self._stream.write(data)
+            self._stream.flush()
+        except BrokenPipeError:
+            self._silence()
+            raise
+        return len(data)
+
+    def _silence(self) -> None:
+        """Keep the interpreter from complaining when it flushes at its end."""
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+
+def _standard_input() -> BinaryIO:
+    """Return standard input without the lock that its buffer holds while it waits."""
+    try:
+        descriptor = sys.stdin.fileno()
+    except (OSError, ValueError, AttributeError):
+        return cast(BinaryIO, sys.stdin.buffer)
+    return cast(BinaryIO, io.FileIO(descriptor, closefd=False))
+
+
+def _status(file: Any) -> os.stat_result | None:
+    try:
+        return os.fstat(file.fileno())
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _refuse_same(status: os.stat_result | None, source: Source | None, name: str) -> None:
+    """Refuse to write to the file that is being read, by whatever link."""
+    other = None if source is None else source.status
+    if status is None or other is None or not stat.S_ISREG(other.st_mode):
+        return
+    if os.path.samestat(status, other):
+        message = f"{name} is the input itself; name another output, or rewrite it in place"
+        raise TableError(message)

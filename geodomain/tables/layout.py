@@ -1,0 +1,176 @@
+"""What the head of a table means: where its columns are, and where its data begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from geodomain.errors import TableError
+from geodomain.tables import families
+from geodomain.tables.dialect import Row, cell_text, decimal_mark, split_rows
+from geodomain.tables.encoding import require_text
+from geodomain.tables.families import CENTROIDS, SIZES, Triplet
+from geodomain.tables.header import Header, find_header
+from geodomain.tables.options import TableOptions
+from geodomain.tables.rotation import Rotation, datamine_rotation, micromine_rotation
+from geodomain.tables.vendor import HeadRow, rotation_angles, vendor_rows
+
+# So many rows of blocks are looked at for the decimal mark and for rotation angles.
+_SAMPLE_ROWS = 200
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """Where everything is in a table of blocks.
+
+    Attributes
+    ----------
+    delimiter, decimal : bytes
+        One byte each.
+    names : tuple of str
+        Header names, without quotes and outer blanks.
+    xyz : tuple of int
+        Columns of the centroid, counted from 0.
+    sizes : tuple of int, optional
+        Columns of the block sizes.
+    data_start : int
+        Byte offset of the first row of data, or of a blank line before it.
+    data_line : int
+        Physical line number, from 1, at that offset.
+    missing : tuple of float
+        Coordinates that mean "missing".
+    head_rows : tuple of HeadRow
+        The names and the vendor's rows below them; lines before the names are not among them.
+    """
+
+    delimiter: bytes
+    decimal: bytes
+    names: tuple[str, ...]
+    xyz: Triplet
+    sizes: Triplet | None
+    data_start: int
+    data_line: int
+    missing: tuple[float, ...] = ()
+    head_rows: tuple[HeadRow, ...] = ()
+
+
+def read_layout(
+    head: bytes, options: TableOptions | None = None, *, name: str = "table", whole: bool = True
+) -> TableLayout:
+    r"""Work out what the head of a block-model table means.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of the file, uncompressed; a megabyte is plenty.
+    options : TableOptions, optional
+        What the user says; the head decides the rest.
+    name : str
+        What error messages call the file.
+    whole : bool
+        Whether `head` is all there is.
+
+    Returns
+    -------
+    TableLayout
+
+    Raises
+    ------
+    TableError
+        Where the bytes are not text, the header is missing or ambiguous, or the centroids are
+        local to a rotated model.
+
+    Examples
+    --------
+    >>> layout = read_layout(b"XC;YC;ZC;XINC;YINC;ZINC\n1,5;2,5;3,5;1;1;1\n")
+    >>> layout.delimiter, layout.decimal, layout.xyz, layout.sizes
+    (b';', b',', (0, 1, 2), (3, 4, 5))
+    """
+    options = options or TableOptions()
+    require_text(head, name)
+    _require_line_feeds(head, name)
+    header = find_header(head, options, name, whole=whole)
+    head_rows, sample = _below(head, header, options.encoding, whole=whole)
+    xyz = _centroid(header.names, options, head_rows, sample, name)
+    sizes = _sizes(header.names, options, name)
+    coordinates, others = _cells(sample, xyz), _cells(sample, range(len(header.names)))
+    end = head_rows[-1].row.following
+    return TableLayout(
+        delimiter=header.delimiter,
+        decimal=decimal_mark(coordinates, [] if header.delimiter == b"," else others, name),
+        names=header.names,
+        xyz=xyz,
+        sizes=sizes,
+        data_start=end,
+        data_line=head.count(b"\n", 0, end) + 1,
+        missing=options.missing,
+        head_rows=head_rows,
+    )
+
+
+def _require_line_feeds(head: bytes, name: str) -> None:
+    """Refuse a file whose lines end in a carriage return alone."""
+    if b"\n" not in head and b"\r" in head.strip():
+        message = f"{name} ends its lines in carriage returns alone; save it with LF or CRLF."
+        raise TableError(message)
+
+
+def _below(
+    head: bytes, header: Header, encoding: str, *, whole: bool
+) -> tuple[tuple[HeadRow, ...], list[list[str]]]:
+    """Give the rows of the head from the names on, and the cells of the first rows of blocks."""
+
+    def rows() -> Iterator[Row]:
+        return split_rows(head, header.delimiter, header.row.following, whole=whole)
+
+    vendor = vendor_rows(rows(), len(header.names), encoding)
+    blocks = islice(rows(), len(vendor), len(vendor) + _SAMPLE_ROWS)
+    sample = [[cell_text(cell, encoding) for cell in row.cells] for row in blocks]
+    return (HeadRow("names", header.row), *vendor), sample
+
+
+def _cells(sample: Sequence[Sequence[str]], columns: Iterable[int]) -> list[str]:
+    """Gather some columns of the sample."""
+    return [row[column] for row in sample for column in columns if column < len(row)]
+
+
+def _given(names: Sequence[str], wanted: Sequence[str | None], table: str) -> list[int | None]:
+    """Find the columns that the user has named."""
+    return [None if one is None else families.find_column(names, one, table) for one in wanted]
+
+
+def _centroid(
+    names: tuple[str, ...],
+    options: TableOptions,
+    head_rows: Sequence[HeadRow],
+    sample: Sequence[Sequence[str]],
+    table: str,
+) -> Triplet:
+    """Choose the centroid columns, never local ones of a rotated model unless they are named."""
+    given = _given(names, options.centroid, table)
+    found = families.matches(names, CENTROIDS, given)
+    if not found:
+        families.refuse_no_centroid(names, table)
+    turned = Rotation(
+        rows=micromine_rotation(rotation_angles(head_rows, options.encoding)),
+        angles=datamine_rotation(names, sample),
+    )
+    found = turned.prefer_world(found)
+    families.refuse_ambiguity(names, found, table)
+    (xyz,) = found
+    families.require_single(names, xyz, table, "--x, --y and --z")
+    turned.require_world(names, xyz, table, named=None not in given)
+    return xyz
+
+
+def _sizes(names: tuple[str, ...], options: TableOptions, table: str) -> Triplet | None:
+    """Choose the block size columns; where they are in doubt there are none, unless named."""
+    given = _given(names, options.size, table)
+    found = families.matches(names, SIZES, given)
+    if any(options.size):
+        if len(found) != 1:
+            message = f"{table}: name all three block sizes with --dx, --dy and --dz."
+            raise TableError(message)
+        families.require_single(names, next(iter(found)), table, "--dx, --dy and --dz")
+    return next(iter(found)) if len(found) == 1 else None

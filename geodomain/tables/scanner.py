@@ -1,0 +1,318 @@
+"""The native text scanner as Python sees it: one table, chunk after chunk; no files."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.native import library, pointer, thread_count
+from geodomain.errors import TableError
+from geodomain.tables.faults import Fault, Place, sentence
+from geodomain.tables.layout import TableLayout
+
+PIECE_BYTES = 256 << 10
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Say what a chunk of text holds; the order is that of `report` in text.cpp."""
+
+    rows: int
+    consumed: int  # bytes: all whole rows and blank lines
+    lines: int  # physical line ends in them
+    missing: int  # rows without a centroid
+    unsure: int  # numbers that Python must round
+    fault: int
+    begin: int
+    end: int
+    line: int  # line ends before `begin`
+    last_line: int
+    detail: int
+
+
+class Cells:
+    """Hold the cells of one new column as one run of bytes.
+
+    Parameters
+    ----------
+    vocabulary : sequence of bytes
+        What each code says, ready to be written.
+    before : bytes
+        What goes before each cell, such as the delimiter.
+    """
+
+    def __init__(self, vocabulary: Sequence[bytes], before: bytes = b"") -> None:
+        cells = [before + cell for cell in vocabulary]
+        lengths = np.array([0, *map(len, cells)], dtype=np.int64)
+        self.starts = np.cumsum(lengths)
+        self.bytes = np.frombuffer(b"".join(cells) or b"\0", dtype=np.uint8)
+        self.count = len(cells)
+
+
+class Scanner:
+    """Find the rows and numbers of a table's text, and put new cells into it.
+
+    Parameters
+    ----------
+    layout : TableLayout
+        How the table is written.
+    table : str
+        What messages call it.
+    replaced : int or None
+        The field whose cell is rewritten, or None to append cells.
+    threads : int or None
+        How many threads to use; the result is the same for any number.
+    piece_bytes : int or None
+        What one thread takes at a time.
+    """
+
+    def __init__(
+        self,
+        layout: TableLayout,
+        table: str,
+        *,
+        replaced: int | None = None,
+        threads: int | None = None,
+        piece_bytes: int | None = None,
+    ) -> None:
+        self._layout = layout
+        self._table = table
+        self._wanted = [*layout.xyz, *(layout.sizes or ())]
+        self._threads = thread_count(threads)
+        self._piece_bytes = piece_bytes or PIECE_BYTES
+        self._handle = self._open(-1 if replaced is None else replaced)
+        self._text: Bytes = np.empty(0, dtype=np.uint8)
+        self._found = Found(*[0] * 11)
+        self._line = layout.data_line
+        self.close = weakref.finalize(self, _core().geodomain_text_close, self._handle)
+
+    def scan(self, text: Bytes, *, final: bool) -> Found:
+        """Find the whole rows at the start of a text.
+
+        Parameters
+        ----------
+        text : ndarray of uint8, shape (b,)
+            Bytes that follow on what earlier calls consumed. They must stay
+            untouched until the rows have been spliced.
+        final : bool
+            Whether the file ends where the text ends.
+
+        Returns
+        -------
+        Found
+            Rows and bytes that are whole; the rest must come again.
+
+        Raises
+        ------
+        TableError
+            For the first fault in the order of the file: a ragged row, a centroid
+            or size that is text or out of range, a quote that is never closed or
+            closed amid a field, a NUL byte.
+        """
+        self._line += self._found.lines
+        self._text = text
+        out = np.zeros(11, dtype=np.int64)
+        self._call(
+            "scan", pointer(text), text.size, int(final), self._piece_bytes, self._threads,
+            pointer(out),
+        )  # fmt: skip
+        self._found = Found(*out.tolist())
+        self._decided = self._decide()
+        if self._found.fault:
+            raise TableError(self._sentence())
+        return self._found
+
+    def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, int]:
+        """Return the numbers of the rows that were found.
+
+        Returns
+        -------
+        points : ndarray of float64, shape (n, 3)
+            Centroids, NaN where missing.
+        sizes : ndarray of float64, shape (n, 3), or None
+            Block sizes, NaN where missing.
+        missing : int
+            How many rows lack a coordinate.
+        """
+        shape = (self._found.rows, 3)
+        points = np.empty(shape)
+        sizes = None if self._layout.sizes is None else np.empty(shape)
+        self._call(
+            "values", pointer(points), None if sizes is None else pointer(sizes), self._threads
+        )
+        missing = self._found.missing
+        for row, wanted, value in self._decided:
+            before = np.isnan(points[row]).any()
+            (points if wanted < 3 or sizes is None else sizes)[row, wanted % 3] = value
+            missing += int(np.isnan(points[row]).any() and not before)
+        return points, sizes, missing
+
+    def splice(
+        self,
+        columns: Sequence[Cells],
+        codes: Sequence[NDArray[np.int32]],
+        room: Callable[[int], Bytes],
+    ) -> Bytes:
+        """Return the text that was consumed with new cells in its rows.
+
+        Parameters
+        ----------
+        columns : sequence of Cells
+            The new columns, from left to right.
+        codes : sequence of ndarray of int32, shape (n,)
+            For each column, the cell of each row.
+        room : callable
+            Gives an array of at least as many bytes as it is asked for.
+
+        Returns
+        -------
+        ndarray of uint8
+            The start of the array that `room` gave.
+
+        Raises
+        ------
+        ValueError
+            If a code has no cell.
+        """
+        numbers = [_checked(each, self._found.rows) for each in codes]
+        counts = np.array([column.count for column in columns], dtype=np.int32)
+        size = ctypes.c_int64()
+        self._call(
+            "measure", len(columns), _pointers(numbers), _pointers([c.bytes for c in columns]),
+            _pointers([c.starts for c in columns]), pointer(counts), self._threads,
+            ctypes.byref(size),
+        )  # fmt: skip
+        if size.value < 0:
+            message = "a label code has no cell in the vocabulary"
+            raise ValueError(message)
+        out = room(size.value)
+        self._call("write", pointer(self._text), pointer(out))
+        return out[: size.value]
+
+    @property
+    def line(self) -> int:
+        """The physical line where the text that was scanned last starts, from 1."""
+        return self._line
+
+    def _open(self, replaced: int) -> int:
+        layout = self._layout
+        if len(layout.names) < 2:
+            message = "a table needs at least two columns"
+            raise ValueError(message)
+        wanted = np.array(self._wanted, dtype=np.int32)
+        missing = np.array(layout.missing, dtype=np.float64)
+        handle: int | None = _core().geodomain_text_open(
+            layout.delimiter, layout.decimal, len(layout.names), wanted.size, pointer(wanted),
+            replaced, missing.size, pointer(missing),
+        )  # fmt: skip
+        if handle is None:
+            raise MemoryError
+        return handle
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        if getattr(_core(), f"geodomain_text_{name}")(self._handle, *arguments):
+            raise MemoryError
+
+    def _decide(self) -> list[tuple[int, int, float]]:
+        """Round what the scanner could not, by exact arithmetic: Python's float."""
+        table = np.empty((self._found.unsure, 4), dtype=np.int64)
+        self._call("unsure", pointer(table))
+        decided = []
+        for row, wanted, begin, end in table.tolist():
+            text = self._text[begin:end].tobytes()
+            value = float(text.replace(self._layout.decimal, b".").lower().replace(b"d", b"e"))
+            if math.isinf(value):
+                raise TableError(self._range_sentence(wanted, begin, end))
+            decided.append((row, wanted, math.nan if value in self._layout.missing else value))
+        return decided
+
+    def _range_sentence(self, wanted: int, begin: int, end: int) -> str:
+        before = self._text[:begin].tobytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        line = self._line + before.count(b"\n")
+        column = self._layout.names[self._wanted[wanted]]
+        place = Place(self._table, line, line, self._text[begin:end].tobytes(), column)
+        return sentence(Fault.RANGE, place, 0, 0, self._layout.decimal)
+
+    def _sentence(self) -> str:
+        found, layout = self._found, self._layout
+        fault = Fault(found.fault)
+        numeric = fault in (Fault.WORD, Fault.RANGE)
+        place = Place(
+            self._table,
+            self._line + found.line,
+            self._line + found.last_line,
+            self._text[found.begin : min(found.end, found.begin + 1000)].tobytes(),
+            layout.names[self._wanted[found.detail]] if numeric else "",
+        )
+        return sentence(fault, place, found.detail, len(layout.names), layout.decimal)
+
+
+def read_number(text: bytes, decimal: bytes = b".") -> float | None:
+    """Return the number that a field says, rounded to the nearest double.
+
+    Parameters
+    ----------
+    text : bytes
+        The field, without its quotes; blanks around it are passed over.
+    decimal : bytes
+        The decimal mark.
+
+    Returns
+    -------
+    float or None
+        NaN for an empty field or NaN, None for text, infinity for a number out
+        of range.
+
+    Examples
+    --------
+    >>> read_number(b" 2296021.10 ")
+    2296021.1
+    >>> read_number(b"1,5e3", b",")
+    1500.0
+    """
+    value = ctypes.c_double()
+    reading = _core().geodomain_text_number(text, len(text), decimal, ctypes.byref(value))
+    if reading == 4:
+        return float(text.replace(decimal, b".").lower().replace(b"d", b"e"))
+    return (value.value, math.nan, None, math.inf)[reading]
+
+
+@functools.cache
+def _core() -> ctypes.CDLL:
+    core = library()
+    address, count, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+    core.geodomain_text_open.restype = address
+    core.geodomain_text_close.restype = None
+    for name, types in {
+        "open": [ctypes.c_char, ctypes.c_char, number, number, address, number, number, address],
+        "close": [address],
+        "scan": [address, address, count, number, count, number, address],
+        "values": [address, address, address, number],
+        "unsure": [address, address],
+        "measure": [address, number, address, address, address, address, number, address],
+        "write": [address, address, address],
+        "number": [ctypes.c_char_p, count, ctypes.c_char, address],
+    }.items():
+        getattr(core, f"geodomain_text_{name}").argtypes = types
+    return core
+
+
+def _pointers(arrays: Sequence[NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
+
+
+def _checked(codes: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
+    array = np.ascontiguousarray(codes, dtype=np.int32)
+    if array.shape != (rows,):
+        message = f"labels of shape {array.shape} for {rows} rows"
+        raise ValueError(message)
+    return array

@@ -1,0 +1,105 @@
+"""Counts of what was labelled, gathered chunk by chunk; it decides nothing and prints nothing."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.labeller import Verdict
+
+
+class Tally:
+    """Blocks, volumes and boxes of everything that was labelled; safe among threads.
+
+    Attributes
+    ----------
+    blocks, volumes : (k + 3,) arrays
+        By code: the k solids, background, unassigned, leaking. Volumes in cubed units of the file.
+    own_blocks, own_volumes : (k,) arrays
+        Each solid's own blocks before priority.
+    doubled, leaking : (k,) int64
+        Blocks that a solid holds more than once, and those it has no answer for.
+    overlaps : (k, k) int64
+        Blocks that two solids both have, above the diagonal.
+    on_wall : int
+        Blocks exactly on a wall, where they were looked for.
+    first_leak : (k, 3) float64
+        The first block that leaks of each solid, NaN where none does.
+    bounds : (2, 3) float64
+        Box of the finite blocks, with their sizes where those are known; NaN without blocks.
+    sized : bool
+        Whether the volumes mean anything: every finite block had sizes above zero.
+    """
+
+    def __init__(self, solid_count: int) -> None:
+        self._lock = threading.Lock()
+        self.blocks = np.zeros(solid_count + 3, np.int64)
+        self.volumes = np.zeros(solid_count + 3)
+        self.own_blocks, self.doubled, self.leaking = np.zeros((3, solid_count), np.int64)
+        self.own_volumes = np.zeros(solid_count)
+        self.overlaps = np.zeros((solid_count, solid_count), np.int64)
+        self.on_wall = 0
+        self.first_leak = np.full((solid_count, 3), np.nan)
+        self.bounds = np.full((2, 3), np.nan)
+        self.sized = True
+
+    @property
+    def rows(self) -> int:
+        """Count all the blocks."""
+        return int(self.blocks.sum())
+
+    def add(
+        self, points: NDArray[np.float64], sizes: NDArray[np.float64] | None, verdict: Verdict
+    ) -> None:
+        """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, and their labels."""
+        with self._lock:
+            self._count(points, verdict)
+            self._count_overlaps(verdict)
+            self._measure(points, sizes, verdict)
+
+    def _count(self, points: NDArray[np.float64], verdict: Verdict) -> None:
+        """Add the numbers of blocks."""
+        self.blocks += np.bincount(verdict.codes, minlength=len(self.blocks))
+        self.own_blocks += verdict.inside.sum(axis=1)
+        self.doubled += verdict.doubled.sum(axis=1)
+        self.leaking += verdict.leaking.sum(axis=1)
+        for solid in np.flatnonzero(verdict.leaking.any(axis=1) & np.isnan(self.first_leak[:, 0])):
+            self.first_leak[solid] = points[verdict.leaking[solid].argmax()]
+        if verdict.on_wall is not None:
+            self.on_wall += int(verdict.on_wall.sum())
+
+    def _count_overlaps(self, verdict: Verdict) -> None:
+        """Add the blocks that two solids both have."""
+        if len(self.overlaps) < 2:
+            return
+        shared = verdict.inside[:, verdict.inside.sum(axis=0, dtype=np.int32) > 1]
+        if shared.size:
+            members = shared.astype(np.int64)
+            self.overlaps += np.triu(members @ members.T, 1)
+
+    def _measure(
+        self,
+        points: NDArray[np.float64],
+        sizes: NDArray[np.float64] | None,
+        verdict: Verdict,
+    ) -> None:
+        """Add the volumes and grow the box."""
+        finite = verdict.codes != len(self.own_blocks) + 1
+        if sizes is None:
+            self.sized = False
+            self._grow(points[finite], np.zeros(3))
+            return
+        usable = finite & ((sizes > 0) & np.isfinite(sizes)).all(axis=1)
+        self.sized = self.sized and bool(usable.sum() == finite.sum())
+        volume = np.where(usable, sizes.prod(axis=1, where=usable[:, None]), 0.0)
+        self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
+        self.own_volumes += verdict.inside @ volume
+        self._grow(points[finite], np.where(usable[:, None], sizes, 0.0)[finite] / 2)
+
+    def _grow(self, points: NDArray[np.float64], half: NDArray[np.float64]) -> None:
+        """Take blocks of these half sizes into the box."""
+        if len(points):
+            self.bounds[0] = np.fmin(self.bounds[0], (points - half).min(axis=0))
+            self.bounds[1] = np.fmax(self.bounds[1], (points + half).max(axis=0))

@@ -1,0 +1,47 @@
+// How a table is written, and what is wanted of each of its rows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace geodomain::text {
+
+// Offsets count from the start of the text that is scanned: under 4 GB of it.
+using Offset = std::uint32_t;
+constexpr Offset kNowhere = ~Offset{0};
+
+struct Range {
+  Offset begin, end;
+};
+
+constexpr int kMostWanted = 6;
+
+struct Dialect {
+  char delimiter, mark;       // mark: the decimal point or comma
+  std::int32_t fields;        // what every row has, two at least
+  std::int32_t wanted_count;  // fields to read as numbers: the centroid, then the sizes
+  std::array<std::int32_t, kMostWanted> wanted;
+  std::int32_t replaced;        // the field that is rewritten, or -1: append
+  std::vector<double> missing;  // numbers that say "missing"
+};
+
+// The values are known to Python, which words the sentences.
+enum class Fault : std::int64_t {
+  none = 0,
+  ragged = 1,
+  word = 2,
+  range = 3,
+  unclosed = 4,
+  nul = 5,
+  junk = 6,
+};
+
+struct Trouble {
+  Fault fault = Fault::none;
+  Offset row = 0;           // where the row starts
+  Range place{0, 0};        // the text in question
+  std::int64_t detail = 0;  // wanted number in question; for ragged rows the fields found
+};
+
+}  // namespace geodomain::text

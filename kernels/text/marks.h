@@ -1,0 +1,82 @@
+// Where the delimiters and the special bytes of a piece of text are, found 64
+// bytes at a time. What they mean is for rows.h to say.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "../portable.h"
+#include "dialect.h"
+
+namespace geodomain::text {
+
+constexpr std::uint64_t kLastBit = std::uint64_t{1} << 63;
+
+class Marks {
+ public:
+  // Special are the quote and, delimiters apart, all bytes up to 13: NUL, tab
+  // and both line ends, in one comparison. Both lists end in `padding` entries
+  // that lie beyond any text.
+  void find(const char* text, Range range, char delimiter, std::size_t padding) {
+    delimiters_.clear();
+    specials_.clear();
+    Offset at = range.begin;
+    for (; range.end - at >= 64; at += 64) note(text + at, at, ~std::uint64_t{0}, delimiter);
+    if (at < range.end) {
+      char rest[64] = {};
+      std::memcpy(rest, text + at, range.end - at);
+      note(rest, at, (std::uint64_t{1} << (range.end - at)) - 1, delimiter);
+    }
+    delimiters_.extend(padding);
+    specials_.extend(padding);
+  }
+
+  const Offset* delimiters() const { return delimiters_.data(); }
+  const Offset* specials() const { return specials_.data(); }
+
+ private:
+  // A list that makes room for a whole block before it writes.
+  class List {
+   public:
+    void clear() { size_ = 0; }
+    const Offset* data() const { return entries_.data(); }
+
+    void add(std::uint64_t mask, Offset base) {
+      if (mask == 0) return;
+      if (entries_.size() < size_ + 64) entries_.resize(2 * size_ + 4096);
+      Offset* out = entries_.data() + size_;
+      // Eight at a time: how often the loop goes round is then nearly always
+      // the same. What is written for the bits that are not there is overwritten.
+      const int count = count_bits(mask);
+      for (int done = 0; done < count; done += 8) {
+        for (int i = 0; i < 8; ++i) {
+          out[done + i] = base + static_cast<Offset>(trailing_zeros(mask | kLastBit));
+          mask &= mask - 1;
+        }
+      }
+      size_ += static_cast<std::size_t>(count);
+    }
+
+    void extend(std::size_t count) {
+      if (entries_.size() < size_ + count) entries_.resize(size_ + count + 4096);
+      for (std::size_t i = 0; i < count; ++i) entries_[size_ + i] = kNowhere;
+    }
+
+   private:
+    std::vector<Offset> entries_;
+    std::size_t size_ = 0;
+  };
+
+  void note(const char* bytes, Offset base, std::uint64_t valid, char delimiter) {
+    const ByteBlock block(bytes);
+    const std::uint64_t delimiters = block.equal(delimiter) & valid;
+    const std::uint64_t specials = (block.at_most('\r') | block.equal('"')) & valid & ~delimiters;
+    delimiters_.add(delimiters, base);
+    specials_.add(specials, base);
+  }
+
+  List delimiters_, specials_;
+};
+
+}  // namespace geodomain::text

@@ -1,0 +1,170 @@
+// The rows that start in one stretch of the text: where their new cell goes and
+// what their wanted numbers are.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "dialect.h"
+#include "marks.h"
+#include "number.h"
+#include "row.h"
+#include "short_number.h"
+
+namespace geodomain::text {
+
+struct Text {
+  const char* bytes;
+  Offset size;
+  bool final;  // nothing comes after it
+};
+
+// A number that only exact arithmetic can round: the caller decides it.
+struct Unsure {
+  std::int64_t row;  // of the piece
+  std::int64_t wanted;
+  Range place;
+};
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+class Piece {
+ public:
+  Offset begin = 0, limit = 0;  // rows that start in here are read
+  Offset next = 0;              // where the first row starts that was not read
+  bool unfinished = false;      // that row goes on beyond the text
+  std::int64_t lines = 0;       // line ends in [begin, next)
+  std::int64_t missing = 0;     // rows without a centroid
+  Trouble trouble;              // of the row at `next`
+  std::vector<Range> cuts;      // for each row, what the new cells take the place of
+  std::vector<double> values;   // for each row, the wanted numbers; NaN where missing
+  std::vector<Unsure> unsure;
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(cuts.size()); }
+
+  void clear_at(Offset place) {
+    begin = next = place;
+    unfinished = false;
+    lines = missing = 0;
+    trouble = {};
+    cuts.clear();
+    values.clear();
+    unsure.clear();
+  }
+
+  void read(const Text& text, const Dialect& dialect, Marks& marks) {
+    clear_at(begin);
+    marks.find(text.bytes, {begin, limit}, dialect.delimiter,
+               static_cast<std::size_t>(dialect.fields) + 1);
+    const Offset* delimiter = marks.delimiters();
+    const Offset* special = marks.specials();
+    RowReader reader(text.bytes, text.size, text.final, dialect);
+    while (next < limit) {
+      if (read_plain(text, dialect, delimiter, special)) continue;
+      if (!read_any(text, dialect, reader)) return;
+      while (*delimiter < next) ++delimiter;
+      while (*special < next) ++special;
+    }
+  }
+
+ private:
+  // A row without quotes, tabs or NUL, of the right number of fields, whose
+  // line end is at hand: the special byte after its start is its line end, and
+  // as many delimiters as are due, one at least, come before that, so that it
+  // is not blank. False: not such a row, or one with a fault.
+  bool read_plain(const Text& text, const Dialect& dialect, const Offset*& delimiter,
+                  const Offset*& special) {
+    const Offset end = *special;
+    if (end >= limit || !is_line_end(text.bytes[end])) return false;
+    if (delimiter[dialect.fields - 2] > end) return false;
+    if (delimiter[dialect.fields - 1] < end) return false;
+    Offset after = end + 1;
+    if (text.bytes[end] == '\r') {
+      if (after == text.size && !text.final) return false;
+      if (after < text.size && text.bytes[after] == '\n') ++after;
+    }
+    const auto field = [&](std::int32_t i) {
+      return Range{i == 0 ? next : delimiter[i - 1] + 1,
+                   i == dialect.fields - 1 ? end : delimiter[i]};
+    };
+    if (!take(text, dialect, field, field, end)) return false;
+    delimiter += dialect.fields - 1;
+    special += after - end;
+    next = after;
+    ++lines;
+    return true;
+  }
+
+  // Any row; false where reading must stop.
+  bool read_any(const Text& text, const Dialect& dialect, RowReader& reader) {
+    const RowState state = reader.read(next);
+    unfinished = state == RowState::unfinished;
+    if (state == RowState::faulty) trouble = reader.trouble();
+    if (state == RowState::faulty || unfinished) return false;
+    if (state == RowState::whole) {
+      const std::vector<Range>& fields = reader.fields();
+      if (fields.size() != static_cast<std::size_t>(dialect.fields)) {
+        return fail(Fault::ragged, {next, reader.content_end()},
+                    static_cast<std::int64_t>(fields.size()));
+      }
+      const auto raw = [&](std::int32_t i) { return fields[static_cast<std::size_t>(i)]; };
+      const auto bare = [&](std::int32_t i) { return unquoted(text.bytes, raw(i)); };
+      if (!take(text, dialect, raw, bare, reader.content_end())) return false;
+    }
+    lines += reader.inner_lines() + (is_line_end(text.bytes[reader.next() - 1]) ? 1 : 0);
+    next = reader.next();
+    return true;
+  }
+
+  static Range unquoted(const char* text, Range field) {
+    if (field.begin == field.end || text[field.begin] != '"') return field;
+    while (text[field.end - 1] != '"') --field.end;
+    return {field.begin + 1, field.end - 1};
+  }
+
+  // Notes a row given its fields, as they stand and as they read.
+  template <class Raw, class Bare>
+  bool take(const Text& text, const Dialect& dialect, const Raw& raw, const Bare& bare,
+            Offset content_end) {
+    double numbers[kMostWanted];
+    for (std::int32_t i = 0; i < dialect.wanted_count; ++i) {
+      const Range place = bare(dialect.wanted[i]);
+      if (!read_value(text, dialect, place, i, numbers[i])) return false;
+    }
+    missing += std::isnan(numbers[0]) || std::isnan(numbers[1]) || std::isnan(numbers[2]);
+    values.insert(values.end(), numbers, numbers + dialect.wanted_count);
+    cuts.push_back(dialect.replaced < 0 ? Range{content_end, content_end} : raw(dialect.replaced));
+    return true;
+  }
+
+  // Reads a wanted number; false for a fault.
+  bool read_value(const Text& text, const Dialect& dialect, Range place, std::int32_t wanted,
+                  double& value) {
+    const char* begin = text.bytes + place.begin;
+    const char* end = text.bytes + place.end;
+    if (place.end < 16 || !short_[wanted].read(begin, end, dialect.mark, value)) {
+      const Number number = read_number(begin, end, dialect.mark);
+      value = number.reading == Reading::missing ? kMissing : number.value;
+      if (number.reading == Reading::word) return fail(Fault::word, place, wanted);
+      if (number.reading == Reading::range) return fail(Fault::range, place, wanted);
+      if (number.reading == Reading::unsure) {
+        unsure.push_back({rows(), wanted, place});
+        return true;
+      }
+    }
+    for (const double code : dialect.missing) {
+      if (value == code) value = kMissing;
+    }
+    return true;
+  }
+
+  std::array<ShortReader, kMostWanted> short_;
+
+  bool fail(Fault fault, Range place, std::int64_t detail) {
+    trouble = {fault, next, place, detail};
+    return false;
+  }
+};
+
+}  // namespace geodomain::text

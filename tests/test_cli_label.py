@@ -1,0 +1,407 @@
+"""The command `geodomain label`, from its arguments to files, words and exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from geodomain.cli import main
+
+from .solids import box, cube, joined, roofless, write_obj
+
+DATA = Path(__file__).parents[1].parent / "shared/data"
+
+BLOCKS = b"""X,Y,Z,DX,DY,DZ,AU\r
+2.50,2.5,2.5,5,5,5,"1,2"\r
+7.5,7.5,7.5,5,5,5,\r
+12.5,12.5,12.5,5,5,5,x\r
+\r
+99,99,99,5,5,5,2.70\r
+,1,1,5,5,5,0"""
+LABELLED = b"""X,Y,Z,DX,DY,DZ,AU,domain\r
+2.50,2.5,2.5,5,5,5,"1,2",ORE\r
+7.5,7.5,7.5,5,5,5,,ORE\r
+12.5,12.5,12.5,5,5,5,x,HALO\r
+\r
+99,99,99,5,5,5,2.70,\r
+,1,1,5,5,5,0,"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a block model and some wireframes."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b.csv").write_bytes(BLOCKS)
+    write_obj(cube(), tmp_path / "ORE.obj")
+    write_obj(box((5, 5, 5), (15, 15, 15)), tmp_path / "halo.obj")
+    write_obj(roofless(), tmp_path / "open.obj")
+    write_obj(box((900, 900, 900), (910, 910, 910)), tmp_path / "far.obj")
+    write_obj(joined(cube(), box((5, 5, 5), (15, 15, 15))), tmp_path / "shells.obj")
+    return tmp_path
+
+
+def run(*arguments: str, code: int = 0, stdin: bytes | None = None) -> Result:
+    """Run `geodomain label`."""
+    result = CliRunner().invoke(main, ["label", *arguments], input=stdin)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+BOTH = ("--solid", "ORE.obj", "--solid", "HALO=halo.obj")
+
+
+def test_the_table_comes_back_with_a_column_more(folder: Path) -> None:
+    result = run("b.csv", *BOTH, "-o", "out.csv")
+    assert (folder / "out.csv").read_bytes() == LABELLED
+    assert (folder / "b.csv").read_bytes() == BLOCKS
+    assert result.stdout == ""
+    assert "ORE" in result.stderr and "(unassigned)" in result.stderr
+    assert sorted(path.name for path in folder.glob("*.csv*")) == ["b.csv", "out.csv"]
+
+
+def test_labels_for_the_rest_and_another_column(folder: Path) -> None:
+    rest = ("--background", "WASTE", "--unassigned", "?", "--column", "zone, new")
+    run("b.csv", *BOTH, *rest, "-o", "out.csv")
+    rows = (folder / "out.csv").read_bytes().split(b"\r\n")
+    assert rows[0].endswith(b',"zone, new"')
+    assert rows[5].endswith(b",WASTE") and rows[6].endswith(b",?")
+
+
+def test_priority_union_and_flags(folder: Path) -> None:
+    union = ("--solid", "A=ORE.obj", "--solid", "B=halo.obj", "--solid", "A=far.obj")
+    result = run("b.csv", *union, "--flags", "-o", "out.csv")
+    rows = (folder / "out.csv").read_bytes().split(b"\r\n")
+    ends = [row.split(b",")[-3:] for row in rows if row]
+    assert ends[0] == [b"domain", b"in_a", b"in_b"]
+    assert ends[1:] == [
+        [b"A", b"1", b"0"],
+        [b"A", b"1", b"1"],
+        [b"B", b"0", b"1"],
+        [b"", b"0", b"0"],
+        [b"", b"0", b"0"],
+    ]
+    assert "in both A and B: 1" in result.stderr
+
+
+def test_stdin_to_stdout(folder: Path) -> None:
+    result = run("-", *BOTH, "-o", "-", "--json", stdin=BLOCKS)
+    assert result.stdout_bytes == LABELLED
+    assert json.loads(result.stderr)["rows"] == 5
+
+
+def test_json_to_stdout(folder: Path) -> None:
+    result = run("b.csv", *BOTH, "-o", "out.csv", "--json", "--count-on-wall")
+    summary = json.loads(result.stdout)
+    ore, halo = summary["domains"]
+    assert (ore["name"], ore["blocks"], ore["volume"]) == ("ORE", 2, 250)
+    assert (halo["blocks"], halo["own_blocks"]) == (1, 2)
+    assert summary["background"]["blocks"] == 1 and summary["unassigned"]["blocks"] == 1
+    assert summary["on_wall"] == 0 and summary["columns"] == ["domain"]
+    assert summary["overlaps"] == [{"solids": ["ORE", "HALO"], "blocks": 1}]
+
+
+def test_compressed_both_ways(folder: Path) -> None:
+    (folder / "b.csv.gz").write_bytes(gzip.compress(BLOCKS))
+    run("b.csv.gz", *BOTH, "-o", "out.csv.gz")
+    assert gzip.decompress((folder / "out.csv.gz").read_bytes()) == LABELLED
+
+
+def test_quiet_says_nothing(folder: Path) -> None:
+    result = run("b.csv", *BOTH, "-o", "out.csv", "--quiet", "--solid", "far.obj")
+    assert result.output == ""
+
+
+def test_dry_run_writes_nothing(folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    result = run("b.csv", *BOTH, "--dry-run")
+    run("b.csv", *BOTH, "--dry-run", "-o", "out.csv")
+    run("b.csv", *BOTH, "--dry-run", "--in-place")
+    assert sorted(folder.iterdir()) == before
+    assert (folder / "b.csv").read_bytes() == BLOCKS
+    assert "5 rows" in result.stderr
+
+
+def test_in_place_follows_links_and_keeps_the_mode(folder: Path) -> None:
+    (folder / "b.csv").chmod(0o640)
+    (folder / "link.csv").symlink_to("b.csv")
+    run("link.csv", *BOTH, "--in-place")
+    assert (folder / "link.csv").is_symlink()
+    assert (folder / "b.csv").read_bytes() == LABELLED
+    assert (folder / "b.csv").stat().st_mode & 0o777 == 0o640
+
+
+def test_an_output_that_is_there_is_not_replaced_unasked(folder: Path) -> None:
+    (folder / "out.csv").write_text("precious")
+    result = run("b.csv", *BOTH, "-o", "out.csv", code=4)
+    assert "out.csv" in result.stderr and "--overwrite" in result.stderr
+    assert (folder / "out.csv").read_text() == "precious"
+    run("b.csv", *BOTH, "-o", "out.csv", "--overwrite")
+    assert (folder / "out.csv").read_bytes() == LABELLED
+
+
+@pytest.mark.parametrize("link", ["same", "symbolic", "hard"])
+def test_the_input_is_never_the_output(folder: Path, link: str) -> None:
+    out = folder / "b.csv" if link == "same" else folder / "out.csv"
+    if link == "symbolic":
+        out.symlink_to("b.csv")
+    if link == "hard":
+        out.hardlink_to("b.csv")
+    result = run("b.csv", *BOTH, "-o", str(out), "--overwrite", code=3)
+    assert "in place" in result.stderr
+    assert (folder / "b.csv").read_bytes() == BLOCKS
+
+
+def test_a_wireframe_is_never_the_output(folder: Path) -> None:
+    before = (folder / "halo.obj").read_bytes()
+    result = run("b.csv", *BOTH, "-o", "halo.obj", "--overwrite", code=3)
+    assert "halo.obj" in result.stderr
+    assert (folder / "halo.obj").read_bytes() == before
+
+
+def test_replacing_a_column(folder: Path) -> None:
+    result = run("b.csv", *BOTH, "-o", "out.csv", "--column", "au", code=3)
+    assert "already has a column 'AU'" in result.stderr
+    assert not (folder / "out.csv").exists()
+    run("b.csv", *BOTH, "-o", "out.csv", "--column", "au", "--replace-column")
+    one = (folder / "out.csv").read_bytes()
+    assert one.startswith(b"X,Y,Z,DX,DY,DZ,AU\r\n2.50,2.5,2.5,5,5,5,ORE\r\n")
+    run("b.csv", *BOTH, "--replace-column", "AU", "-o", "two.csv")
+    assert (folder / "two.csv").read_bytes() == one
+    result = run("b.csv", *BOTH, "--replace-column", "nil", "-o", "three.csv", code=3)
+    assert "no column 'nil'" in result.stderr
+
+
+def test_missing_codes_are_unassigned(folder: Path) -> None:
+    run("b.csv", *BOTH, "--missing", "-99", "--missing", "99", "--unassigned", "?", "-o", "o.csv")
+    assert (folder / "o.csv").read_bytes().count(b",?") == 2
+
+
+def test_no_solid_meets_the_model(folder: Path) -> None:
+    far = ("--solid", "far.obj")
+    result = run("b.csv", *far, "-o", "out.csv", code=3)
+    assert "no solid meets the block model" in result.stderr and result.stderr.count("\n") == 1
+    assert not list(folder.glob("out*")) and not list(folder.glob(".*"))
+    assert "no solid meets" in run("-", *far, "-o", "-", stdin=BLOCKS, code=3).stderr
+    assert "no solid meets" in run("b.csv", *far, "--dry-run", code=3).stderr
+    result = run("b.csv", *far, "-o", "out.csv", "--allow-disjoint")
+    assert "warning: far does not meet the block model" in result.stderr
+    result = run("b.csv", *BOTH, *far, "-o", "all.csv")
+    assert "warning: far does not meet the block model" in result.stderr
+
+
+def test_an_open_mesh_is_refused_or_leaks(folder: Path) -> None:
+    table = b"X,Y,Z\n2,8,5\n8,2,5\n8,2,50\n20,20,5\n"
+    (folder / "b.csv").write_bytes(table)
+    result = run("b.csv", "--solid", "open.obj", "-o", "out.csv", code=3)
+    assert result.stderr.startswith("error: ") and "open.obj" in result.stderr
+    assert not (folder / "out.csv").exists()
+    options = ("--allow-open", "--leaky", "LEAK", "--background", "W")
+    result = run("b.csv", "--solid", "open.obj", *options, "-o", "out.csv")
+    cells = [row.split(b",")[-1] for row in (folder / "out.csv").read_bytes().splitlines()]
+    assert cells == [b"domain", b"open", b"LEAK", b"LEAK", b"W"]
+    assert "has no answer for 2 blocks" in result.stderr and "(leaking) LEAK" in result.stderr
+
+
+def test_the_winding_rule(folder: Path) -> None:
+    args = ("b.csv", "--solid", "shells.obj", "-o")
+    assert "overlapping shells" in run(*args, "parity.csv").stderr
+    run(*args, "winding.csv", "--rule", "winding")
+    count = [
+        (folder / f"{rule}.csv").read_bytes().count(b"shells") for rule in ("parity", "winding")
+    ]
+    assert count == [2, 3]
+
+
+def test_welding_is_reported(folder: Path) -> None:
+    result = run("b.csv", *BOTH, "-o", "out.csv", "--weld", "0.001", "--json")
+    welds = json.loads(result.stdout)["welds"]
+    assert [weld["moved"] for weld in welds] == [0, 0]
+    assert welds[0]["tolerance"] == 0.001 and "ORE" in welds[0]["mesh"]
+    assert "welded" in run("b.csv", *BOTH, "--dry-run", "--weld", "0.001").stderr
+
+
+def test_header_alone(folder: Path) -> None:
+    (folder / "b.csv").write_bytes(b"X,Y,Z\n")
+    run("b.csv", *BOTH, "-o", "out.csv")
+    assert (folder / "out.csv").read_bytes() == b"X,Y,Z,domain\n"
+
+
+def test_encoding_of_labels(folder: Path) -> None:
+    ore = ("--solid", "MINÉRIO=ORE.obj")
+    run("b.csv", *ore, "--encoding", "latin-1", "-o", "out.csv")
+    assert b",MIN\xc9RIO\r\n" in (folder / "out.csv").read_bytes()
+    result = run("b.csv", *ore, "--encoding", "ascii", "-o", "no.csv", code=3)
+    assert "cannot be written in ascii" in result.stderr
+    assert not (folder / "no.csv").exists()
+
+
+MISUSED = {
+    "no output": (("b.csv", *BOTH), "-o OUT.csv"),
+    "two outputs": (("b.csv", *BOTH, "-o", "out.csv", "--in-place"), "--in-place"),
+    "stdin in place": (("-", *BOTH, "--in-place"), "--in-place"),
+    "no solid": (("b.csv", "-o", "out.csv"), "--solid"),
+    "no name": (("b.csv", "--solid", "=ORE.obj", "-o", "out.csv"), "NAME=PATH"),
+    "delimiter": (("b.csv", *BOTH, "-o", "out.csv", "--delimiter", "%"), "none of"),
+    "encoding": (("b.csv", *BOTH, "-o", "out.csv", "--encoding", "utf-16"), "keeps ASCII"),
+    "no encoding": (("b.csv", *BOTH, "-o", "out.csv", "--encoding", "nil"), "keeps ASCII"),
+    "leaky": (("b.csv", *BOTH, "-o", "out.csv", "--leaky", "L"), "--allow-open"),
+    "two columns": (
+        ("b.csv", *BOTH, "-o", "out.csv", "--column", "a", "--replace-column", "b"),
+        "different columns",
+    ),
+    "flags": (("b.csv", *BOTH, "-o", "out.csv", "--flags", "--replace-column", "AU"), "--flags"),
+    "unknown": (("b.csv", *BOTH, "-o", "out.csv", "--nil"), "--nil"),
+    "weld": (("b.csv", *BOTH, "-o", "out.csv", "--weld", "0"), "--weld"),
+}
+
+
+@pytest.mark.parametrize("case", MISUSED.values(), ids=MISUSED.keys())
+def test_misuse_exits_2(folder: Path, case: tuple[tuple[str, ...], str]) -> None:
+    result = run(*case[0], code=2)
+    assert case[1] in result.stderr
+    assert not (folder / "out.csv").exists()
+
+
+def break_table(text: bytes) -> Callable[[Path], None]:
+    """Make a function that puts another table in place."""
+    return lambda folder: (folder / "b.csv").write_bytes(text) and None
+
+
+BROKEN = {
+    "empty": (b"", "b.csv is empty"),
+    "no columns": (b"a,b\n1,2\n", "no complete centroid columns"),
+    "text": (b"X,Y,Z\n1,2,3\n1,east,3\n", "line 3"),
+    "ragged": (b"X,Y,Z\n1,2,3\n1,2\n", "line 3"),
+    "utf-16": ("X,Y,Z\n1,2,3\n".encode("utf-16"), "save it as UTF-8"),
+    "truncated": (gzip.compress(BLOCKS * 100)[:60], "b.csv"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN.values(), ids=BROKEN.keys())
+def test_bad_tables_exit_3_and_leave_nothing(folder: Path, case: tuple[bytes, str]) -> None:
+    (folder / "b.csv").write_bytes(case[0])
+    before = sorted(folder.iterdir())
+    result = run("b.csv", *BOTH, "-o", "out.csv", code=3)
+    assert result.stderr.startswith("error: ") and case[1] in result.stderr
+    assert result.stderr.count("\n") == 1 and "Traceback" not in result.output
+    assert sorted(folder.iterdir()) == before
+
+
+def test_files_that_are_not_there_exit_4(folder: Path) -> None:
+    assert "nil.csv" in run("nil.csv", *BOTH, "-o", "out.csv", code=4).stderr
+    assert "nil.obj" in run("b.csv", "--solid", "nil.obj", "-o", "out.csv", code=4).stderr
+    assert "nil/out.csv" in run("b.csv", *BOTH, "-o", "nil/out.csv", code=4).stderr
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_device_that_is_not_there_exits_5(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from geodomain import locator
+    from geodomain.errors import DeviceError
+
+    def refuse(backend: str) -> None:
+        message = "no device"
+        raise DeviceError(message)
+
+    monkeypatch.setattr(locator, "choose", refuse)
+    assert run("b.csv", *BOTH, "-o", "out.csv", code=5).stderr == "error: no device\n"
+
+
+def test_an_interrupt_exits_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from geodomain.labeller import Labeller
+
+    def interrupt(self: Labeller, points: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Labeller, "judge", interrupt)
+    assert "interrupted" in run("b.csv", *BOTH, "-o", "out.csv", code=130).stderr
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_bug_keeps_its_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from geodomain.labeller import Labeller
+
+    monkeypatch.setattr(Labeller, "judge", lambda self, points: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run("b.csv", *BOTH, "-o", "out.csv", code=1)
+    assert not (folder / "out.csv").exists()
+
+
+def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    """Run geodomain as a process of its own."""
+    command = [sys.executable, "-m", "geodomain.cli", *arguments]
+    return subprocess.run(command, capture_output=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_help_works_everywhere_and_ends_in_an_example() -> None:
+    for arguments in (["-h"], ["label", "-h"], ["label", "--help"]):
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0
+        assert result.stdout.splitlines()[-2].strip() == "Example:"
+        assert result.stdout.splitlines()[-1].strip().startswith("geodomain ")
+    assert "130" in CliRunner().invoke(main, ["label", "-h"]).stdout
+
+
+def test_pipes_between_processes(folder: Path) -> None:
+    done = process("label", "-", *BOTH, "-o", "-", input=BLOCKS)
+    assert (done.returncode, done.stdout) == (0, LABELLED)
+    assert b"5 rows" in done.stderr
+
+
+def test_a_closed_pipe_ends_quietly(folder: Path) -> None:
+    (folder / "b.csv").write_bytes(b"X,Y,Z\n" + b"1,2,3\n" * 200_000)
+    command = [sys.executable, "-m", "geodomain.cli", "label", "b.csv", *BOTH, "-o", "-", "-q"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None and running.stderr is not None
+        running.stdout.read(10)
+        running.stdout.close()
+        said = running.stderr.read()
+    assert (said, running.returncode) == (b"", 0)
+
+
+def test_heavy_packages_stay_out(folder: Path) -> None:
+    code = (
+        "import sys; from geodomain.cli import main\n"
+        "main(sys.argv[1:], standalone_mode=False)\n"
+        "heavy = {'pandas', 'pyvista', 'vtk', 'pycuda', 'scipy'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    arguments = ["label", "b.csv", *BOTH, "-o", "out.csv"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], check=False, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_does_not_load_numpy() -> None:
+    code = (
+        "import sys; from geodomain.cli import main\n"
+        "main(['-h'], standalone_mode=False)\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def data(name: str) -> str:
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    return str(path)
+
+
+def test_every_block_of_a_rotated_octree(folder: Path) -> None:
+    blocks, mesh = data("bunny/bunny_blocks.csv"), data("bunny/bunny.obj")
+    result = run(blocks, "--solid", f"Body={mesh}", "-o", "out.csv", "--json")
+    summary = json.loads(result.stdout)
+    assert summary["domains"][0]["blocks"] == 1774
+    assert summary["background"]["blocks"] == 2997 + 352
+    rows = (folder / "out.csv").read_text().splitlines()[1:]
+    assert all((row.split(",")[-2] == "Body") == (row.split(",")[-1] == "Body") for row in rows)
