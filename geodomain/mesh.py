@@ -1,56 +1,164 @@
-"""The wireframe: a frozen, validated triangulated mesh; no files, no labelling."""
+"""The wireframe: a frozen triangulated mesh, checked once; no files, no labelling."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodomain.backends import meshcheck
 from geodomain.errors import MeshError
+from geodomain.points import as_doubles
 
-SMALLEST, LARGEST = 2.0**-306, 2.0**339
+if TYPE_CHECKING:
+    import pyvista
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mesh:
-    """Hold a triangulated wireframe whose arrays have been checked once.
+    """Hold a triangulated wireframe whose arrays have been copied and checked.
 
     Parameters
     ----------
     vertices : array_like of shape (v, 3)
-        Coordinates x, y, z in the unit of the project; widened to float64 exactly.
+        Coordinates x, y, z in the unit of the project. Floats of any width and
+        integers are widened to float64 exactly, or refused.
     triangles : array_like of shape (t, 3)
-        Indices of vertices; counter-clockwise seen from outside is the custom.
-    name : str, optional
-        What messages call this mesh, usually the name of its file.
+        Indices of vertices, counter-clockwise seen from outside by custom.
+    name : str
+        What messages call this mesh: usually the name of its file.
+
+    Attributes
+    ----------
+    vertices : numpy.ndarray of float64, shape (v, 3)
+        Read-only. -0.0 has become 0.0.
+    triangles : numpy.ndarray of int32, shape (t, 3)
+        Read-only.
+    bounds : numpy.ndarray of float64, shape (2, 3)
+        The lowest and the highest coordinates of vertices that triangles use;
+        +inf and -inf where there is no triangle.
 
     Raises
     ------
     MeshError
-        For a coordinate that is not finite or out of range, or an index that is.
+        For a coordinate that is not finite, or whose magnitude is not 0 and not
+        in [2^-306, 2^339], and for an index that names no vertex.
+    TypeError
+        For arrays that are not numbers.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> mesh = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> mesh
+    Mesh('mesh', 4 vertices, 4 triangles)
+    >>> mesh.is_closed, mesh.is_balanced
+    (True, True)
     """
 
     vertices: NDArray[np.float64]
     triangles: NDArray[np.int32]
     name: str
+    bounds: NDArray[np.float64]
 
     def __init__(self, vertices: ArrayLike, triangles: ArrayLike, *, name: str = "mesh") -> None:
-        points: Any = np.array(vertices, dtype=np.float64, order="C", ndmin=2) + 0.0
-        corners: Any = np.array(triangles, dtype=np.int32, order="C", ndmin=2).reshape(-1, 3)
-        points = points.reshape(-1, 3)
-        if not np.isfinite(points).all():
-            message = f"{name} has a vertex that is not finite"
-            raise MeshError(message)
-        points.flags.writeable = False
-        corners.flags.writeable = False
-        object.__setattr__(self, "vertices", points)
-        object.__setattr__(self, "triangles", corners)
-        object.__setattr__(self, "name", name)
+        points = _rows_of_three(as_doubles(vertices, f"{name}: vertices"), f"{name}: vertices")
+        corners = _rows_of_three(_as_indices(triangles, name, len(points)), f"{name}: triangles")
+        checked = meshcheck.check(points, corners)
+        _refuse_vertex(name, points, checked.bad_vertex)
+        _refuse_triangle(name, corners, checked.bad_triangle, len(points))
+        for array in (checked.vertices, checked.triangles, checked.bounds):
+            array.flags.writeable = False
+        values = {
+            "vertices": checked.vertices,
+            "triangles": checked.triangles,
+            "bounds": checked.bounds,
+            "name": name,
+            "_by_index": (checked.closed, checked.balanced),
+        }
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
+
+    def __repr__(self) -> str:
+        """Return the name and the counts; the arrays are too long to show."""
+        counts = f"{len(self.vertices)} vertices, {len(self.triangles)} triangles"
+        return f"Mesh({self.name!r}, {counts})"
+
+    @cached_property
+    def _by_value(self) -> tuple[bool, bool]:
+        """Whether the mesh is closed and balanced, equal vertices taken as one."""
+        return meshcheck.closed_by_value(self.vertices, self.triangles)
 
     @property
-    def bounds(self) -> NDArray[np.float64]:
-        """Return the corners of the bounding box of the triangles, shape (2, 3)."""
-        used = self.vertices[self.triangles.ravel()]
-        return np.array([used.min(axis=0), used.max(axis=0)])
+    def is_closed(self) -> bool:
+        """Whether every edge, by the coordinates of its ends, has an even number of triangles."""
+        # Equal indices are equal values, so what is closed by index needs no merging.
+        return bool(self.__dict__["_by_index"][0]) or self._by_value[0]
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether every edge is used as often in one direction as in the other."""
+        return bool(self.__dict__["_by_index"][1]) or self._by_value[1]
+
+    @classmethod
+    def from_pyvista(cls, dataset: Any, *, name: str = "mesh") -> Mesh:
+        """Return the mesh of a PyVista surface; see `geodomain.vtk.from_pyvista`."""
+        from geodomain.vtk import from_pyvista
+
+        return from_pyvista(dataset, name=name)
+
+    def to_pyvista(self) -> pyvista.PolyData:
+        """Return a PyVista copy of the mesh, its points in float64."""
+        from geodomain.vtk import to_pyvista
+
+        return to_pyvista(self)
+
+
+def _rows_of_three(array: Any, what: str) -> Any:
+    if array.size == 0 and array.ndim <= 2:
+        array = array.reshape(0, 3)
+    if array.ndim != 2 or array.shape[1] != 3:
+        message = f"{what} must have shape (n, 3), not {array.shape}"
+        raise ValueError(message)
+    return np.ascontiguousarray(array)
+
+
+def _as_indices(triangles: ArrayLike, name: str, vertex_count: int) -> Any:
+    array: Any = np.asarray(triangles)
+    if array.size == 0:
+        array = array.astype(np.int32)
+    if array.dtype.kind not in "iu":
+        message = f"{name}: triangles must be integers, not {array.dtype}"
+        raise TypeError(message)
+    if array.dtype.itemsize >= 4 and array.dtype != np.int32 and array.size:
+        wrong = (array < 0) | (array >= vertex_count)
+        if wrong.any():
+            rows = _rows_of_three(array, f"{name}: triangles")
+            _refuse_triangle(name, rows, int(np.argwhere(wrong)[0][0]), vertex_count)
+    return array.astype(np.int32, copy=False)
+
+
+def _refuse_vertex(name: str, vertices: Any, row: int) -> None:
+    if row < 0:
+        return
+    place = tuple(float(value) for value in vertices[row])
+    if not np.isfinite(vertices[row]).all():
+        message = f"{name}: vertex {row} is {place}, which is not finite; mend or remove it"
+    else:
+        message = (
+            f"{name}: vertex {row} is {place}; a coordinate that is not 0 must have a magnitude "
+            "between 2^-306 and 2^339 to be exact: rescale the mesh, or write 0"
+        )
+    raise MeshError(message)
+
+
+def _refuse_triangle(name: str, triangles: Any, row: int, vertex_count: int) -> None:
+    if row < 0:
+        return
+    corners = tuple(int(value) for value in triangles[row])
+    message = f"{name}: triangle {row} is {corners}, but there are {vertex_count} vertices, from 0"
+    raise MeshError(message)

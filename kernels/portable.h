@@ -103,7 +103,12 @@ GD_HD void atomic_or(std::uint64_t* word, std::uint64_t bits) {
 #endif
 }
 
-#if !defined(__CUDACC__)
+#if defined(__CUDACC__)
+// The row of a launch of one thread to a row.
+__device__ inline std::int64_t thread_row() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+#else
 inline int leading_zeros(std::uint64_t word) {  // word != 0
 #if defined(_MSC_VER) && !defined(__clang__)
   unsigned long index = 0;

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.native import library, pointer
+from geodomain.backends.native import library, must, pointer
 
 Floats = NDArray[np.float64]
 Columns = tuple[Floats, Floats, Floats]
@@ -19,12 +19,6 @@ def _columns(points: Columns) -> tuple[Any, Any]:
     addresses = (ctypes.c_void_p * 3)(*[column.ctypes.data for column in points])
     strides = (ctypes.c_int64 * 3)(*[column.strides[0] for column in points])
     return addresses, strides
-
-
-def _must(status: int) -> None:
-    if status != 0:
-        message = "the compiled core ran out of memory"
-        raise MemoryError(message)
 
 
 class Index:
@@ -42,7 +36,7 @@ class Index:
         self._arrays = (vertices, triangles)  # the core reads them where they are
         self.handle = ctypes.c_void_p()
         limits = np.ascontiguousarray(bounds, dtype=np.float64)
-        _must(
+        must(
             library().geodomain_grid_create(
                 pointer(vertices),
                 pointer(triangles),
@@ -69,7 +63,7 @@ class Index:
         """Run a kernel over points; return the first row it refused, or -1."""
         addresses, strides = _columns(points)
         refused = ctypes.c_int64(-1)
-        _must(
+        must(
             getattr(library(), function)(
                 self.handle,
                 addresses,
@@ -101,7 +95,7 @@ def codes(indexes: Sequence[Index], points: Columns, out: NDArray[np.int32], thr
     """Write which index first holds each point, -1 none, -2 not finite; as ``contains``."""
     addresses, strides = _columns(points)
     refused = ctypes.c_int64(-1)
-    _must(
+    must(
         library().geodomain_grid_codes(
             (ctypes.c_void_p * len(indexes))(*[index.handle for index in indexes]),
             ctypes.c_int32(len(indexes)),
@@ -125,7 +119,7 @@ def lattice_bits(
     """Return labels of a lattice as bits along z, shape (nx, ny, words); axes ascend strictly."""
     counts = [len(axis) for axis in axes]
     bits = np.zeros((counts[0], counts[1], (counts[2] + 63) // 64), dtype=np.uint64)
-    _must(
+    must(
         library().geodomain_lattice_contains(
             pointer(vertices),
             pointer(triangles),
@@ -154,7 +148,7 @@ def expand_lattice(
     """
     rulers = (ctypes.c_int64 * 3)(bits.shape[0], bits.shape[1], depth)
     places = (ctypes.c_void_p * 3)(*[None if r is None else r.ctypes.data for r in ranks])
-    _must(
+    must(
         library().geodomain_lattice_expand(
             pointer(bits),
             rulers,
@@ -174,5 +168,5 @@ def recognise(points: Columns, threads: int) -> tuple[tuple[int, ...], tuple[int
     found = library().geodomain_recognise(
         addresses, strides, ctypes.c_int64(len(points[0])), threads, axes, counts
     )
-    _must(0 if found >= 0 else 1)
+    must(0 if found >= 0 else 1)
     return (tuple(axes), tuple(counts)) if found else None

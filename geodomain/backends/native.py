@@ -55,6 +55,13 @@ def pointer(array: np.ndarray[Any, Any]) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
+def must(status: int) -> None:
+    """Raise if a kernel's status is not 0; it can only have run out of memory."""
+    if status != 0:
+        message = "the compiled core ran out of memory"
+        raise MemoryError(message)
+
+
 def thread_count(threads: int | None) -> int:
     """Return how many threads to use: as many as asked for, or the cores allowed."""
     if threads is None:

@@ -1,0 +1,83 @@
+"""The compiled checks of a mesh's arrays, through ctypes; no messages."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.native import library, must, pointer, thread_count
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Hold copies of a mesh's arrays and what was found in them; -1 is no fault."""
+
+    vertices: Floats
+    triangles: Indices
+    bounds: Floats
+    bad_vertex: int
+    bad_triangle: int
+    closed: bool
+    balanced: bool
+
+
+def _threads(count: int) -> int:
+    """Return the threads worth starting for this many triangles or vertices."""
+    return 1 if count < 50_000 else thread_count(None)
+
+
+def check(vertices: Floats, triangles: Indices) -> Checked:
+    """Copy and check C-contiguous (v, 3) float64 and (t, 3) int32; closed is by index."""
+    vertices_out, triangles_out = np.empty_like(vertices), np.empty_like(triangles)
+    bounds = np.empty((2, 3))
+    faults, flags = (ctypes.c_int64 * 2)(), (ctypes.c_int32 * 2)()
+    must(
+        library().geodomain_mesh_check(
+            pointer(vertices),
+            ctypes.c_int64(len(vertices)),
+            pointer(triangles),
+            ctypes.c_int64(len(triangles)),
+            _threads(len(vertices) + len(triangles)),
+            pointer(vertices_out),
+            pointer(triangles_out),
+            pointer(bounds),
+            faults,
+            flags,
+        )
+    )
+    return Checked(
+        vertices_out, triangles_out, bounds, faults[0], faults[1], bool(flags[0]), bool(flags[1])
+    )
+
+
+def merge_equal(vertices: Floats) -> Indices:
+    """Return, for each vertex, the first one that is equal to it; none may be -0.0."""
+    merged = np.empty(len(vertices), dtype=np.int32)
+    must(
+        library().geodomain_merge_vertices(
+            pointer(vertices), ctypes.c_int64(len(vertices)), pointer(merged)
+        )
+    )
+    return merged
+
+
+def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
+    """Return whether a mesh is closed and balanced, equal vertices being one."""
+    merged = merge_equal(vertices)
+    flags = (ctypes.c_int32 * 2)()
+    must(
+        library().geodomain_mesh_closed(
+            pointer(triangles),
+            ctypes.c_int64(len(triangles)),
+            pointer(merged),
+            _threads(len(triangles)),
+            flags,
+        )
+    )
+    return bool(flags[0]), bool(flags[1])
