@@ -65,8 +65,9 @@ def label_codes(
         for mesh in meshes
     ]
     out = np.empty(len(columns[0]), dtype=np.int32)
+    module = locators[0].backend if locators else choose(backend)
     indexes = [locator.index for locator in locators]
-    refuse_row(columns, choose(backend).codes(indexes, columns, out, count))
+    refuse_row(columns, module.codes(indexes, columns, out, count))
     return out
 
 

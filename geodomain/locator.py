@@ -64,10 +64,9 @@ class PointLocator:
         if not allow_open:
             topology.require_closed(mesh)
         self.mesh = mesh
-        self._backend_name = backend
+        self.backend = choose(backend)
         self._threads = thread_count(threads)
-        self._backend = choose(backend)
-        self.index = self._backend.Index(
+        self.index = self.backend.Index(
             mesh.vertices,
             mesh.triangles,
             mesh.bounds,
@@ -116,10 +115,10 @@ class PointLocator:
         if rule == "winding":
             labels = lattice.by_layers(axes, self.winding_numbers)
             return np.packbits(labels, axis=2, bitorder="little") if packed else labels
-        bits = lattice.label_bits(self.mesh, axes, self._backend, self._threads)
+        bits = lattice.label_bits(self.mesh, axes, self.backend, self._threads)
         if packed:
-            return axes.packed(bits, self._backend, self._threads)
-        return axes.expanded(bits, self._backend, self._threads)
+            return axes.packed(bits, self.backend, self._threads)
+        return axes.expanded(bits, self.backend, self._threads)
 
     def _crossings(self, points: ArrayLike, *, signed: bool) -> NDArray[np.int32]:
         columns = as_columns(points)

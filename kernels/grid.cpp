@@ -48,7 +48,7 @@ void label_piece(const GridView& grid, const PointsView& points, std::int64_t be
     const std::int64_t row = begin + open[i];
     const Vec3 q = points[row];
     if (too_small(q)) keep_smallest(refused, row);
-    out[row] = count_parity(grid, q);
+    out[row] = static_cast<std::uint8_t>(count_parity<Full>(grid, q));
   }
 }
 
@@ -94,7 +94,7 @@ void code_piece(const void* const* handles, std::int32_t handle_count, const Poi
       Answer answer = look_up(grid, q);
       if (answer == Answer::undecided) {
         if (too_small(q)) keep_smallest(refused, row);
-        answer = count_parity(grid, q) ? Answer::inside : Answer::outside;
+        answer = count_parity<Full>(grid, q);
       }
       if (answer == Answer::inside) out[row] = code;
       open[still_open] = open[i];
@@ -133,6 +133,18 @@ GD_API void geodomain_grid_size(const void* handle, std::int64_t* size) {
   size[0] = index.cell_count;
   size[1] = index.entry_count;
   size[2] = static_cast<std::int64_t>(index.grids.size());
+}
+
+// The index's arrays and their sizes in bytes (grids, cells, entries), for a copy to
+// a device; they live as long as the handle.
+GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::int64_t* bytes) {
+  const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
+  arrays[0] = index.grids.data();
+  arrays[1] = index.cells.get();
+  arrays[2] = index.entries.get();
+  bytes[0] = static_cast<std::int64_t>(index.grids.size() * sizeof(Grid));
+  bytes[1] = index.cell_count * static_cast<std::int64_t>(sizeof(Cell));
+  bytes[2] = index.entry_count * static_cast<std::int64_t>(sizeof(Entry));
 }
 
 // out[row] = 1 inside, 0 not. `refused` gets the first row whose coordinates are

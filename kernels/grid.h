@@ -18,6 +18,11 @@ struct Cell {
   std::int32_t count;      // entries that a ray may cross; ~count is a grid where negative
 };
 
+struct Entry {
+  std::int32_t triangle;
+  std::uint8_t low, high;  // the slabs that its box enters
+};
+
 struct Grid {
   Frame frame;
   std::int64_t first_cell;
@@ -28,8 +33,8 @@ struct GridView {
   Bounds bounds;
   const Grid* grids;  // the first one covers the mesh
   const Cell* cells;
-  const std::int32_t* entries;  // triangles, in no particular order in a cell
-  std::int32_t closed;          // free slabs may be trusted
+  const Entry* entries;  // in no particular order in a cell
+  std::int32_t closed;   // free slabs may be trusted
 
   GD_HD const Cell& cell(Vec3 q, const Frame*& frame) const {
     const Grid* grid = grids;
@@ -60,14 +65,16 @@ GD_HD Answer look_up(const GridView& grid, Vec3 q) {
 
 // The parity of crossings above an undecided point: those below the next free
 // slab one by one, and the label of that slab for all the others. A triangle of
-// this cell is below that slab or above it, whole.
-GD_HD bool count_parity(const GridView& grid, Vec3 q) {
+// this cell is below that slab or above it, whole. Undecided again where Quick
+// arithmetic is unsure.
+template <class Arithmetic>
+GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
   const Frame* frame;
   const Cell& cell = grid.cell(q, frame);
+  const std::int32_t slab = frame->z.index(q.z);
   std::int32_t free_slab = kSlabs;
   int parity = 0;
   if (grid.closed) {
-    const std::int32_t slab = frame->z.index(q.z);
     const std::uint64_t free = ~cell.occupied >> slab;
     if (free != 0) {
       free_slab = slab + trailing_zeros(free);
@@ -75,12 +82,16 @@ GD_HD bool count_parity(const GridView& grid, Vec3 q) {
     }
   }
   for (std::int32_t i = 0; i < cell.count; ++i) {
-    const Triangle t = grid.mesh.triangle(grid.entries[cell.start + i]);
-    if (q.z >= top(t) || frame->z.index(bottom(t)) > free_slab) continue;
-    const int sign = crossing_sign(t, q.x, q.y);
-    if (sign != 0 && crosses_above(t, sign, q)) parity ^= 1;
+    const Entry entry = grid.entries[cell.start + i];
+    if (entry.high < slab || entry.low > free_slab) continue;
+    const Triangle t = grid.mesh.triangle(entry.triangle);
+    const int sign = crossing_sign<Arithmetic>(t, q.x, q.y);
+    if (sign == 0) continue;
+    const int above = sign == kUnsure ? kUnsure : crosses_above<Arithmetic>(t, sign, q);
+    if (above == kUnsure) return Answer::undecided;
+    parity ^= above;
   }
-  return parity != 0;
+  return static_cast<Answer>(parity);
 }
 
 struct Crossings {
@@ -93,11 +104,13 @@ GD_HD Crossings count_crossings(const GridView& grid, Vec3 q) {
   if (misses(grid.bounds, q)) return crossings;
   const Frame* frame;
   const Cell& cell = grid.cell(q, frame);
+  const std::int32_t slab = frame->z.index(q.z);
   for (std::int32_t i = 0; i < cell.count; ++i) {
-    const Triangle t = grid.mesh.triangle(grid.entries[cell.start + i]);
-    if (q.z >= top(t)) continue;
-    const int sign = crossing_sign(t, q.x, q.y);
-    if (sign == 0 || !crosses_above(t, sign, q)) continue;
+    const Entry entry = grid.entries[cell.start + i];
+    if (entry.high < slab) continue;
+    const Triangle t = grid.mesh.triangle(entry.triangle);
+    const int sign = crossing_sign<Full>(t, q.x, q.y);
+    if (sign == 0 || !crosses_above<Full>(t, sign, q)) continue;
     crossings.count += 1;
     crossings.signed_count += sign;
   }

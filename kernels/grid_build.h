@@ -17,7 +17,7 @@ namespace geodomain {
 struct GridIndex {
   std::vector<Grid> grids;
   std::unique_ptr<Cell[]> cells;
-  std::unique_ptr<std::int32_t[]> entries;
+  std::unique_ptr<Entry[]> entries;
   std::int64_t cell_count = 0, entry_count = 0;
 };
 
@@ -38,9 +38,9 @@ class GridBuilder {
   struct Stamp;
   // The triangles of a node: all of them, or those in one cell of its parent.
   struct Subset {
-    const std::int32_t* list;
+    const Entry* list;  // null: all of them
     std::int64_t count;
-    std::int64_t operator[](std::int64_t i) const { return list ? list[i] : i; }
+    std::int64_t operator[](std::int64_t i) const { return list ? list[i].triangle : i; }
   };
   struct Region {
     Bounds bounds;
@@ -76,7 +76,7 @@ struct GridBuilder::Node {
   Frame frame;
   std::int64_t cell_count = 0, entry_count = 0;
   std::unique_ptr<Cell[]> cells;
-  std::unique_ptr<std::int32_t[]> entries;
+  std::unique_ptr<Entry[]> entries;
   // A coordinate inside each column and row of cells, NaN where none was found.
   std::vector<double> sample_x, sample_y;
   // For each part of the triangles and each cell, how many may be crossed and how
@@ -95,7 +95,8 @@ struct GridBuilder::Node {
 // `large` where the cells have to be found again row by row.
 struct GridBuilder::Stamp {
   std::uint32_t cell;
-  std::uint8_t columns, rows, wall, large;
+  std::uint8_t columns : 2, rows : 2, wall : 1, large : 1;
+  std::uint8_t low, high;  // slabs
 };
 
 struct Spread {  // sums over boxes, clipped to a region
@@ -192,7 +193,7 @@ inline void GridBuilder::mark(Node& node, std::int32_t i, std::int32_t j, const 
         y >= smallest(t.a.y, t.b.y, t.c.y) && y <= largest(t.a.y, t.b.y, t.c.y))) {
     return;
   }
-  if (crossing_sign(t, x, y) != 0) atomic_xor(&cell.inside, below);
+  if (crossing_sign<Full>(t, x, y) != 0) atomic_xor(&cell.inside, below);
 }
 
 // body(place in the subset, part) over the subset in `parts` equal runs.
@@ -219,9 +220,14 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
       }
     });
     const std::int32_t columns = box.i1 - box.i0 + 1, rows = box.j1 - box.j0 + 1;
-    node.stamps[place] = {static_cast<std::uint32_t>(node.cell(box.i0, box.j0)),
-                          static_cast<std::uint8_t>(columns), static_cast<std::uint8_t>(rows), wall,
-                          columns > 3 || rows > 3};
+    Stamp& stamp = node.stamps[place];
+    stamp.cell = static_cast<std::uint32_t>(node.cell(box.i0, box.j0));
+    stamp.columns = columns & 3;
+    stamp.rows = rows & 3;
+    stamp.wall = wall;
+    stamp.large = columns > 3 || rows > 3;
+    stamp.low = static_cast<std::uint8_t>(box.k0);
+    stamp.high = static_cast<std::uint8_t>(box.k1);
   });
   // A cell without a sample has no label to give.
   for (std::int32_t j = 0; j < node.frame.y.cells; ++j) {
@@ -250,13 +256,13 @@ inline void GridBuilder::scatter(Node& node, const Subset& subset) {
   }
   node.cells[node.cell_count].start = start;
   node.entry_count = start;
-  node.entries.reset(new std::int32_t[start]);
+  node.entries.reset(new Entry[start]);
   for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
     const Stamp stamp = node.stamps[place];
-    const std::int32_t index = static_cast<std::int32_t>(subset[place]);
+    const Entry entry = {static_cast<std::int32_t>(subset[place]), stamp.low, stamp.high};
     std::uint32_t* slot = node.part_count.data() + 2 * part * node.cell_count + stamp.wall;
     const auto put = [&](std::int64_t cell, std::int32_t columns) {
-      for (std::int32_t i = 0; i < columns; ++i) node.entries[slot[2 * (cell + i)]++] = index;
+      for (std::int32_t i = 0; i < columns; ++i) node.entries[slot[2 * (cell + i)]++] = entry;
     };
     if (!stamp.large) {
       for (int row = 0; row < stamp.rows; ++row) {
@@ -264,7 +270,7 @@ inline void GridBuilder::scatter(Node& node, const Subset& subset) {
       }
       return;
     }
-    const Triangle t = mesh_.triangle(index);
+    const Triangle t = mesh_.triangle(entry.triangle);
     visit_rows(node.frame, t, box_footprint(node.frame, t),
                [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
                  put(node.cell(i0, j), i1 - i0 + 1);
@@ -372,7 +378,7 @@ inline GridIndex GridBuilder::build() {
   };
   measure(*root);
   index.cells.reset(new Cell[static_cast<std::size_t>(index.cell_count)]);
-  index.entries.reset(new std::int32_t[static_cast<std::size_t>(index.entry_count)]);
+  index.entries.reset(new Entry[static_cast<std::size_t>(index.entry_count)]);
   index.cell_count = index.entry_count = 0;
   flatten(*root, 0, index);
   return index;

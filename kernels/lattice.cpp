@@ -1,4 +1,5 @@
 // The CPU face of lattices: loops over triangles and columns.
+#include <algorithm>
 #include <vector>
 
 #include "lattice_expand.h"
@@ -20,9 +21,10 @@ GD_API int geodomain_lattice_contains(const double* vertices, const std::int32_t
     const MeshView mesh = {vertices, triangles, triangle_count};
     Team team(threads);
     team.run(triangle_count, 2048, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        toggle_crossings(lattice, mesh.triangle(i), [](std::uint64_t* word, std::uint64_t toggled) {
-          atomic_xor(word, toggled);
+      for (std::int64_t k = begin; k < end; ++k) {
+        const Triangle t = mesh.triangle(k);
+        visit_columns(lattice, t, [&](std::int32_t i, std::int32_t j) {
+          toggle_column<Full>(lattice, t, i, j, atomic_xor);
         });
       }
     });
@@ -31,6 +33,20 @@ GD_API int geodomain_lattice_contains(const double* vertices, const std::int32_t
         settle_column(bits + i * lattice.words, lattice.words);
       }
     });
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// The search table of an axis, for a copy to a device: `axis` and its cells + 1
+// places, for which `first` must have room for 2 * count + 1.
+GD_API int geodomain_ruler(const double* values, std::int64_t count, Axis* axis,
+                           std::int32_t* first) {
+  try {
+    const RulerTable table(values, count);
+    *axis = table.view().axis;
+    std::copy(table.view().first, table.view().first + axis->cells + 1, first);
     return 0;
   } catch (...) {
     return 1;

@@ -1,13 +1,41 @@
-// The CUDA face of lattices: one thread to a triangle, then one to a column.
+// The CUDA face of lattices: one thread to a triangle, then one to a column. The
+// pairs of triangle and column that quick arithmetic is unsure of are listed for
+// the full one.
 #include "lattice.h"
 
 using namespace geodomain;
 
-extern "C" __global__ void geodomain_lattice_toggle(LatticeView lattice, MeshView mesh) {
+namespace {
+
+struct Pairing {
+  std::int32_t triangle, i, j;
+};
+
+}  // namespace
+
+extern "C" __global__ void geodomain_lattice_toggle(LatticeView lattice, MeshView mesh,
+                                                    Pairing* unsure, std::uint32_t* unsure_count,
+                                                    std::uint32_t unsure_room) {
   const std::int64_t index = thread_row();
   if (index >= mesh.triangle_count) return;
-  toggle_crossings(lattice, mesh.triangle(index),
-                   [](std::uint64_t* word, std::uint64_t toggled) { atomic_xor(word, toggled); });
+  const Triangle t = mesh.triangle(index);
+  visit_columns(lattice, t, [&](std::int32_t i, std::int32_t j) {
+    if (toggle_column<Quick>(lattice, t, i, j, atomic_xor)) return;
+    const std::uint32_t slot = atomicAdd(unsure_count, 1u);
+    if (slot < unsure_room) unsure[slot] = {static_cast<std::int32_t>(index), i, j};
+  });
+}
+
+extern "C" __global__ void geodomain_lattice_full(LatticeView lattice, MeshView mesh,
+                                                  const Pairing* unsure,
+                                                  const std::uint32_t* unsure_count,
+                                                  std::uint32_t unsure_room) {
+  const std::uint32_t count = *unsure_count < unsure_room ? *unsure_count : unsure_room;
+  const std::uint32_t step = gridDim.x * blockDim.x;
+  for (std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step) {
+    toggle_column<Full>(lattice, mesh.triangle(unsure[k].triangle), unsure[k].i, unsure[k].j,
+                        atomic_xor);
+  }
 }
 
 extern "C" __global__ void geodomain_lattice_settle(LatticeView lattice) {

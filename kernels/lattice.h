@@ -51,10 +51,11 @@ struct LatticeView {
 
 // How many of the values from the bottom lie below the crossing. The height is
 // only guessed; steps that double, then halve, end where the exact test says.
+// -1 where Quick arithmetic is unsure.
+template <class Arithmetic>
 GD_HD std::int32_t blocks_below(const Ruler& z, const Triangle& t, int sign, double x, double y) {
   const std::int32_t low = z.lower(bottom(t)), high = z.lower(top(t));
   if (low == high) return low;
-  const auto below = [&](std::int32_t i) { return crosses_above(t, sign, {x, y, z.value[i]}); };
   const double abx = t.b.x - t.a.x, aby = t.b.y - t.a.y, abz = t.b.z - t.a.z;
   const double acx = t.c.x - t.a.x, acy = t.c.y - t.a.y, acz = t.c.z - t.a.z;
   const double dx = x - t.a.x, dy = y - t.a.y;
@@ -64,7 +65,9 @@ GD_HD std::int32_t blocks_below(const Ruler& z, const Triangle& t, int sign, dou
   std::int32_t from = low, to = high;  // all below `from` are below the crossing, none from `to`
   for (std::int32_t step = 1; from < to; step *= 2) {
     const std::int32_t probe = guess < from ? from : (guess < to ? guess : to - 1);
-    if (below(probe)) {
+    const int above = crosses_above<Arithmetic>(t, sign, {x, y, z.value[probe]});
+    if (above == kUnsure) return -1;
+    if (above) {
       from = probe + 1;
       guess = probe + step;
     } else {
@@ -76,9 +79,27 @@ GD_HD std::int32_t blocks_below(const Ruler& z, const Triangle& t, int sign, dou
   return from;
 }
 
-// toggle(word, bits) for every crossing of a column with one triangle.
-template <class Toggle>
-GD_HD void toggle_crossings(const LatticeView& lattice, const Triangle& t, Toggle&& toggle) {
+// The crossing of one triangle with the column (i, j), if there is one: toggle(word,
+// bit) below it, or nothing and false where Quick arithmetic is unsure.
+template <class Arithmetic, class Toggle>
+GD_HD bool toggle_column(const LatticeView& lattice, const Triangle& t, std::int32_t i,
+                         std::int32_t j, Toggle&& toggle) {
+  const double x = lattice.x.value[i], y = lattice.y.value[j];
+  const int sign = crossing_sign<Arithmetic>(t, x, y);
+  if (sign == 0) return true;
+  if (sign == kUnsure) return false;
+  const std::int32_t below = blocks_below<Arithmetic>(lattice.z, t, sign, x, y);
+  if (below < 0) return false;
+  if (below == 0) return true;
+  const std::int64_t column = static_cast<std::int64_t>(i) * lattice.y.count + j;
+  toggle(lattice.bits + column * lattice.words + (below - 1) / 64,
+         std::uint64_t{1} << (below - 1) % 64);
+  return true;
+}
+
+// visit(i, j) for every column that one triangle may cross.
+template <class Visit>
+GD_HD void visit_columns(const LatticeView& lattice, const Triangle& t, Visit&& visit) {
   const std::int32_t i0 = lattice.x.lower(smallest(t.a.x, t.b.x, t.c.x));
   const std::int32_t i1 = lattice.x.upper(largest(t.a.x, t.b.x, t.c.x));
   if (i0 >= i1) return;
@@ -90,25 +111,16 @@ GD_HD void toggle_crossings(const LatticeView& lattice, const Triangle& t, Toggl
   const double slack = 0x1p-48 * (std::fabs(smallest(t.a.x, t.b.x, t.c.x)) +
                                   std::fabs(largest(t.a.x, t.b.x, t.c.x)));
   for (std::int32_t j = j0; j < j1; ++j) {
-    const double y = lattice.y.value[j];
     std::int32_t from = i0, to = i1;
     if (wide) {
+      const double y = lattice.y.value[j];
       const Interval row = x_range(t, {y, y});
       const std::int32_t a = lattice.x.lower(row.low - slack),
                          b = lattice.x.upper(row.high + slack);
       from = a > i0 ? a : i0;
       to = b < i1 ? b : i1;
     }
-    for (std::int32_t i = from; i < to; ++i) {
-      const double x = lattice.x.value[i];
-      const int sign = crossing_sign(t, x, y);
-      if (sign == 0) continue;
-      const std::int32_t below = blocks_below(lattice.z, t, sign, x, y);
-      if (below == 0) continue;
-      const std::int64_t column = static_cast<std::int64_t>(i) * lattice.y.count + j;
-      toggle(lattice.bits + column * lattice.words + (below - 1) / 64,
-             std::uint64_t{1} << (below - 1) % 64);
-    }
+    for (std::int32_t i = from; i < to; ++i) visit(i, j);
   }
 }
 

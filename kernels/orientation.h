@@ -7,6 +7,11 @@
 // A cascade: a filter in doubles decides nearly everything; where it cannot,
 // products compared exactly decide orient2d for coordinates whose differences
 // are doubles (a wireframe on the block lattice); expansions decide the rest.
+//
+// Code that asks for signs takes the arithmetic as a parameter: `Full` always
+// answers, `Quick` leaves the expansions out and may answer kUnsure. A GPU runs
+// Quick over everything and Full over the few that were unsure, since the
+// expansions' registers would slow all the others.
 #pragma once
 
 #include "expansion.h"
@@ -32,30 +37,43 @@ GD_HD Expansion<16> minor_expansion(Pair px, Pair py, Pair rx, Pair ry) {
   return difference(product(expansion(px), expansion(ry)), product(expansion(py), expansion(rx)));
 }
 
-GD_NOINLINE int orient2d_exact(double ax, double ay, double bx, double by, double qx, double qy) {
+constexpr int kUnsure = 2;
+
+// The sign where the four differences are doubles, else kUnsure. Rounding is
+// monotone, so unequal rounded products are ordered as the exact ones are; equal
+// ones are ordered by their tails.
+GD_HD int orient2d_products(double ax, double ay, double bx, double by, double qx, double qy) {
   const Pair adx = two_difference(ax, qx), ady = two_difference(ay, qy);
   const Pair bdx = two_difference(bx, qx), bdy = two_difference(by, qy);
-  if (adx.tail == 0.0 && ady.tail == 0.0 && bdx.tail == 0.0 && bdy.tail == 0.0) {
-    // Rounding is monotone, so unequal rounded products are ordered as the
-    // exact ones are; equal ones are ordered by their tails.
-    const Pair left = two_product(adx.head, bdy.head);
-    const Pair right = two_product(ady.head, bdx.head);
-    if (left.head != right.head) return left.head > right.head ? 1 : -1;
-    return sign_of(left.tail - right.tail);
-  }
-  return minor_expansion(adx, ady, bdx, bdy).sign();
+  if (adx.tail != 0.0 || ady.tail != 0.0 || bdx.tail != 0.0 || bdy.tail != 0.0) return kUnsure;
+  const Pair left = two_product(adx.head, bdy.head);
+  const Pair right = two_product(ady.head, bdx.head);
+  if (left.head != right.head) return left.head > right.head ? 1 : -1;
+  return sign_of(left.tail - right.tail);
 }
 
-GD_HD int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
+GD_NOINLINE int orient2d_expansions(double ax, double ay, double bx, double by, double qx,
+                                    double qy) {
+  return minor_expansion(two_difference(ax, qx), two_difference(ay, qy), two_difference(bx, qx),
+                         two_difference(by, qy))
+      .sign();
+}
+
+GD_HD int orient2d_quick(double ax, double ay, double bx, double by, double qx, double qy) {
   const double left = (ax - qx) * (by - qy), right = (ay - qy) * (bx - qx);
   const double det = left - right;
   const double bound = kOrient2dBound * (std::fabs(left) + std::fabs(right));
   if (det > bound) return 1;
   if (det < -bound) return -1;
-  return orient2d_exact(ax, ay, bx, by, qx, qy);
+  return orient2d_products(ax, ay, bx, by, qx, qy);
 }
 
-GD_NOINLINE int orient3d_exact(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+GD_HD int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
+  const int sign = orient2d_quick(ax, ay, bx, by, qx, qy);
+  return sign != kUnsure ? sign : orient2d_expansions(ax, ay, bx, by, qx, qy);
+}
+
+GD_NOINLINE int orient3d_expansions(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   const Pair adx = two_difference(a.x, q.x), ady = two_difference(a.y, q.y);
   const Pair bdx = two_difference(b.x, q.x), bdy = two_difference(b.y, q.y);
   const Pair cdx = two_difference(c.x, q.x), cdy = two_difference(c.y, q.y);
@@ -68,7 +86,7 @@ GD_NOINLINE int orient3d_exact(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   return sum(sum(first, second), third).sign();
 }
 
-GD_HD int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+GD_HD int orient3d_quick(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   const double adx = a.x - q.x, ady = a.y - q.y, adz = a.z - q.z;
   const double bdx = b.x - q.x, bdy = b.y - q.y, bdz = b.z - q.z;
   const double cdx = c.x - q.x, cdy = c.y - q.y, cdz = c.z - q.z;
@@ -85,7 +103,28 @@ GD_HD int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
     if (det > bound) return 1;
     if (det < -bound) return -1;
   }
-  return orient3d_exact(a, b, c, q);
+  return kUnsure;
 }
+
+GD_HD int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+  const int sign = orient3d_quick(a, b, c, q);
+  return sign != kUnsure ? sign : orient3d_expansions(a, b, c, q);
+}
+
+struct Full {
+  GD_HD static int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
+    return geodomain::orient2d(ax, ay, bx, by, qx, qy);
+  }
+  GD_HD static int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+    return geodomain::orient3d(a, b, c, q);
+  }
+};
+
+struct Quick {
+  GD_HD static int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
+    return orient2d_quick(ax, ay, bx, by, qx, qy);
+  }
+  GD_HD static int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) { return orient3d_quick(a, b, c, q); }
+};
 
 }  // namespace geodomain

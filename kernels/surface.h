@@ -38,10 +38,13 @@ GD_HD bool on_surface(const GridView& grid, Vec3 q) {
     return false;
   const Frame* frame;
   const Cell& cell = grid.cell(q, frame);
-  if (!(cell.occupied >> frame->z.index(q.z) & 1)) return false;
+  const std::int32_t slab = frame->z.index(q.z);
+  if (!(cell.occupied >> slab & 1)) return false;
   const std::uint32_t end = (&cell)[1].start;
   for (std::uint32_t i = cell.start; i < end; ++i) {
-    if (on_triangle(grid.mesh.triangle(grid.entries[i]), q)) return true;
+    const Entry entry = grid.entries[i];
+    if (entry.high < slab || entry.low > slab) continue;
+    if (on_triangle(grid.mesh.triangle(entry.triangle), q)) return true;
   }
   return false;
 }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from geodomain.errors import DeviceError
-
 
 def _cpu() -> ModuleType:
     from geodomain.backends import cpu
@@ -13,16 +11,26 @@ def _cpu() -> ModuleType:
     return cpu
 
 
-BACKENDS = {"cpu": _cpu}
+def _cuda() -> ModuleType:
+    from geodomain.backends import cuda, device
+
+    device.context()  # DeviceError here, where it is asked for, and not in the middle
+    return cuda
+
+
+BACKENDS = {"cpu": _cpu, "cuda": _cuda}
 
 
 def choose(backend: str) -> ModuleType:
-    """Return the module of the backend that is asked for; "auto" takes the best there is."""
+    """Return the module of the backend that is asked for; "auto" is the CPU for now.
+
+    Raises
+    ------
+    DeviceError
+        If "cuda" is asked for and cannot be used; the message says why.
+    """
     if backend == "auto":
         return _cpu()
-    if backend == "cuda" and backend not in BACKENDS:
-        message = "this version of geodomain has no CUDA backend yet; use backend='cpu' or 'auto'"
-        raise DeviceError(message)
     if backend not in BACKENDS:
         message = f"backend is {backend!r}; it can be 'auto', 'cpu' or 'cuda'"
         raise ValueError(message)

@@ -59,6 +59,17 @@ class Index:
         library().geodomain_grid_size(self.handle, size)
         return size[0], size[1], size[2]
 
+    def arrays(self) -> list[NDArray[np.uint8]]:
+        """Return the bytes of the grids, cells and entries; views that need this object."""
+        addresses, sizes = (ctypes.c_void_p * 3)(), (ctypes.c_int64 * 3)()
+        library().geodomain_grid_arrays(self.handle, addresses, sizes)
+        return [
+            np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size,))
+            if size
+            else np.empty(0, dtype=np.uint8)
+            for address, size in zip(addresses, sizes, strict=True)
+        ]
+
     def _ask(self, function: str, points: Columns, out: Any, *options: int) -> int:
         """Run a kernel over points; return the first row it refused, or -1."""
         addresses, strides = _columns(points)

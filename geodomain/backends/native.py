@@ -15,18 +15,19 @@ SUFFIX = ".dll" if sys.platform == "win32" else ".so"
 LIBRARIES = {1: "core", 3: "core_v3", 4: "core_v4"}
 
 
-def _folders() -> list[Path]:
+def kernel_folders() -> list[Path]:
+    """Return the folders that may hold the compiled cores and the kernels' sources."""
     import geodomain
 
     return [Path(folder) / "kernels" for folder in geodomain.__path__]
 
 
 def _find(name: str) -> Path:
-    for folder in _folders():
+    for folder in kernel_folders():
         path = folder / (name + SUFFIX)
         if path.is_file():
             return path
-    places = ", ".join(str(folder) for folder in _folders())
+    places = ", ".join(str(folder) for folder in kernel_folders())
     message = f"the compiled core {name}{SUFFIX} is not in {places}; reinstall geodomain"
     raise ImportError(message)
 

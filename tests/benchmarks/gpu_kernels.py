@@ -1,0 +1,66 @@
+"""Run the parity kernels on the scenes of the performance table, for a profiler to time.
+
+On a machine with an NVIDIA GPU, from the root of the checkout:
+
+    ncu --clock-control none --metrics gpu__time_duration.sum -k regex:geodomain \
+        python tests/benchmarks/gpu_kernels.py
+
+A figure of the table is the sum over a step's kernels, data resident, warm.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+import geodomain
+from geodomain import synthetic
+from geodomain.backends import cuda, device
+
+SCENES = {79_380: 63, 1_003_520: 224}  # triangles: frequency
+
+
+def scattered(mesh: geodomain.Mesh, count: int) -> None:
+    low, high = mesh.bounds
+    points = low + (np.random.default_rng(0).random((count, 3)) * 1.2 - 0.1) * (high - low)
+    index = cuda.Index(mesh.vertices, mesh.triangles, mesh.bounds, closed=True, threads=8)
+    columns = (points[:, 0], points[:, 1], points[:, 2])
+    with device.current() as driver:
+        chunk = cuda.Points(count)
+        for _ in range(3):
+            chunk.fill(columns, 0, count)
+            index.label(chunk)
+            driver.Context.synchronize()
+        labels = np.empty(count, dtype=np.bool_)
+        driver.memcpy_dtoh(labels, chunk.labels)
+        counts = np.empty(4, dtype=np.uint32)
+        driver.memcpy_dtoh(counts, chunk.counts)
+    some = slice(0, 1_000_000)
+    expected = geodomain.PointLocator(mesh, backend="cpu").contains(points[some])
+    wrong = int((labels[some] != expected).sum())
+    sys.stdout.write(
+        f"{len(mesh.triangles)} triangles, {count} points: {counts[0]} open, {counts[1]} unsure, "
+        f"{wrong} labels differ from the CPU's, index {index.size()}\n"
+    )
+
+
+def lattice(mesh: geodomain.Mesh, shape: tuple[int, int, int]) -> None:
+    axes = [np.linspace(low, high, n) for low, high, n in zip(*mesh.bounds, shape, strict=True)]
+    for _ in range(3):
+        bits = cuda.lattice_bits(mesh.vertices, mesh.triangles, tuple(axes), 8)
+    same = np.array_equal(
+        bits,
+        geodomain.lattice.label_bits(
+            mesh, geodomain.lattice.Axes(*axes), geodomain.backends.choose("cpu"), 8
+        ),
+    )
+    sys.stdout.write(f"{len(mesh.triangles)} triangles, lattice {shape}: equal to the CPU {same}\n")
+
+
+if __name__ == "__main__":
+    for frequency in SCENES.values():
+        body = synthetic.star_shaped_orebody(frequency=frequency)
+        scattered(body, 10_000_000)
+    lattice(synthetic.star_shaped_orebody(frequency=63), (200, 200, 100))
+    lattice(synthetic.star_shaped_orebody(frequency=224), (1000, 1000, 1000))
