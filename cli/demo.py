@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shlex
 import subprocess
@@ -48,8 +47,8 @@ def _refuse_to_replace(paths: list[Path]) -> None:
     """Stop before anything is written over."""
     for path in paths:
         if path.exists():
-            reason = "it is there already; choose another folder, or replace it with --overwrite"
-            raise FileExistsError(errno.EEXIST, reason, str(path))
+            message = f"{path} is there already; name another folder, or allow it to be overwritten"
+            raise FileExistsError(message)
 
 
 def _label(model: Path, domains: dict[str, list[Path]], result: Path, quiet: bool) -> None:

@@ -34,17 +34,19 @@ def outline(mesh):
     corners = mesh.vertices[mesh.triangles]
     north = corners[:, :, 1] > NORTHING
     path = []
-    for triangle, side in zip(
-        corners[north.any(1) & ~north.all(1)], north[north.any(1) & ~north.all(1)], strict=True
-    ):
-        ends = []
-        for a, b in ((0, 1), (1, 2), (2, 0)):
-            if side[a] != side[b]:
-                part = (NORTHING - triangle[a, 1]) / (triangle[b, 1] - triangle[a, 1])
-                ends.append(triangle[a] + part * (triangle[b] - triangle[a]))
-        (x0, _, z0), (x1, _, z1) = (np.array(ends) - [west, 0, base]) * SCALE
-        path.append(f"M{x0:.1f} {height - z0:.1f}L{x1:.1f} {height - z1:.1f}")
+    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # each corner that is alone on its side
+        alone = (north[:, a] != north[:, b]) & (north[:, b] == north[:, c])
+        ends = [cut_between(corners[alone, a], corners[alone, other]) for other in (b, c)]
+        for x0, z0, x1, z1 in np.concatenate(ends, axis=1).tolist():
+            path.append(f"M{x0:.1f} {z0:.1f}L{x1:.1f} {z1:.1f}")
     return "".join(path)
+
+
+def cut_between(start, end):
+    """Return where edges meet the section, in pixels from its upper left corner."""
+    part = (NORTHING - start[:, 1:2]) / (end[:, 1:2] - start[:, 1:2])
+    place = start + part * (end - start)
+    return np.stack([(place[:, 0] - west) * SCALE, height - (place[:, 2] - base) * SCALE], axis=1)
 
 
 crossed = abs(blocks.centroids[:, 1] - NORTHING) < blocks.sizes[:, 1] / 2

@@ -6,7 +6,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from geodomain.report import MeshReport, check
     from geodomain.containment import (
         contains,
         contains_lattice,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from geodomain.locator import PointLocator
     from geodomain.mesh import Mesh
     from geodomain.meshfiles import read_mesh, write_mesh
+    from geodomain.report import MeshReport, check
     from geodomain.welding import weld
 
 # Where each public name lives. It is imported when it is first used, so that

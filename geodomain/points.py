@@ -29,7 +29,7 @@ def as_doubles(values: ArrayLike, name: str) -> Floats:
         message = f"{name} must be real numbers, not {array.dtype}"
         raise TypeError(message)
     doubles: Floats = array.astype(np.float64)
-    if array.dtype.itemsize >= 8 and array.dtype.kind in "iu" or array.dtype.itemsize > 8:
+    if (array.dtype.itemsize >= 8 and array.dtype.kind in "iu") or array.dtype.itemsize > 8:
         wrong = ~np.isnan(doubles) & (doubles.astype(array.dtype) != array)
         if wrong.any():
             value = array[wrong].flat[0]

@@ -31,3 +31,10 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
         [sys.executable, "-W", "error", path], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_picture_of_the_readme_is_what_the_example_draws(tmp_path: Path) -> None:
+    script = next(path for path in EXAMPLES if "section" in path.name)
+    subprocess.run([sys.executable, script], cwd=tmp_path, check=True)
+    drawn, shown = tmp_path / "section.svg", EXAMPLES[0].parents[1] / ".github" / "section.svg"
+    assert drawn.read_text() == shown.read_text()

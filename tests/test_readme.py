@@ -25,7 +25,7 @@ PYTHON = [text for kind, text in BLOCKS if kind == "python"]
 
 
 def title(text: str) -> str:
-    return text.strip().splitlines()[-1][:40]
+    return text.strip().splitlines()[0][:40]
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,11 @@ def tiny() -> synthetic.Deposit:
     return synthetic.deposit("tiny")
 
 
+@pytest.fixture(scope="module")
+def small() -> synthetic.Deposit:
+    return synthetic.deposit("small")
+
+
 def directed_edges(mesh: Mesh) -> Counter[tuple[int, int]]:
     edges = mesh.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
     return Counter(map(tuple, edges.tolist()))
@@ -73,8 +78,8 @@ def passes_through(s: np.ndarray, e: np.ndarray, triangles: np.ndarray) -> np.nd
 
 
 @pytest.mark.parametrize("size", ["tiny", "small"])
-def test_solids_are_closed_and_face_outward(size: str) -> None:
-    for mesh in synthetic.deposit(size).solids.values():
+def test_solids_are_closed_and_face_outward(size: str, request: pytest.FixtureRequest) -> None:
+    for mesh in request.getfixturevalue(size).solids.values():
         assert balanced(mesh)
         assert max(directed_edges(mesh).values()) == 1
         assert volume(mesh) > 0
@@ -87,13 +92,12 @@ def test_solids_do_not_cross_themselves(tiny: synthetic.Deposit) -> None:
     assert crossings_with_itself(spiked(tiny.solids["ore_upper"])) > 0
 
 
-def test_lenses_lie_inside_the_model_and_fill_their_smooth_shape() -> None:
-    fine = synthetic.deposit("small")
+def test_lenses_lie_inside_the_model_and_fill_their_smooth_shape(small: synthetic.Deposit) -> None:
     for lens in LENSES:
-        mesh = fine.solids[lens.name]
+        mesh = small.solids[lens.name]
         assert (mesh.bounds[0] > ORIGIN).all()
         assert (mesh.bounds[1] < ORIGIN + EXTENT).all()
-        table = fine.subblocked
+        table = small.subblocked
         modelled = table.sizes[lens.holds(table.centroids)].prod(axis=1).sum()
         assert modelled == pytest.approx(volume(mesh), rel=0.02)
 
@@ -114,11 +118,10 @@ def test_topography_is_the_roof_of_the_oxide_zone(tiny: synthetic.Deposit) -> No
     assert (oxide.bounds[:, :2] == [ORIGIN[:2], ORIGIN[:2] + EXTENT[:2]]).all()
 
 
-def test_some_vertices_stand_in_the_columns_of_the_blocks() -> None:
-    fine = synthetic.deposit("small")
-    columns = {tuple(p) for p in fine.subblocked.centroids[:, :2].tolist()}
+def test_some_vertices_stand_in_the_columns_of_the_blocks(small: synthetic.Deposit) -> None:
+    columns = {tuple(p) for p in small.subblocked.centroids[:, :2].tolist()}
     for name in ("ore_upper", "ore_lower", "dyke"):
-        assert columns & {tuple(v) for v in fine.solids[name].vertices[:, :2].tolist()}
+        assert columns & {tuple(v) for v in small.solids[name].vertices[:, :2].tolist()}
 
 
 def test_block_models_fill_the_same_box(tiny: synthetic.Deposit) -> None:

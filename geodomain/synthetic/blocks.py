@@ -20,7 +20,9 @@ from geodomain.synthetic.sheets import Floats
 NAMES = ("XC", "YC", "ZC", "XINC", "YINC", "ZINC", "AU", "DENSITY", "ROCK")
 ROCKS = np.array(["AIR", "LATERITE", "SCHIST", "BIF"])
 SUBDIVISIONS = 2  # halvings of a parent block: 10 x 10 x 5 m down to 2.5 x 2.5 x 1.25 m
-CORNERS = np.array([[i, j, k] for k in (-1, 1) for j in (-1, 1) for i in (-1, 1)]) / 2.0
+HALVES = np.array([[i, j, k] for k in (-1, 1) for j in (-1, 1) for i in (-1, 1)]) / 2.0
+# Corners, and the middles of edges and faces, so that a thin rim is not missed between corners.
+PROBES = np.array([[i, j, k] for k in (-1, 0, 1) for j in (-1, 0, 1) for i in (-1, 0, 1)]) / 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,7 @@ def subblocked(block: Floats, seed: int) -> BlockTable:
         kept = whole[~straddles]
         finished.append((order[~straddles], kept, np.broadcast_to(split, kept.shape)))
         split = split / 2
-        whole = (whole[straddles][:, None] + CORNERS * split).reshape(-1, 3)
+        whole = (whole[straddles][:, None] + HALVES * split).reshape(-1, 3)
         order = (order[straddles][:, None] + np.arange(8) / 8.0 ** (level + 1)).ravel()
     rank = np.argsort(np.concatenate([part[0] for part in finished]), kind="stable")
     centroids = np.concatenate([part[1] for part in finished])[rank]
@@ -103,8 +105,8 @@ def straddling(centroids: Floats, size: Floats) -> NDArray[np.bool_]:
     crossed = np.zeros(len(centroids), dtype=bool)
     for lens in LENSES:
         middle = lens.holds(centroids)
-        for corner in CORNERS:
-            crossed |= lens.holds(centroids + corner * size) != middle
+        for probe in PROBES:
+            crossed |= lens.holds(centroids + probe * size) != middle
     return crossed
 
 

@@ -16,6 +16,7 @@ from geodomain.synthetic.sheets import Floats, between, disc, grid, surveyed
 ORIGIN = np.array([414_000.0, 7_480_000.0, 150.0])  # south-west corner at the lowest bench, m
 EXTENT = np.array([500.0, 400.0, 250.0])
 FOLD_LEVEL = 130.0  # height of the axial plane's hinge line above the lowest bench, m
+FARTHEST_RIM = 1.13  # of a lens, in its own half lengths: see Lens.outline
 SHEAR = 1.1  # metres east for each metre up: overturns the eastern limbs
 
 
@@ -68,9 +69,13 @@ class Lens:
         x, y, z = (points - ORIGIN).T
         x = x - SHEAR * (z - FOLD_LEVEL)
         p, q = (x - self.centre[0]) / self.reach[0], (y - self.centre[1]) / self.reach[1]
-        room = 1 - (np.hypot(p, q) / self.outline(p, q)) ** 2
-        half = self.thickness / 2 * np.sqrt(np.maximum(room, 0))
-        held: NDArray[np.bool_] = (room > 0) & (abs(z - self.middle(x, y)) < half)
+        # Most points are far away: leave them out before the trigonometry.
+        near = np.flatnonzero(p * p + q * q < FARTHEST_RIM**2)
+        height = abs(z[near] - self.middle(x[near], y[near]))
+        near, height = near[height < self.thickness / 2], height[height < self.thickness / 2]
+        radius = np.hypot(p[near], q[near]) / self.outline(p[near], q[near])
+        held = np.zeros(len(points), dtype=bool)
+        held[near] = height < self.thickness / 2 * np.sqrt(np.maximum(1 - radius**2, 0))
         return held
 
 
