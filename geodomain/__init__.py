@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from geodomain.mesh import Mesh
     from geodomain.meshfiles import read_mesh, write_mesh
     from geodomain.report import MeshReport, check
-    from geodomain.welding import weld
+    from geodomain.welding import WeldResult, weld
 
 # Where each public name lives. It is imported when it is first used, so that
 # `import geodomain` costs nothing and a script pays for what it touches.
@@ -40,6 +40,7 @@ _HOME = {
     "PointError": "errors",
     "PointLocator": "locator",
     "TableError": "errors",
+    "WeldResult": "welding",
     "check": "report",
     "contains": "containment",
     "contains_lattice": "containment",
@@ -63,6 +64,7 @@ __all__ = [
     "PointError",
     "PointLocator",
     "TableError",
+    "WeldResult",
     "check",
     "contains",
     "contains_lattice",

@@ -78,7 +78,7 @@ class PointLocator:
         """Return which points are inside; see `geodomain.contains`."""
         check_rule(rule)
         if rule == "winding":
-            return self.winding_numbers(points) != 0
+            return np.not_equal(self.winding_numbers(points), 0)
         columns = as_columns(points)
         out = np.empty(len(columns[0]), dtype=np.bool_)
         refuse_row(columns, self.index.contains(columns, out, self._threads))

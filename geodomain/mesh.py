@@ -106,16 +106,32 @@ class Mesh:
 
     @classmethod
     def from_pyvista(cls, dataset: Any, *, name: str = "mesh") -> Mesh:
-        """Return the mesh of a PyVista surface; see `geodomain.vtk.from_pyvista`."""
-        from geodomain.vtk import from_pyvista
+        """Return the mesh of a PyVista surface.
 
-        return from_pyvista(dataset, name=name)
+        Parameters
+        ----------
+        dataset : pyvista.PolyData
+            Triangles, polygons or triangle strips; an UnstructuredGrid of such
+            cells will do. Polygons are cut into triangles in a way that does not
+            depend on where they start or which way they run; float32 points are
+            widened exactly.
+        name : str
+            What messages call the mesh.
+
+        Raises
+        ------
+        MeshError
+            For cells of another kind, by their name, and for what `Mesh` refuses.
+        """
+        from geodomain.meshfiles import faces, vtk
+
+        return faces.to_mesh(vtk.from_dataset(dataset, name), name)
 
     def to_pyvista(self) -> pyvista.PolyData:
         """Return a PyVista copy of the mesh, its points in float64."""
-        from geodomain.vtk import to_pyvista
+        from geodomain.meshfiles import vtk
 
-        return to_pyvista(self)
+        return vtk.to_dataset(self)
 
 
 def _rows_of_three(array: Any, what: str) -> Any:

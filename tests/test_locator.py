@@ -121,12 +121,15 @@ sys.path.insert(0, sys.argv[1])
 from shapes import random_body, staircase, star
 import geodomain
 digest = hashlib.sha256()
-for mesh in (star(20, centre=(414000.3, 7480000.7, 310.1)), staircase(random_body((6, 6, 6), 3), origin=(0.1, 0.2, 0.3))):
+body = star(20, centre=(414000.3, 7480000.7, 310.1))
+steps = staircase(random_body((6, 6, 6), 3), origin=(0.1, 0.2, 0.3))
+verbs = "contains", "count_crossings", "winding_numbers", "on_surface"
+for mesh in (body, steps):
     rng = np.random.default_rng(5)
     low, high = mesh.bounds
     points = np.concatenate([low + rng.random((20000, 3)) * (high - low), mesh.vertices])
-    for answer in (geodomain.contains, geodomain.count_crossings, geodomain.winding_numbers, geodomain.on_surface):
-        digest.update(answer(mesh, points).tobytes())
+    for verb in verbs:
+        digest.update(getattr(geodomain, verb)(mesh, points).tobytes())
     axes = [np.linspace(a, b, 33) for a, b in zip(low, high)]
     digest.update(geodomain.contains_lattice(mesh, *axes).tobytes())
 print(digest.hexdigest())

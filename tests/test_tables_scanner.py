@@ -15,9 +15,7 @@ from geodomain.tables.layout import TableLayout
 from geodomain.tables.scanner import Cells, Scanner
 from geodomain.tables.textcore import read_number
 
-LAYOUT = TableLayout(
-    b",", b".", ("ID", "XC", "YC", "ZC", "NOTE"), (1, 2, 3), None, 0, 2, ()
-)
+LAYOUT = TableLayout(b",", b".", ("ID", "XC", "YC", "ZC", "NOTE"), (1, 2, 3), None, 0, 2, ())
 TINY, HUGE = 5e-324, 1.7976931348623157e308
 
 

@@ -81,3 +81,12 @@ def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
         )
     )
     return bool(flags[0]), bool(flags[1])
+
+
+def is_manifold(triangles: Indices, vertex_count: int) -> bool:
+    """Return whether every edge, by index, is used exactly twice."""
+    found = library().geodomain_mesh_manifold(
+        pointer(triangles), ctypes.c_int64(len(triangles)), ctypes.c_int64(vertex_count)
+    )
+    must(0 if found >= 0 else 1)
+    return bool(found)

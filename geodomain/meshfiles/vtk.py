@@ -81,7 +81,7 @@ def from_dataset(dataset: Any, name: str) -> Faces:
     import pyvista
 
     if isinstance(dataset, pyvista.PolyData):
-        dataset = dataset.cast_to_unstructured_grid()
+        dataset = _without_strips(dataset).cast_to_unstructured_grid()
     if not isinstance(dataset, pyvista.UnstructuredGrid):
         message = (
             f"{name} holds {type(dataset).__name__}, not a wireframe: extract the surface"
@@ -97,6 +97,23 @@ def from_dataset(dataset: Any, name: str) -> Faces:
     sizes = np.diff(_offsets(dataset)).astype(np.int64)
     corners = np.asarray(dataset.cell_connectivity).astype(np.int64)
     return Faces(vertices, corners, sizes, single=points.dtype == np.float32)
+
+
+def _without_strips(surface: Any) -> Any:
+    """Return a PolyData whose triangle strips are triangles, every second one turned back."""
+    import pyvista
+
+    if surface.n_strips == 0:
+        return surface
+    cells = [np.asarray(surface.faces, dtype=np.int64)]
+    strips, at = np.asarray(surface.strips, dtype=np.int64), 0
+    while at < len(strips):
+        strip = strips[at + 1 : at + 1 + strips[at]]
+        rows = np.column_stack([strip[:-2], strip[1:-1], strip[2:]])
+        rows[1::2] = rows[1::2, [1, 0, 2]]
+        cells.append(np.insert(rows, 0, 3, axis=1).ravel())
+        at += 1 + int(strips[at])
+    return pyvista.PolyData(surface.points, faces=np.concatenate(cells))
 
 
 def _require_polygons(kinds: list[int], name: str) -> None:
@@ -116,9 +133,14 @@ def _offsets(grid: Any) -> NDArray[Any]:
     return np.asarray(grid.cell_offsets if hasattr(grid, "cell_offsets") else grid.offset)
 
 
-def write(mesh: Mesh, path: Path) -> None:
-    """Write VTP in double precision."""
+def to_dataset(mesh: Mesh) -> Any:
+    """Return a PolyData of the mesh's triangles, points in double precision."""
     import pyvista
 
     triangles: Any = mesh.triangles
-    pyvista.PolyData.from_regular_faces(mesh.vertices, triangles).save(path)
+    return pyvista.PolyData.from_regular_faces(mesh.vertices.copy(), triangles)
+
+
+def write(mesh: Mesh, path: Path) -> None:
+    """Write VTP in double precision."""
+    to_dataset(mesh).save(path)

@@ -1,0 +1,167 @@
+"""What a Mesh accepts, keeps and refuses."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from geodomain.errors import GeodomainError, MeshError
+from geodomain.mesh import Mesh
+
+CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float64)
+FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]], dtype=np.int32)
+
+
+def test_keeps_read_only_copies():
+    vertices, triangles = CORNERS.copy(), FACES.copy()
+    mesh = Mesh(vertices, triangles, name="tetrahedron")
+    vertices[:] = 7
+    triangles[:] = 0
+    assert np.array_equal(mesh.vertices, CORNERS)
+    assert np.array_equal(mesh.triangles, FACES)
+    assert mesh.vertices.dtype == np.float64
+    assert mesh.triangles.dtype == np.int32
+    assert not mesh.vertices.flags.writeable
+    assert not mesh.triangles.flags.writeable
+    assert mesh.name == "tetrahedron"
+
+
+def test_is_frozen():
+    with pytest.raises(AttributeError):
+        Mesh(CORNERS, FACES).name = "other"
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int8, np.int64, np.uint64, ">f8"])
+def test_widens_coordinates_exactly(kind):
+    mesh = Mesh(CORNERS.astype(kind), FACES)
+    assert np.array_equal(mesh.vertices, CORNERS)
+
+
+def test_widens_float32_without_rounding():
+    value = np.float32(7480000.7)
+    assert Mesh(np.full((1, 3), value), np.empty((0, 3), int)).vertices[0, 0] == float(value)
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1, 2**63 - 1])
+def test_refuses_integers_that_float64_cannot_hold(value):
+    vertices = np.zeros((3, 3), dtype=np.int64)
+    vertices[1, 2] = value
+    with pytest.raises(ValueError, match=f"hold {value}, which a float64 cannot"):
+        Mesh(vertices, [[0, 1, 2]])
+
+
+def test_refuses_the_largest_unsigned():
+    with pytest.raises(ValueError, match="18446744073709551615"):
+        Mesh(np.full((1, 3), 2**64 - 1, dtype=np.uint64), np.empty((0, 3), int))
+
+
+def test_accepts_large_integers_that_fit():
+    assert Mesh(np.full((1, 3), 2**62, np.int64), np.empty((0, 3), int)).vertices[0, 0] == 2.0**62
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_refuses_what_is_not_finite(value):
+    vertices = CORNERS.copy()
+    vertices[2, 1] = value
+    with pytest.raises(MeshError, match=r"ore: vertex 2 is \(.*finite"):
+        Mesh(vertices, FACES, name="ore")
+
+
+@pytest.mark.parametrize("value", [2.0**-307, 5e-324, -(2.0**340), 1e300])
+def test_refuses_what_is_out_of_range(value):
+    vertices = CORNERS.copy()
+    vertices[3, 0] = value
+    with pytest.raises(MeshError, match=r"vertex 3 is \(.*2\^-306"):
+        Mesh(vertices, FACES)
+
+
+@pytest.mark.parametrize("value", [2.0**-306, 2.0**339, -(2.0**-306)])
+def test_accepts_the_ends_of_the_range(value):
+    vertices = CORNERS.copy()
+    vertices[3, 0] = value
+    assert Mesh(vertices, FACES).vertices[3, 0] == value
+
+
+def test_finds_the_first_bad_vertex_of_many():
+    vertices = np.ones((200_000, 3))
+    vertices[[150_000, 70_001], 2] = np.nan
+    with pytest.raises(MeshError, match="vertex 70001 is"):
+        Mesh(vertices, [[0, 1, 2]])
+
+
+def test_negative_zero_becomes_zero():
+    mesh = Mesh([[-0.0, 0, 0], [1, -0.0, 0], [0, 1, 0]], [[0, 1, 2]])
+    assert not np.signbit(mesh.vertices).any()
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint32, np.uint64, np.uint8])
+def test_accepts_any_integer_index(kind):
+    assert np.array_equal(Mesh(CORNERS, FACES.astype(kind)).triangles, FACES)
+
+
+@pytest.mark.parametrize("index", [-1, 4, 2**40, -(2**40), 2**32])
+def test_refuses_an_index_out_of_range(index):
+    triangles = FACES.astype(np.int64)
+    triangles[2, 1] = index
+    with pytest.raises(MeshError, match=f"triangle 2 is .*{index}.*4 vertices"):
+        Mesh(CORNERS, triangles)
+
+
+@pytest.mark.parametrize(
+    "vertices",
+    [CORNERS.astype(bool), CORNERS.astype(complex), CORNERS.astype(str), CORNERS.astype(object)],
+)
+def test_refuses_other_types_of_coordinates(vertices):
+    with pytest.raises(TypeError, match="vertices must be real numbers"):
+        Mesh(vertices, FACES)
+
+
+@pytest.mark.parametrize("triangles", [FACES.astype(float), FACES.astype(bool)])
+def test_refuses_other_types_of_indices(triangles):
+    with pytest.raises(TypeError, match="triangles must be integers"):
+        Mesh(CORNERS, triangles)
+
+
+@pytest.mark.parametrize("shape", [(12,), (6, 2), (3, 4), (1, 4, 3)])
+def test_refuses_other_shapes(shape):
+    with pytest.raises(ValueError, match=r"must have shape \(n, 3\)"):
+        Mesh(CORNERS.reshape(shape), FACES)
+    with pytest.raises(ValueError, match=r"must have shape \(n, 3\)"):
+        Mesh(CORNERS, FACES.reshape(shape))
+
+
+def test_takes_views_in_any_order():
+    wide = np.zeros((4, 6))
+    wide[:, ::2] = CORNERS
+    mesh = Mesh(wide[:, ::2], np.asfortranarray(FACES))
+    assert np.array_equal(mesh.vertices, CORNERS)
+    assert mesh.vertices.flags.c_contiguous
+    assert mesh.triangles.flags.c_contiguous
+
+
+@pytest.mark.parametrize("vertices", [[], np.empty((0, 3)), CORNERS])
+def test_may_be_empty(vertices):
+    mesh = Mesh(vertices, [])
+    assert mesh.triangles.shape == (0, 3)
+    assert mesh.is_closed
+    assert mesh.is_balanced
+    assert mesh.bounds.tolist() == [[np.inf] * 3, [-np.inf] * 3]
+
+
+def test_an_index_into_nothing_is_an_error():
+    with pytest.raises(GeodomainError, match="triangle 0 is"):
+        Mesh([], [[0, 0, 0]])
+
+
+def test_bounds_are_those_of_vertices_in_use():
+    vertices = np.vstack([CORNERS + 10, [[1e9, -1e9, 5]]])
+    mesh = Mesh(vertices, FACES)
+    assert mesh.bounds.tolist() == [[10, 10, 10], [11, 11, 11]]
+    assert mesh.bounds is mesh.bounds
+
+
+def test_survives_pickling_frozen():
+    mesh = pickle.loads(pickle.dumps(Mesh(CORNERS, FACES, name="ore")))
+    assert np.array_equal(mesh.vertices, CORNERS)
+    assert mesh.name == "ore"
+    assert not mesh.vertices.flags.writeable

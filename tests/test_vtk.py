@@ -1,0 +1,58 @@
+"""Meshes from PyVista's data sets and back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from shapes import cube
+
+from geodomain import Mesh, MeshError
+
+pyvista = pytest.importorskip("pyvista")
+
+
+def test_a_cube_of_quads_is_closed() -> None:
+    mesh = Mesh.from_pyvista(pyvista.Cube().clean(), name="cube")
+    assert mesh.is_closed
+    assert len(mesh.triangles) == 12
+    assert mesh.name == "cube"
+
+
+def test_there_and_back_at_mine_coordinates() -> None:
+    mesh = cube(at=(414_000.1, 7_480_000.7, 310.3))
+    surface = mesh.to_pyvista()
+    assert surface.points.dtype == np.float64
+    again = Mesh.from_pyvista(surface)
+    assert np.array_equal(again.vertices, mesh.vertices)
+    assert np.array_equal(again.triangles, mesh.triangles)
+    surface.points[:] = 0
+    assert mesh.vertices.max() > 1
+
+
+def test_single_precision_is_widened_not_rounded() -> None:
+    points = cube().vertices.astype(np.float32) + np.float32(0.1)
+    surface = pyvista.PolyData(points, [3, 0, 1, 2])
+    assert Mesh.from_pyvista(surface).vertices[0, 0] == float(np.float32(0.1))
+
+
+def test_strips_turn_as_their_faces_do() -> None:
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 2, 0]], dtype=float)
+    surface = pyvista.PolyData(corners, faces=[3, 0, 1, 2], strips=[4, 1, 3, 2, 4])
+    mesh = Mesh.from_pyvista(surface)
+    a, b, c = mesh.vertices[mesh.triangles].transpose(1, 0, 2)
+    assert len(mesh.triangles) == 3
+    assert (np.cross(b - a, c - a)[:, 2] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("dataset", "what"),
+    [
+        (lambda: pyvista.Line(), "line"),
+        (lambda: pyvista.PolyData(cube().vertices), "vertices"),
+        (lambda: pyvista.ImageData(dimensions=(3, 3, 3)), "ImageData"),
+        (lambda: pyvista.ImageData(dimensions=(3, 3, 3)).cast_to_unstructured_grid(), "voxels"),
+    ],
+)
+def test_other_cells_are_refused_by_name(dataset, what: str) -> None:
+    with pytest.raises(MeshError, match=what):
+        Mesh.from_pyvista(dataset())
