@@ -43,7 +43,7 @@ def collinear(a: Floats, b: Floats, c: Floats) -> Bools:
 def _collinear_unfiltered(a: Floats, b: Floats, c: Floats) -> Bools:
     """Decide where the filter could not: without rounding if the differences are exact."""
     exact = ((_tail(b, a) == 0) & (_tail(c, a) == 0)).all(axis=1)
-    result = exact & _no_minor(b - a, c - a)
+    result: Bools = exact & _no_minor(b - a, c - a)
     for row in np.flatnonzero(~exact):
         result[row] = _collinear_fractions(a[row], b[row], c[row])
     return result

@@ -19,9 +19,9 @@ _WORDS = (
     ),
     (
         "unbalanced_edges",
-        "an edge whose triangles face opposite ways",
-        "{} edges whose triangles face opposite ways",
-        "labels by parity do not mind, rule 'winding' refuses it",
+        "a mis-oriented edge",
+        "{} mis-oriented edges",
+        "their triangles face opposite ways: parity does not mind, rule 'winding' does",
     ),
     (
         "inside_out",

@@ -76,18 +76,15 @@ def label_bits(mesh: Mesh, axes: Axes, backend: ModuleType, threads: int) -> NDA
     counts = [len(axis) for axis in axes.distinct]
     if min(counts) == 0 or len(mesh.triangles) == 0:
         return np.zeros((counts[0], counts[1], (counts[2] + 63) // 64), dtype=np.uint64)
-    for number, axis in enumerate(axes.distinct):
-        low, high = mesh.bounds[:, number]
-        tiny = (axis != 0) & (np.abs(axis) < 2.0**-306) & (axis >= low) & (axis <= high)
-        if tiny.any():
-            message = (
-                f"{'xyz'[number]} holds {axis[tiny][0]!r}, which is not zero and below the "
-                "range of exact arithmetic (2^-306); write it as 0"
-            )
-            raise PointError(message)
-    bits: NDArray[np.uint64] = backend.lattice_bits(
+    bits: NDArray[np.uint64] | None = backend.lattice_bits(
         mesh.vertices, mesh.triangles, axes.distinct, threads
     )
+    if bits is None:
+        message = (
+            "a coordinate of the lattice is not zero and so small (below 2^-306) that a block's "
+            "label cannot be decided; write it as 0"
+        )
+        raise PointError(message)
     return bits
 
 

@@ -88,6 +88,10 @@ class Mesh:
         counts = f"{len(self.vertices)} vertices, {len(self.triangles)} triangles"
         return f"Mesh({self.name!r}, {counts})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the mesh is made of; it is checked, and read-only, again."""
+        return _again, (self.vertices, self.triangles, self.name)
+
     @cached_property
     def _by_value(self) -> tuple[bool, bool]:
         """Whether the mesh is closed and balanced, equal vertices taken as one."""
@@ -131,7 +135,12 @@ class Mesh:
         """Return a PyVista copy of the mesh, its points in float64."""
         from geodomain.meshfiles import vtk
 
-        return vtk.to_dataset(self)
+        surface: pyvista.PolyData = vtk.to_dataset(self)
+        return surface
+
+
+def _again(vertices: Any, triangles: Any, name: str) -> Mesh:
+    return Mesh(vertices, triangles, name=name)
 
 
 def _rows_of_three(array: Any, what: str) -> Any:

@@ -28,13 +28,15 @@ def as_doubles(values: ArrayLike, name: str) -> Floats:
     if array.dtype.kind not in "fiu":
         message = f"{name} must be real numbers, not {array.dtype}"
         raise TypeError(message)
-    doubles: Floats = array.astype(np.float64)
-    if (array.dtype.itemsize >= 8 and array.dtype.kind in "iu") or array.dtype.itemsize > 8:
-        wrong = ~np.isnan(doubles) & (doubles.astype(array.dtype) != array)
-        if wrong.any():
-            value = array[wrong].flat[0]
-            message = f"{name} hold {value}, which a float64 cannot hold exactly"
-            raise ValueError(message)
+    with np.errstate(invalid="ignore", over="ignore"):  # what does not fit is refused below
+        doubles: Floats = array.astype(np.float64)
+        back = doubles.astype(array.dtype)
+    wrong = (back != array) & ~np.isnan(doubles)
+    if array.dtype.kind in "iu":  # 2^63 - 1 comes back from 2^63 by overflow
+        wrong |= doubles > np.iinfo(array.dtype).max
+    if wrong.any():
+        message = f"{name} hold {array[wrong].flat[0]}, which a float64 cannot hold exactly"
+        raise ValueError(message)
     return doubles
 
 
@@ -53,7 +55,7 @@ def refuse_row(columns: tuple[Floats, Floats, Floats], row: int) -> None:
         return
     place = tuple(float(column[row]) for column in columns)
     message = (
-        f"point {row} is {place}: a coordinate is not zero and smaller than 2^-306, which is "
-        "below the range of exact arithmetic; write it as 0"
+        f"point {row} is {place}: a coordinate is not zero and so small (below 2^-306) that its "
+        "label cannot be decided; write it as 0"
     )
     raise PointError(message)

@@ -56,7 +56,7 @@ def _normals(vertices: Floats, triangles: Ints) -> Floats:
     """Give the cross products of two sides of each triangle, (t, 3) float64."""
     a, b, c = vertices[triangles.T]
     p, q = b - a, c - a
-    normals = np.empty_like(p)
+    normals: Floats = np.empty_like(p)
     for k, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
         normals[:, k] = p[:, i] * q[:, j] - p[:, j] * q[:, i]
     return normals

@@ -49,7 +49,7 @@ GD_NOINLINE int crossing_sign_close(const Triangle& t, double x, double y) {
 // triangle: the sign of its projection, + for counter-clockwise, which is the
 // roof of a solid that is oriented outwards. 0 where it does not; a triangle
 // that projects to a line has edge signs that sum to zero, and is never crossed.
-// Quick arithmetic may answer kUnsure.
+// kUnsure where the arithmetic is.
 template <class Arithmetic>
 GD_HD int crossing_sign(const Triangle& t, double x, double y) {
   const double adx = t.a.x - x, ady = t.a.y - y;
@@ -59,9 +59,12 @@ GD_HD int crossing_sign(const Triangle& t, double x, double y) {
   const double bc_left = bdx * cdy, bc_right = bdy * cdx, bc = bc_left - bc_right;
   const double ca_left = cdx * ady, ca_right = cdy * adx, ca = ca_left - ca_right;
   const bool certain =
-      (std::fabs(ab) > kOrient2dBound * (std::fabs(ab_left) + std::fabs(ab_right))) &
-      (std::fabs(bc) > kOrient2dBound * (std::fabs(bc_left) + std::fabs(bc_right))) &
-      (std::fabs(ca) > kOrient2dBound * (std::fabs(ca_left) + std::fabs(ca_right)));
+      (std::fabs(ab) >
+       kOrient2dBound * (std::fabs(ab_left) + std::fabs(ab_right)) + kOrient2dFloor) &
+      (std::fabs(bc) >
+       kOrient2dBound * (std::fabs(bc_left) + std::fabs(bc_right)) + kOrient2dFloor) &
+      (std::fabs(ca) >
+       kOrient2dBound * (std::fabs(ca_left) + std::fabs(ca_right)) + kOrient2dFloor);
   if (!certain) return crossing_sign_close<Arithmetic>(t, x, y);
   const bool left = (ab > 0.0) & (bc > 0.0) & (ca > 0.0);
   const bool right = (ab < 0.0) & (bc < 0.0) & (ca < 0.0);
@@ -69,7 +72,7 @@ GD_HD int crossing_sign(const Triangle& t, double x, double y) {
 }
 
 // 1 where the crossing of `t`, whose sign is given, is above the displaced point,
-// else 0; Quick arithmetic may answer kUnsure. On the plane the point counts as
+// else 0; kUnsure where the arithmetic is. On the plane the point counts as
 // above it. The comparisons with the triangle's own range are exact, decide
 // horizontal facets altogether, and keep a point at z = -1e300 away from the
 // arithmetic.
@@ -85,9 +88,5 @@ GD_HD int crosses_above(const Triangle& t, int sign, Vec3 q) {
 GD_HD bool is_vertical(const Triangle& t) {
   return orient2d(t.a.x, t.a.y, t.b.x, t.b.y, t.c.x, t.c.y) == 0;
 }
-
-// The arithmetic's range for points: smaller non-zero coordinates may underflow.
-GD_HD bool too_small(double value) { return value != 0.0 && std::fabs(value) < 0x1p-306; }
-GD_HD bool too_small(Vec3 q) { return too_small(q.x) || too_small(q.y) || too_small(q.z); }
 
 }  // namespace geodomain

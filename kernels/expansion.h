@@ -80,10 +80,8 @@ struct Expansion {
   double part[Capacity];
   int count;
 
-  GD_HD int sign() const {
-    if (count == 0) return 0;
-    return part[count - 1] > 0.0 ? 1 : -1;
-  }
+  // The largest component: it has the sign, and nearly the size, of the sum.
+  GD_HD double leading() const { return count == 0 ? 0.0 : part[count - 1]; }
 };
 
 GD_HD void expand(Pair pair, Expansion<2>& out) {

@@ -19,8 +19,6 @@ struct Axis {
   }
 };
 
-constexpr std::int32_t kSlabs = 64;  // bits of a word: the divisions along z
-
 struct Frame {
   Axis x, y, z;
 };

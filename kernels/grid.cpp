@@ -46,9 +46,9 @@ void label_piece(const GridView& grid, const PointsView& points, std::int64_t be
   }
   for (int i = 0; i < open_count; ++i) {
     const std::int64_t row = begin + open[i];
-    const Vec3 q = points[row];
-    if (too_small(q)) keep_smallest(refused, row);
-    out[row] = static_cast<std::uint8_t>(count_parity<Full>(grid, q));
+    const Answer answer = count_parity<Full>(grid, points[row]);
+    if (answer == Answer::undecided) keep_smallest(refused, row);
+    out[row] = static_cast<std::uint8_t>(answer);
   }
 }
 
@@ -93,8 +93,8 @@ void code_piece(const void* const* handles, std::int32_t handle_count, const Poi
       const Vec3 q = points[row];
       Answer answer = look_up(grid, q);
       if (answer == Answer::undecided) {
-        if (too_small(q)) keep_smallest(refused, row);
         answer = count_parity<Full>(grid, q);
+        if (answer == Answer::undecided) keep_smallest(refused, row);
       }
       if (answer == Answer::inside) out[row] = code;
       open[still_open] = open[i];
@@ -155,8 +155,8 @@ GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::
   bytes[3] = index.entry_count * static_cast<std::int64_t>(sizeof(Entry));
 }
 
-// out[row] = 1 inside, 0 not. `refused` gets the first row whose coordinates are
-// below the range of the arithmetic, or -1.
+// out[row] = 1 inside, 0 not. `refused` gets the first row that the
+// arithmetic cannot decide, for coordinates below its range, or -1.
 GD_API int geodomain_grid_contains(const void* handle, const void* const* columns,
                                    const std::int64_t* strides, std::int64_t rows, int threads,
                                    std::uint8_t* out, std::int64_t* refused) {
@@ -205,9 +205,8 @@ GD_API int geodomain_grid_crossings(const void* handle, const void* const* colum
     Team team(rows > kPiece ? threads : 1);
     team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t row = begin; row < end; ++row) {
-        const Vec3 q = points[row];
-        if (!misses(grid.bounds, q) && too_small(q)) keep_smallest(first, row);
-        const Crossings crossings = count_crossings(grid, q);
+        const Crossings crossings = count_crossings(grid, points[row]);
+        if (crossings.count < 0) keep_smallest(first, row);
         out[row] = with_sign ? crossings.signed_count : crossings.count;
       }
     });
@@ -228,9 +227,9 @@ GD_API int geodomain_grid_on_surface(const void* handle, const void* const* colu
     Team team(rows > kPiece ? threads : 1);
     team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t row = begin; row < end; ++row) {
-        const Vec3 q = points[row];
-        if (!misses(grid.bounds, q) && too_small(q)) keep_smallest(first, row);
-        out[row] = on_surface(grid, q);
+        const Answer answer = on_surface(grid, points[row]);
+        if (answer == Answer::undecided) keep_smallest(first, row);
+        out[row] = static_cast<std::uint8_t>(answer);
       }
     });
     *refused = first == kNone ? -1 : first.load();

@@ -15,40 +15,27 @@ struct RowList {
   __device__ void append(std::uint32_t row) { rows[atomicAdd(count, 1u)] = row; }
 };
 
-// The first row whose coordinates are below the range of the arithmetic.
-__device__ void refuse(Vec3 q, std::uint64_t row, std::uint64_t* refused) {
-  if (too_small(q)) {
-    atomicMin(reinterpret_cast<unsigned long long*>(refused), static_cast<unsigned long long>(row));
-  }
+// The first row that the full arithmetic cannot decide: `refused` keeps the least.
+__device__ void refuse(std::uint64_t row, std::uint64_t* refused) {
+  atomicMin(reinterpret_cast<unsigned long long*>(refused), static_cast<unsigned long long>(row));
 }
 
-template <class Arithmetic>
-__device__ void count_listed(const GridView& grid, const PointsView& points,
-                             const std::uint32_t* rows, const std::uint32_t* row_count,
-                             std::uint8_t* out, RowList unsure) {
+// The rows of a list, whose length is on the device, among the threads of a launch.
+template <class Body>
+__device__ void for_listed(const std::uint32_t* rows, const std::uint32_t* row_count, Body&& body) {
   const std::uint32_t step = gridDim.x * blockDim.x, count = *row_count;
-  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
-    const std::uint32_t row = rows[i];
-    const Answer answer = count_parity<Arithmetic>(grid, points[row]);
-    if (answer == Answer::undecided) {
-      unsure.append(row);
-    } else {
-      out[row] = static_cast<std::uint8_t>(answer);
-    }
-  }
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) body(rows[i]);
 }
 
 }  // namespace
 
 extern "C" __global__ void geodomain_look_up(GridView grid, PointsView points, std::uint32_t rows,
-                                             std::uint8_t* out, RowList open,
-                                             std::uint64_t* refused) {
+                                             std::uint8_t* out, RowList open) {
   const std::int64_t row = thread_row();
   if (row >= rows) return;
   const Vec3 q = points[row];
   const Answer answer = look_up(grid, q);
   if (answer == Answer::undecided) {
-    refuse(q, row, refused);
     open.append(static_cast<std::uint32_t>(row));
   } else {
     out[row] = static_cast<std::uint8_t>(answer);
@@ -59,13 +46,25 @@ extern "C" __global__ void geodomain_count_quick(GridView grid, PointsView point
                                                  const std::uint32_t* rows,
                                                  const std::uint32_t* row_count, std::uint8_t* out,
                                                  RowList unsure) {
-  count_listed<Quick>(grid, points, rows, row_count, out, unsure);
+  for_listed(rows, row_count, [&](std::uint32_t row) {
+    const Answer answer = count_parity<Quick>(grid, points[row]);
+    if (answer == Answer::undecided) {
+      unsure.append(row);
+    } else {
+      out[row] = static_cast<std::uint8_t>(answer);
+    }
+  });
 }
 
 extern "C" __global__ void geodomain_count_full(GridView grid, PointsView points,
                                                 const std::uint32_t* rows,
-                                                const std::uint32_t* row_count, std::uint8_t* out) {
-  count_listed<Full>(grid, points, rows, row_count, out, {nullptr, nullptr});
+                                                const std::uint32_t* row_count, std::uint8_t* out,
+                                                std::uint64_t* refused) {
+  for_listed(rows, row_count, [&](std::uint32_t row) {
+    const Answer answer = count_parity<Full>(grid, points[row]);
+    if (answer == Answer::undecided) refuse(row, refused);
+    out[row] = static_cast<std::uint8_t>(answer);
+  });
 }
 
 extern "C" __global__ void geodomain_crossings(GridView grid, PointsView points, std::int64_t rows,
@@ -73,9 +72,8 @@ extern "C" __global__ void geodomain_crossings(GridView grid, PointsView points,
                                                std::uint64_t* refused) {
   const std::int64_t row = thread_row();
   if (row >= rows) return;
-  const Vec3 q = points[row];
-  if (!misses(grid.bounds, q)) refuse(q, row, refused);
-  const Crossings crossings = count_crossings(grid, q);
+  const Crossings crossings = count_crossings(grid, points[row]);
+  if (crossings.count < 0) refuse(row, refused);
   out[row] = with_sign ? crossings.signed_count : crossings.count;
 }
 
@@ -83,9 +81,9 @@ extern "C" __global__ void geodomain_on_surface(GridView grid, PointsView points
                                                 std::uint8_t* out, std::uint64_t* refused) {
   const std::int64_t row = thread_row();
   if (row >= rows) return;
-  const Vec3 q = points[row];
-  if (!misses(grid.bounds, q)) refuse(q, row, refused);
-  out[row] = on_surface(grid, q);
+  const Answer answer = on_surface(grid, points[row]);
+  if (answer == Answer::undecided) refuse(row, refused);
+  out[row] = static_cast<std::uint8_t>(answer);
 }
 
 // Codes of several solids, one after the other: -1 or, not finite, -2 to begin with.

@@ -11,6 +11,8 @@
 
 namespace geodomain {
 
+constexpr std::int32_t kSlabs = 64;  // bits of a word: the divisions of a cell along z
+
 struct Slabs {             // of one cell, bit k for slab k; 16 bytes, one load
   std::uint64_t occupied;  // the box of some triangle enters it
   std::uint64_t inside;    // the label, where none does
@@ -73,8 +75,8 @@ GD_HD Answer look_up(const GridView& grid, Vec3 q) {
 
 // The parity of crossings above an undecided point: those below the next free
 // slab one by one, and the label of that slab for all the others. A triangle of
-// this cell is below that slab or above it, whole. Undecided again where Quick
-// arithmetic is unsure.
+// this cell is below that slab or above it, whole. Undecided again where the
+// arithmetic is unsure: Quick at times, Full hardly ever.
 template <class Arithmetic>
 GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
   Axis z;
@@ -105,7 +107,7 @@ GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
 }
 
 struct Crossings {
-  std::int32_t count;  // above the displaced point
+  std::int32_t count;  // above the displaced point; -1 undecided
   std::int32_t signed_count;
 };
 
@@ -120,9 +122,11 @@ GD_HD Crossings count_crossings(const GridView& grid, Vec3 q) {
     if (entry.high < slab) continue;
     const Triangle t = grid.mesh.triangle(entry.triangle);
     const int sign = crossing_sign<Full>(t, q.x, q.y);
-    if (sign == 0 || !crosses_above<Full>(t, sign, q)) continue;
-    crossings.count += 1;
-    crossings.signed_count += sign;
+    if (sign == 0) continue;
+    const int above = sign == kUnsure ? kUnsure : crosses_above<Full>(t, sign, q);
+    if (above == kUnsure) return {-1, 0};
+    crossings.count += above;
+    crossings.signed_count += above * sign;
   }
   return crossings;
 }

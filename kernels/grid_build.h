@@ -170,7 +170,7 @@ inline void GridBuilder::place_samples(Node& node) const {
     samples.resize(static_cast<std::size_t>(own.cells));
     for (std::int32_t i = 0; i < own.cells; ++i) {
       double sample = own.scale > 0.0 ? own.origin + (i + 0.5) / own.scale : low + (high - low) / 2;
-      if (too_small(sample)) sample = 0.0;
+      if (is_tiny(sample)) sample = 0.0;
       bool good = own.index(sample) == i;
       for (const Node* n = &node; n->region.parent; n = n->region.parent) {
         good = good && (n->region.parent->frame.*axis).index(sample) == n->region.*cell;

@@ -1,5 +1,6 @@
 // The CPU face of lattices: loops over triangles and columns.
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "lattice_expand.h"
@@ -9,7 +10,8 @@
 using namespace geodomain;
 
 // Labels by bits: `bits` is (nx, ny, ceil(nz / 64)) words, zeroed by the caller.
-// The axes ascend strictly and are finite and not empty.
+// The axes ascend strictly and are finite and not empty. 2 where a block could not be
+// decided, for coordinates below the range of the arithmetic.
 GD_API int geodomain_lattice_contains(const double* vertices, const std::int32_t* triangles,
                                       std::int64_t triangle_count, const double* const* values,
                                       const std::int64_t* counts, std::uint64_t* bits,
@@ -19,12 +21,13 @@ GD_API int geodomain_lattice_contains(const double* vertices, const std::int32_t
     const LatticeView lattice = {x.view(), y.view(), z.view(),
                                  static_cast<std::int32_t>((counts[2] + 63) / 64), bits};
     const MeshView mesh = {vertices, triangles, triangle_count};
+    std::atomic<bool> undecided{false};
     Team team(threads);
     team.run(triangle_count, 2048, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t k = begin; k < end; ++k) {
         const Triangle t = mesh.triangle(k);
         visit_columns(lattice, t, [&](std::int32_t i, std::int32_t j) {
-          toggle_column<Full>(lattice, t, i, j, atomic_xor);
+          if (!toggle_column<Full>(lattice, t, i, j, atomic_xor)) undecided = true;
         });
       }
     });
@@ -33,7 +36,7 @@ GD_API int geodomain_lattice_contains(const double* vertices, const std::int32_t
         settle_column(bits + i * lattice.words, lattice.words);
       }
     });
-    return 0;
+    return undecided ? 2 : 0;
   } catch (...) {
     return 1;
   }

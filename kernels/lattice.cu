@@ -29,12 +29,15 @@ extern "C" __global__ void geodomain_lattice_toggle(LatticeView lattice, MeshVie
 extern "C" __global__ void geodomain_lattice_full(LatticeView lattice, MeshView mesh,
                                                   const Pairing* unsure,
                                                   const std::uint32_t* unsure_count,
-                                                  std::uint32_t unsure_room) {
+                                                  std::uint32_t unsure_room,
+                                                  std::uint32_t* undecided) {
   const std::uint32_t count = *unsure_count < unsure_room ? *unsure_count : unsure_room;
   const std::uint32_t step = gridDim.x * blockDim.x;
   for (std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step) {
-    toggle_column<Full>(lattice, mesh.triangle(unsure[k].triangle), unsure[k].i, unsure[k].j,
-                        atomic_xor);
+    const Pairing pair = unsure[k];
+    if (!toggle_column<Full>(lattice, mesh.triangle(pair.triangle), pair.i, pair.j, atomic_xor)) {
+      *undecided = 1;
+    }
   }
 }
 

@@ -26,9 +26,16 @@ struct Vec3 {
 constexpr double kUnit = 0x1p-53;
 constexpr double kOrient2dBound = (3.0 + 16.0 * kUnit) * kUnit;
 constexpr double kOrient3dBound = (7.0 + 56.0 * kUnit) * kUnit;
-// Below this a product of three differences may underflow, which the bound above
-// does not count; such a determinant goes to the exact stage.
+// The bounds do not count underflow. A determinant of two differences of numbers
+// in range is 0 or at least 2^-716, so 2^-1000 costs it nothing and covers points
+// with smaller coordinates; a permanent of three below 2^-900 is left to the exact
+// stage.
+constexpr double kOrient2dFloor = 0x1p-1000;
 constexpr double kOrient3dFloor = 0x1p-900;
+
+// A mesh's coordinates are 0 or at least 2^-306, so that products of three do not
+// underflow; a point's smaller ones are tiny, and are taken apart from the rest.
+GD_HD bool is_tiny(double value) { return value != 0.0 && std::fabs(value) < 0x1p-306; }
 
 GD_HD int sign_of(double value) { return (value > 0.0) - (value < 0.0); }
 
@@ -51,38 +58,61 @@ GD_HD void minor_expansion(const Difference2& p, const Difference2& r, Expansion
 
 constexpr int kUnsure = 2;
 
-// The sign where the four differences are doubles, else kUnsure. Rounding is
-// monotone, so unequal rounded products are ordered as the exact ones are; equal
-// ones are ordered by their tails.
+// The sign where the four differences are doubles and no product underflows, else
+// kUnsure. Rounding is monotone, so unequal rounded products are ordered as the exact ones are;
+// equal ones are ordered by their tails.
 GD_HD int orient2d_products(double ax, double ay, double bx, double by, double qx, double qy) {
   const Pair adx = two_difference(ax, qx), ady = two_difference(ay, qy);
   const Pair bdx = two_difference(bx, qx), bdy = two_difference(by, qy);
   if (adx.tail != 0.0 || ady.tail != 0.0 || bdx.tail != 0.0 || bdy.tail != 0.0) return kUnsure;
+  if (is_tiny(qx) || is_tiny(qy)) return kUnsure;
   const Pair left = two_product(adx.head, bdy.head);
   const Pair right = two_product(ady.head, bdx.head);
   if (left.head != right.head) return left.head > right.head ? 1 : -1;
   return sign_of(left.tail - right.tail);
 }
 
-GD_NOINLINE int orient2d_expansions(double ax, double ay, double bx, double by, double qx,
-                                    double qy) {
+// The exact determinant's leading component: its sign, and its size within 2^-52.
+GD_NOINLINE double orient2d_expansions(double ax, double ay, double bx, double by, double qx,
+                                       double qy) {
   Expansion<16> det;
   minor_expansion(Difference2(ax, ay, qx, qy), Difference2(bx, by, qx, qy), det);
-  return det.sign();
+  return det.leading();
 }
 
 GD_HD int orient2d_quick(double ax, double ay, double bx, double by, double qx, double qy) {
   const double left = (ax - qx) * (by - qy), right = (ay - qy) * (bx - qx);
   const double det = left - right;
-  const double bound = kOrient2dBound * (std::fabs(left) + std::fabs(right));
+  const double bound = kOrient2dBound * (std::fabs(left) + std::fabs(right)) + kOrient2dFloor;
   if (det > bound) return 1;
   if (det < -bound) return -1;
   return orient2d_products(ax, ay, bx, by, qx, qy);
 }
 
+// A determinant that is linear in the point's coordinates, from its exact value
+// where tiny ones are 0 (`rest`) and what each tiny one adds: its sign, and a
+// bound on all their sizes. kUnsure only where that does not tell.
+GD_HD int sign_with_tiny(double rest, int first, int second, int third, double size) {
+  if (rest != 0.0) return std::fabs(rest) > 4.0 * size + 0x1p-1000 ? sign_of(rest) : kUnsure;
+  const bool plus = (first > 0) | (second > 0) | (third > 0);
+  const bool minus = (first < 0) | (second < 0) | (third < 0);
+  return plus && minus ? kUnsure : static_cast<int>(plus) - static_cast<int>(minus);
+}
+
+GD_NOINLINE int orient2d_tiny(double ax, double ay, double bx, double by, double qx, double qy) {
+  const double tiny_x = is_tiny(qx) ? qx : 0.0, tiny_y = is_tiny(qy) ? qy : 0.0;
+  const double rest = orient2d_expansions(ax, ay, bx, by, qx - tiny_x, qy - tiny_y);
+  return sign_with_tiny(rest, -sign_of(tiny_x) * sign_of(by - ay),
+                        sign_of(tiny_y) * sign_of(bx - ax), 0,
+                        std::fabs(tiny_x * (by - ay)) + std::fabs(tiny_y * (bx - ax)));
+}
+
+// kUnsure only for a point with tiny coordinates.
 GD_HD int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
   const int sign = orient2d_quick(ax, ay, bx, by, qx, qy);
-  return sign != kUnsure ? sign : orient2d_expansions(ax, ay, bx, by, qx, qy);
+  if (sign != kUnsure) return sign;
+  if (is_tiny(qx) || is_tiny(qy)) return orient2d_tiny(ax, ay, bx, by, qx, qy);
+  return sign_of(orient2d_expansions(ax, ay, bx, by, qx, qy));
 }
 
 GD_HD void term_expansion(const Difference2& p, const Difference2& r, double z, double qz,
@@ -94,7 +124,7 @@ GD_HD void term_expansion(const Difference2& p, const Difference2& r, double z, 
   multiply(minor, height, out);
 }
 
-GD_NOINLINE int orient3d_expansions(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+GD_NOINLINE double orient3d_expansions(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   const Difference2 ad(a.x, a.y, q.x, q.y), bd(b.x, b.y, q.x, q.y), cd(c.x, c.y, q.x, q.y);
   Expansion<64> first, second, third;
   term_expansion(bd, cd, a.z, q.z, first);
@@ -104,7 +134,7 @@ GD_NOINLINE int orient3d_expansions(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   Expansion<192> det;
   add(first, second, two);
   add(two, third, det);
-  return det.sign();
+  return det.leading();
 }
 
 GD_HD int orient3d_quick(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
@@ -127,9 +157,24 @@ GD_HD int orient3d_quick(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   return kUnsure;
 }
 
+// The determinant is N . (a - q), N = (b - a) x (c - a).
+GD_NOINLINE int orient3d_tiny(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+  const Vec3 tiny = {is_tiny(q.x) ? q.x : 0.0, is_tiny(q.y) ? q.y : 0.0, is_tiny(q.z) ? q.z : 0.0};
+  const double rest = orient3d_expansions(a, b, c, {q.x - tiny.x, q.y - tiny.y, q.z - tiny.z});
+  const double nx = orient2d_expansions(a.y, a.z, b.y, b.z, c.y, c.z);
+  const double ny = orient2d_expansions(a.z, a.x, b.z, b.x, c.z, c.x);
+  const double nz = orient2d_expansions(a.x, a.y, b.x, b.y, c.x, c.y);
+  return sign_with_tiny(rest, -sign_of(tiny.x) * sign_of(nx), -sign_of(tiny.y) * sign_of(ny),
+                        -sign_of(tiny.z) * sign_of(nz),
+                        std::fabs(tiny.x * nx) + std::fabs(tiny.y * ny) + std::fabs(tiny.z * nz));
+}
+
+// kUnsure only for a point with tiny coordinates.
 GD_HD int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   const int sign = orient3d_quick(a, b, c, q);
-  return sign != kUnsure ? sign : orient3d_expansions(a, b, c, q);
+  if (sign != kUnsure) return sign;
+  if (is_tiny(q.x) || is_tiny(q.y) || is_tiny(q.z)) return orient3d_tiny(a, b, c, q);
+  return sign_of(orient3d_expansions(a, b, c, q));
 }
 
 struct Full {

@@ -86,7 +86,7 @@ def star(frequency: int, radius=(100.0, 80.0, 50.0), centre=(0.0, 0.0, 0.0)) -> 
     return Mesh(unit * np.asarray(radius) + np.asarray(centre), mesh.triangles)
 
 
-E = Fraction(1, 2**500)
+E = Fraction(1, 2**3000)
 
 
 def displaced(point) -> tuple[Fraction, Fraction, Fraction]:

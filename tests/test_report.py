@@ -76,7 +76,7 @@ def test_a_triangle_that_faces_the_other_way():
     report = check(Mesh(cube().vertices, triangles, name="ore.stl"))
     assert faults(report) == {"unbalanced_edges": 3}
     assert report.closed and report.fit and not report.balanced
-    assert report.warnings()[0].startswith("ore.stl has 3 edges whose triangles face opposite ways")
+    assert report.warnings()[0].startswith("ore.stl has 3 mis-oriented edges")
     assert "the first from (" in report.warnings()[0]
 
 

@@ -13,6 +13,7 @@ from geodomain.backends.native import library, must, pointer
 
 Floats = NDArray[np.float64]
 Columns = tuple[Floats, Floats, Floats]
+UNDECIDED = 2
 
 
 def _columns(points: Columns) -> tuple[Any, Any]:
@@ -132,21 +133,25 @@ def lattice_bits(
     triangles: NDArray[np.int32],
     axes: Columns,
     threads: int,
-) -> NDArray[np.uint64]:
-    """Return labels of a lattice as bits along z, shape (nx, ny, words); axes ascend strictly."""
+) -> NDArray[np.uint64] | None:
+    """Return labels of a lattice as bits along z, shape (nx, ny, words); axes ascend strictly.
+
+    None where a block cannot be decided, for coordinates below the arithmetic's range.
+    """
     counts = [len(axis) for axis in axes]
     bits = np.zeros((counts[0], counts[1], (counts[2] + 63) // 64), dtype=np.uint64)
-    must(
-        library().geodomain_lattice_contains(
-            pointer(vertices),
-            pointer(triangles),
-            ctypes.c_int64(len(triangles)),
-            (ctypes.c_void_p * 3)(*[axis.ctypes.data for axis in axes]),
-            (ctypes.c_int64 * 3)(*counts),
-            pointer(bits),
-            threads,
-        )
+    status = library().geodomain_lattice_contains(
+        pointer(vertices),
+        pointer(triangles),
+        ctypes.c_int64(len(triangles)),
+        (ctypes.c_void_p * 3)(*[axis.ctypes.data for axis in axes]),
+        (ctypes.c_int64 * 3)(*counts),
+        pointer(bits),
+        threads,
     )
+    if status == UNDECIDED:
+        return None
+    must(status)
     return bits
 
 

@@ -105,7 +105,7 @@ class Index:
         labels, some = int(points.labels), min(points.rows, device.BLOCK * device.LIST_BLOCKS)
         device.launch(
             "grid.cu", "geodomain_look_up", points.rows,
-            self.view, points.view, rows, labels, open_list, points.refused,
+            self.view, points.view, rows, labels, open_list,
         )  # fmt: skip
         device.launch(
             "grid.cu", "geodomain_count_quick", some,
@@ -113,7 +113,7 @@ class Index:
         )  # fmt: skip
         device.launch(
             "grid.cu", "geodomain_count_full", some,
-            self.view, points.view, int(points.unsure_rows), counts + 4, labels,
+            self.view, points.view, int(points.unsure_rows), counts + 4, labels, points.refused,
         )  # fmt: skip
 
     def contains(self, points: Columns, out: NDArray[np.bool_], threads: int) -> int:
@@ -207,8 +207,8 @@ def _ruler(values: Floats, kept: list[Any]) -> bytes:
 
 def lattice_bits(
     vertices: Floats, triangles: NDArray[np.int32], axes: Columns, threads: int
-) -> NDArray[np.uint64]:
-    """Return labels of a lattice as bits along z, shape (nx, ny, words); axes ascend strictly."""
+) -> NDArray[np.uint64] | None:
+    """Return labels of a lattice as bits along z; as the CPU's, None included."""
     words = (len(axes[2]) + 63) // 64
     out = np.empty((len(axes[0]), len(axes[1]), words), dtype=np.uint64)
     with device.current() as cuda:
@@ -217,7 +217,7 @@ def lattice_bits(
         bits = cuda.mem_alloc(out.nbytes)
         cuda.memset_d32(bits, 0, out.nbytes // 4)
         unsure = cuda.mem_alloc(12 * UNSURE_ROOM)
-        count = device.upload(np.zeros(1, dtype=np.uint32))
+        count = device.upload(np.zeros(2, dtype=np.uint32))  # unsure pairs, undecided ones
         rulers = [_ruler(np.ascontiguousarray(axis), kept) for axis in axes]
         lattice = device.structure(*rulers, ctypes.c_int32(words), int(bits))
         room = ctypes.c_uint32(UNSURE_ROOM)
@@ -231,10 +231,14 @@ def lattice_bits(
             return cpu.lattice_bits(vertices, triangles, axes, threads)
         device.launch(
             "lattice.cu", "geodomain_lattice_full", int(listed[0]),
-            lattice, mesh, int(unsure), int(count), room,
+            lattice, mesh, int(unsure), int(count), room, int(count) + 4,
         )  # fmt: skip
         device.launch(
             "lattice.cu", "geodomain_lattice_settle", out.shape[0] * out.shape[1], lattice
         )
+        undecided = np.empty(1, dtype=np.uint32)
+        cuda.memcpy_dtoh(undecided, int(count) + 4)
+        if undecided[0]:
+            return None
         cuda.memcpy_dtoh(out, bits)
     return out
