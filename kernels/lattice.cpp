@@ -1,6 +1,7 @@
 // The CPU face of lattices: loops over triangles and columns.
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <vector>
 
 #include "lattice_expand.h"
@@ -12,10 +13,10 @@ using namespace geodomain;
 // Labels by bits: `bits` is (nx, ny, ceil(nz / 64)) words, zeroed by the caller.
 // The axes ascend strictly and are finite and not empty. 2 where a block could not be
 // decided, for coordinates below the range of the arithmetic.
-GD_API int geodomain_lattice_contains(const double* vertices, const std::int32_t* triangles,
-                                      std::int64_t triangle_count, const double* const* values,
-                                      const std::int64_t* counts, std::uint64_t* bits,
-                                      int threads) {
+GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t vertex_count,
+                                      const std::int32_t* triangles, std::int64_t triangle_count,
+                                      const double* const* values, const std::int64_t* counts,
+                                      std::uint64_t* bits, int threads) {
   try {
     const RulerTable x(values[0], counts[0]), y(values[1], counts[1]), z(values[2], counts[2]);
     const LatticeView lattice = {x.view(), y.view(), z.view(),
@@ -23,8 +24,16 @@ GD_API int geodomain_lattice_contains(const double* vertices, const std::int32_t
     const MeshView mesh = {vertices, triangles, triangle_count};
     std::atomic<bool> undecided{false};
     Team team(threads);
+    const std::unique_ptr<Place[]> places(new Place[static_cast<std::size_t>(vertex_count)]);
+    team.run(vertex_count, 8192, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        places[i] = place_of(lattice, vertices[3 * i], vertices[3 * i + 1]);
+      }
+    });
     team.run(triangle_count, 2048, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t k = begin; k < end; ++k) {
+        const std::int32_t* corner = triangles + 3 * k;
+        if (!holds_column(places[corner[0]], places[corner[1]], places[corner[2]])) continue;
         const Triangle t = mesh.triangle(k);
         visit_columns(lattice, t, [&](std::int32_t i, std::int32_t j) {
           if (!toggle_column<Full>(lattice, t, i, j, atomic_xor)) undecided = true;

@@ -54,15 +54,13 @@ struct LatticeView {
 // -1 where Quick arithmetic is unsure.
 template <class Arithmetic>
 GD_HD std::int32_t blocks_below(const Ruler& z, const Triangle& t, int sign, double x, double y) {
-  const std::int32_t low = z.lower(bottom(t)), high = z.lower(top(t));
-  if (low == high) return low;
   const double abx = t.b.x - t.a.x, aby = t.b.y - t.a.y, abz = t.b.z - t.a.z;
   const double acx = t.c.x - t.a.x, acy = t.c.y - t.a.y, acz = t.c.z - t.a.z;
   const double dx = x - t.a.x, dy = y - t.a.y;
   const double area = abx * acy - aby * acx;
   const double height = t.a.z + ((dx * acy - dy * acx) * abz + (abx * dy - aby * dx) * acz) / area;
-  std::int32_t guess = height > bottom(t) ? (height < top(t) ? z.lower(height) : high) : low;
-  std::int32_t from = low, to = high;  // all below `from` are below the crossing, none from `to`
+  std::int32_t guess = z.lower(height);
+  std::int32_t from = 0, to = z.count;  // all below `from` are below the crossing, none from `to`
   for (std::int32_t step = 1; from < to; step *= 2) {
     const std::int32_t probe = guess < from ? from : (guess < to ? guess : to - 1);
     const int above = crosses_above<Arithmetic>(t, sign, {x, y, z.value[probe]});
@@ -95,6 +93,33 @@ GD_HD bool toggle_column(const LatticeView& lattice, const Triangle& t, std::int
   toggle(lattice.bits + column * lattice.words + (below - 1) / 64,
          std::uint64_t{1} << (below - 1) % 64);
   return true;
+}
+
+// Where a vertex stands among the columns: twice the number of lower coordinates,
+// and one more if it is level with one. A triangle's columns follow from its
+// corners' places, and most triangles of a fine mesh have none.
+struct Place {
+  std::int32_t x, y;
+};
+
+GD_HD std::int32_t place_on(const Ruler& ruler, double value) {
+  const std::int32_t lower = ruler.lower(value);
+  return 2 * lower + (lower < ruler.count && ruler.value[lower] == value);
+}
+
+GD_HD Place place_of(const LatticeView& lattice, double x, double y) {
+  return {place_on(lattice.x, x), place_on(lattice.y, y)};
+}
+
+GD_HD bool between(std::int32_t a, std::int32_t b, std::int32_t c) {
+  const std::int32_t least = a < b ? (a < c ? a : c) : (b < c ? b : c);
+  const std::int32_t most = a > b ? (a > c ? a : c) : (b > c ? b : c);
+  return least / 2 < most / 2 + most % 2;
+}
+
+// Whether a column stands in the box of a triangle with corners at these places.
+GD_HD bool holds_column(Place a, Place b, Place c) {
+  return between(a.x, b.x, c.x) && between(a.y, b.y, c.y);
 }
 
 // visit(i, j) for every column that one triangle may cross.

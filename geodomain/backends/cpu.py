@@ -142,6 +142,7 @@ def lattice_bits(
     bits = np.zeros((counts[0], counts[1], (counts[2] + 63) // 64), dtype=np.uint64)
     status = library().geodomain_lattice_contains(
         pointer(vertices),
+        ctypes.c_int64(len(vertices)),
         pointer(triangles),
         ctypes.c_int64(len(triangles)),
         (ctypes.c_void_p * 3)(*[axis.ctypes.data for axis in axes]),
