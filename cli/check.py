@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from geodomain.cli.options import finite
 
 if TYPE_CHECKING:
     from geodomain.mesh import Mesh
@@ -32,6 +33,7 @@ Example:
 @click.option(
     "--weld",
     type=click.FloatRange(min=0),
+    callback=finite,
     metavar="TOLERANCE",
     help="Join vertices that are this close, and report on the result.",
 )
@@ -69,9 +71,6 @@ def _refuse(
     meshes: tuple[Path, ...], weld: float | None, output: Path | None, overwrite: bool
 ) -> None:
     """Stop before anything is read if the options do not go together."""
-    if weld is not None and not math.isfinite(weld):
-        message = f"--weld must be a finite number, not {weld}"
-        raise click.UsageError(message)
     if output is None:
         return
     if weld is None:
@@ -116,6 +115,8 @@ def _weld(mesh: Mesh, tolerance: float, output: Path | None) -> tuple[Mesh, dict
     from geodomain.welding import weld
 
     result = weld(mesh, tolerance)
+    if not len(result.mesh.triangles):
+        output = None  # no format has a mesh of nothing
     done = {
         "tolerance": tolerance,
         "moved": result.moved,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import math
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
@@ -50,6 +51,14 @@ def encoding(value: str) -> str:
     raise click.BadParameter(message)
 
 
+def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """Refuse infinity and NaN, which pass for numbers."""
+    if value is not None and not math.isfinite(value):
+        message = f"{value} is not a finite number"
+        raise click.BadParameter(message)
+    return value
+
+
 def together(*options: Decorator) -> Decorator:
     """Make one decorator of several options, in their order."""
     return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
@@ -95,6 +104,7 @@ rule_options = together(
     click.option(
         "--weld",
         type=click.FloatRange(min=0, min_open=True),
+        callback=finite,
         metavar="TOLERANCE",
         help="Join vertices of a mesh that are this close, and say how many moved.",
     ),

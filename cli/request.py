@@ -44,6 +44,8 @@ class Request:
 def read_request(given: dict[str, Any]) -> Request:
     """Check options against each other, and sort them."""
     replace, column = given.pop("replace_column"), given.pop("column")
+    if column == "":
+        _misuse("--column needs a name")
     if replace and column and replace != column:
         _misuse("--replace-column and --column name different columns")
     if replace is not None and given["flags"]:

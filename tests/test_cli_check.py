@@ -135,6 +135,12 @@ def test_a_file_that_is_there_is_kept(folder):
     assert Path("ok.ply").read_bytes() != before
 
 
+def test_a_weld_to_nothing_is_not_written(folder):
+    said = run("ok.ply", "--weld", "100", "-o", "none.ply", code=3).stdout
+    assert "12 triangles dropped" in said and "NOT FIT" in said
+    assert not (folder / "none.ply").exists()
+
+
 def test_a_mesh_can_be_welded_in_place(folder):
     run("hair.ply", "--weld", "0.001", "-o", "hair.ply", "--overwrite")
     assert meshfiles.read_mesh("hair.ply").is_closed

@@ -222,6 +222,12 @@ def test_the_winding_rule(folder: Path) -> None:
     assert count == [2, 3]
 
 
+def test_welding_to_nothing_is_refused(folder: Path) -> None:
+    result = run("b.csv", *BOTH, "-o", "out.csv", "--weld", "100", code=3)
+    assert "ORE.obj has no triangle left after welding at 100" in result.stderr
+    assert not (folder / "out.csv").exists()
+
+
 def test_welding_is_reported(folder: Path) -> None:
     result = run("b.csv", *BOTH, "-o", "out.csv", "--weld", "0.001", "--json")
     welds = json.loads(result.stdout)["welds"]
@@ -275,6 +281,8 @@ MISUSED = {
     "flags": (("b.csv", *BOTH, "-o", "out.csv", "--flags", "--replace-column", "AU"), "--flags"),
     "unknown": (("b.csv", *BOTH, "-o", "out.csv", "--nil"), "--nil"),
     "weld": (("b.csv", *BOTH, "-o", "out.csv", "--weld", "0"), "--weld"),
+    "weld nan": (("b.csv", *BOTH, "-o", "out.csv", "--weld", "nan"), "not a finite number"),
+    "no column": (("b.csv", *BOTH, "-o", "out.csv", "--column", ""), "--column needs a name"),
 }
 
 
