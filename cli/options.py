@@ -51,6 +51,19 @@ def encoding(value: str) -> str:
     raise click.BadParameter(message)
 
 
+def missing(value: str) -> float | str:
+    """Give a number if it is one, with a point or a comma, and otherwise the text itself."""
+    value = value.strip()
+    try:
+        found = float(value.replace(",", "."))
+    except ValueError:
+        found = math.nan
+    if not value or "\0" in value:
+        message = "it stands for a value; an empty field is missing without it"
+        raise click.BadParameter(message)
+    return found if math.isfinite(found) else value
+
+
 def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
     """Refuse infinity and NaN, which pass for numbers."""
     if value is not None and not math.isfinite(value):
@@ -85,10 +98,11 @@ table_options = together(
     ),
     click.option(
         "--missing",
-        type=float,
+        type=missing,
         multiple=True,
         metavar="VALUE",
-        help="A coordinate that means missing, such as -99; may be repeated.",
+        help="What stands for a coordinate that is missing, such as -99, - or NA; may be repeated. "
+        "Empty and NaN always do.",
     ),
 )
 

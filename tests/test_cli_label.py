@@ -249,6 +249,24 @@ def test_what_is_odd_about_a_mesh_is_said(folder: Path) -> None:
     assert "flipped.obj has no winding number" in result.stderr
 
 
+def test_texts_and_numbers_that_mean_missing(folder: Path) -> None:
+    rows = b'-,-,-\n NA ,1,1\n"NA",1,1\n1e999,1,1\n-99.0,1,1\n1,1,1\n'
+    (folder / "b.csv").write_bytes(b"X,Y,Z\n" + rows)
+    codes = [word for code in ("-", "NA", "1e999", "-99") for word in ("--missing", code)]
+    result = run("b.csv", *BOTH, *codes, "--unassigned", "?", "-o", "-", "--quiet")
+    assert [row[-1:] for row in result.stdout_bytes.splitlines()[1:]] == [b"?"] * 5 + [b"E"]
+    for undeclared in ("na", "--", "N"):
+        (folder / "b.csv").write_bytes(b"X,Y,Z\n1,1,%b\n" % undeclared.encode())
+        result = run("b.csv", *BOTH, *codes, "-o", "out.csv", code=3)
+        assert f"--missing='{undeclared}'" in result.stderr
+
+
+def test_a_missing_code_follows_the_decimal_mark(folder: Path) -> None:
+    (folder / "b.csv").write_bytes(b"X;Y;Z\n-99,50;1,5;1,5\n")
+    result = run("b.csv", *BOTH, "--missing=-99,5", "-o", "-", "--json")
+    assert json.loads(result.stderr)["unassigned"]["blocks"] == 1
+
+
 def test_header_alone(folder: Path) -> None:
     (folder / "b.csv").write_bytes(b"X,Y,Z\n")
     run("b.csv", *BOTH, "-o", "out.csv")
@@ -282,6 +300,7 @@ MISUSED = {
     "unknown": (("b.csv", *BOTH, "-o", "out.csv", "--nil"), "--nil"),
     "weld": (("b.csv", *BOTH, "-o", "out.csv", "--weld", "0"), "--weld"),
     "weld nan": (("b.csv", *BOTH, "-o", "out.csv", "--weld", "nan"), "not a finite number"),
+    "missing": (("b.csv", *BOTH, "-o", "out.csv", "--missing", " "), "empty field"),
     "no column": (("b.csv", *BOTH, "-o", "out.csv", "--column", ""), "--column needs a name"),
 }
 

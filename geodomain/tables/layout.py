@@ -38,8 +38,8 @@ class TableLayout:
         Byte offset of the first row of data, or of a blank line before it.
     data_line : int
         Physical line number, from 1, at that offset.
-    missing : tuple of float
-        Coordinates that mean "missing".
+    missing, missing_words : tuple of float, tuple of bytes
+        Numbers and texts that mean that a coordinate or size is missing.
     head_rows : tuple of HeadRow
         The names and the vendor's rows below them; lines before the names are not among them.
     """
@@ -53,6 +53,7 @@ class TableLayout:
     data_line: int
     missing: tuple[float, ...] = ()
     head_rows: tuple[HeadRow, ...] = ()
+    missing_words: tuple[bytes, ...] = ()
 
 
 def read_layout(
@@ -104,6 +105,7 @@ def read_layout(
         data_start=end,
         data_line=count_line_ends(head, 0, end) + 1,
         missing=options.missing,
+        missing_words=tuple(word.encode(options.encoding) for word in options.missing_words),
         head_rows=head_rows,
     )
 
