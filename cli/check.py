@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodomain.cli.options import finite
+from geodomain.cli.options import finite, require_folder
 
 if TYPE_CHECKING:
     from geodomain.mesh import Mesh
@@ -79,6 +79,7 @@ def _refuse(
     if len(meshes) > 1:
         message = f"-o is one file, and there are {len(meshes)} meshes: weld one at a time"
         raise click.UsageError(message)
+    require_folder(output)
     if output.exists() and not overwrite:
         reason = "it is there already; choose another name, or replace it with --overwrite"
         raise FileExistsError(errno.EEXIST, reason, str(output))

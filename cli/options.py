@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import math
 from collections.abc import Callable
 from functools import reduce
@@ -70,6 +71,12 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
         message = f"{value} is not a finite number"
         raise click.BadParameter(message)
     return value
+
+
+def require_folder(output: Path) -> None:
+    """Refuse, before there is any work, an output in a folder that is not there."""
+    if not output.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(output))
 
 
 def together(*options: Decorator) -> Decorator:

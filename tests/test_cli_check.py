@@ -135,6 +135,14 @@ def test_a_file_that_is_there_is_kept(folder):
     assert Path("ok.ply").read_bytes() != before
 
 
+def test_an_output_in_no_folder_exits_4(folder):
+    from geodomain.cli import main
+
+    arguments = ["check", "ok.ply", "--weld", "0.1", "-o", "nil/x.ply"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 4 and result.stderr.startswith("error: nil/x.ply: the folder is")
+
+
 def test_a_weld_to_nothing_is_not_written(folder):
     said = run("ok.ply", "--weld", "100", "-o", "none.ply", code=3).stdout
     assert "12 triangles dropped" in said and "NOT FIT" in said

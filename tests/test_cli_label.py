@@ -469,3 +469,28 @@ def test_every_block_of_a_rotated_octree(folder: Path) -> None:
     assert summary["background"]["blocks"] == 2997 + 352
     rows = (folder / "out.csv").read_text().splitlines()[1:]
     assert all((row.split(",")[-2] == "Body") == (row.split(",")[-1] == "Body") for row in rows)
+
+
+def start(*words: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a shell command in which the word geodomain is the command of this Python."""
+    line = " ".join(words).replace("geodomain", f"{sys.executable} -m geodomain.cli", 1)
+    return subprocess.run(["sh", "-c", line], capture_output=True, check=False, timeout=60)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+def test_closed_streams_end_in_a_word_and_no_traceback(folder: Path) -> None:
+    done = start("geodomain label b.csv --solid ORE.obj -o - >&-")
+    assert done.returncode == 4 and done.stderr == b"error: standard output: it is closed\n"
+    done = start("geodomain label - --solid ORE.obj -o out.csv <&-")
+    assert done.returncode == 4 and done.stderr == b"error: standard input: it is closed\n"
+    assert not (folder / "out.csv").exists()
+    assert start("geodomain label b.csv --solid ORE.obj -o out.csv 2>&-").returncode == 0
+    assert (folder / "out.csv").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_devices_are_outputs_and_say_their_name(folder: Path) -> None:
+    done = start("geodomain label b.csv --solid ORE.obj -o /dev/stdout --quiet | cat")
+    assert done.stdout.startswith(b"X,Y,Z,DX,DY,DZ,AU,domain") and not done.stderr
+    done = start("geodomain label b.csv --solid ORE.obj -o /dev/full")
+    assert done.returncode == 4 and done.stderr.startswith(b"error: /dev/full: No space")
