@@ -167,3 +167,8 @@ def test_what_cannot_be_read_is_said(folder):
 def test_the_help_ends_in_an_example():
     lines = run("--help").stdout.rstrip().splitlines()
     assert lines[-1].strip() == "geodomain check ore.stl --weld 0.001 -o closed.stl"
+
+
+def test_an_open_edge_is_not_called_mis_oriented_as_well(folder):
+    said = run("box.ply", code=3).stdout
+    assert "4 open edges" in said and "face opposite ways" not in said
