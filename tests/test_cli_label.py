@@ -318,6 +318,8 @@ BROKEN = {
     "text": (b"X,Y,Z\n1,2,3\n1,east,3\n", "line 3"),
     "unclosed quote": (b'X,Y,Z,N\n1,2,3,a\n1,2,3,"b\n', "line 3: the quote"),
     "unclosed name": (b'X,Y,Z,"N\n1,2,3,a\n', "line 1: the quote that opens the name '\"N'"),
+    "binary": (b"\x7fELF\2\1\1" + bytes(900) + b"X,Y,Z\n1,2,3\n", "NUL byte"),
+    "no lines": (b"X" * (2 << 20), "no header line within its first megabyte"),
     "ragged": (b"X,Y,Z\n1,2,3\n1,2\n", "line 3"),
     "utf-16": ("X,Y,Z\n1,2,3\n".encode("utf-16"), "save it as UTF-8"),
     "truncated": (gzip.compress(BLOCKS * 100)[:60], "b.csv"),
@@ -494,3 +496,16 @@ def test_devices_are_outputs_and_say_their_name(folder: Path) -> None:
     assert done.stdout.startswith(b"X,Y,Z,DX,DY,DZ,AU,domain") and not done.stderr
     done = start("geodomain label b.csv --solid ORE.obj -o /dev/full")
     assert done.returncode == 4 and done.stderr.startswith(b"error: /dev/full: No space")
+
+
+def test_volumes_beyond_numbers_are_not_reported(folder: Path) -> None:
+    row = b"1,1,1,1e102,1e103,1e103\n"
+    (folder / "b.csv").write_bytes(b"X,Y,Z,DX,DY,DZ\n" + 2 * row)
+    summary = json.loads(run("b.csv", "--solid", "ORE.obj", "--dry-run", "--json").stdout)
+    assert summary["domains"][0]["volume"] is None and not summary["warnings"]
+
+
+def test_a_coordinate_is_no_size(folder: Path) -> None:
+    sizes = ("--dx", "X", "--dy", "DY", "--dz", "DZ")
+    result = run("b.csv", *BOTH, *sizes, "-o", "out.csv", code=3)
+    assert "'X' cannot be a coordinate and a size" in result.stderr

@@ -120,7 +120,10 @@ def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> N
     for wanted in options.centroid:
         if wanted is not None and names:
             families.find_column(names, wanted, name)
-    if names and all(number(cell) is not None for cell in names):
+    if not any(names):
+        message = f"{name} has no header line within its first megabyte: is it a table of text?"
+        raise TableError(message)
+    if all(number(cell) is not None for cell in names):
         message = (
             f"{name} has no header line: it begins with numbers. Add one that names the columns, "
             "such as X,Y,Z."

@@ -93,7 +93,7 @@ def read_layout(
     header = find_header(head, options, name, whole=whole)
     head_rows, sample = _below(head, header, options.encoding, whole=whole)
     xyz = _centroid(header.names, options, head_rows, sample, name)
-    sizes = _sizes(header.names, options, name)
+    sizes = _sizes(header.names, options, xyz, name)
     coordinates, others = _cells(sample, xyz), _cells(sample, range(len(header.names)))
     end = head_rows[-1].row.following
     return TableLayout(
@@ -158,7 +158,9 @@ def _centroid(
     return xyz
 
 
-def _sizes(names: tuple[str, ...], options: TableOptions, table: str) -> Triplet | None:
+def _sizes(
+    names: tuple[str, ...], options: TableOptions, xyz: Triplet, table: str
+) -> Triplet | None:
     """Choose the block size columns; where they are in doubt there are none, unless named."""
     given = _given(names, options.size, table)
     found = families.matches(names, SIZES, given)
@@ -167,4 +169,16 @@ def _sizes(names: tuple[str, ...], options: TableOptions, table: str) -> Triplet
             message = f"{table}: name all three block sizes with --dx, --dy and --dz."
             raise TableError(message)
         families.require_single(names, next(iter(found)), table, "--dx, --dy and --dz")
-    return next(iter(found)) if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    (sizes,) = found
+    twice = set(sizes).intersection(xyz)
+    if twice and not any(options.size):
+        return None
+    if twice:
+        message = (
+            f"{table}: {names[min(twice)]!r} cannot be a coordinate and a size; name the sizes "
+            "with --dx, --dy and --dz."
+        )
+        raise TableError(message)
+    return sizes
