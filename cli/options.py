@@ -28,6 +28,9 @@ def named_path(value: str) -> tuple[str, str]:
     if not name or not path:
         message = f"{value!r} is not NAME=PATH"
         raise click.BadParameter(message)
+    if not Path(path).exists() and Path(value).exists():
+        message = f"the path has an equals sign; say NAME={value}"
+        raise click.BadParameter(message)
     return name, path
 
 

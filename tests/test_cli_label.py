@@ -157,7 +157,7 @@ def test_the_input_is_never_the_output(folder: Path, link: str) -> None:
     if link == "hard":
         out.hardlink_to("b.csv")
     result = run("b.csv", *BOTH, "-o", str(out), "--overwrite", code=3)
-    assert "in place" in result.stderr
+    assert "--in-place" in result.stderr
     assert (folder / "b.csv").read_bytes() == BLOCKS
 
 
@@ -265,6 +265,12 @@ def test_a_missing_code_follows_the_decimal_mark(folder: Path) -> None:
     (folder / "b.csv").write_bytes(b"X;Y;Z\n-99,50;1,5;1,5\n")
     result = run("b.csv", *BOTH, "--missing=-99,5", "-o", "-", "--json")
     assert json.loads(result.stderr)["unassigned"]["blocks"] == 1
+
+
+def test_a_path_with_an_equals_sign_needs_a_name(folder: Path) -> None:
+    (folder / "ORE.obj").rename(folder / "ore=v2.obj")
+    assert "say NAME=ore=v2.obj" in run("b.csv", "--solid", "ore=v2.obj", "-o", "-", code=2).stderr
+    run("b.csv", "--solid", "A=ore=v2.obj", "-o", "out.csv")
 
 
 def test_header_alone(folder: Path) -> None:

@@ -285,5 +285,5 @@ def _refuse_same(status: os.stat_result | None, source: Source | None, name: str
     if status is None or other is None or not stat.S_ISREG(other.st_mode):
         return
     if os.path.samestat(status, other):
-        message = f"{name} is the input itself; name another output, or rewrite it in place"
+        message = f"{name} is the input itself; name another output, or rewrite it with --in-place"
         raise TableError(message)
