@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from geodomain.cli.options import finite, require_folder
 
 if TYPE_CHECKING:
     from geodomain.mesh import Mesh
@@ -32,6 +33,7 @@ Example:
 @click.option(
     "--weld",
     type=click.FloatRange(min=0),
+    callback=finite,
     metavar="TOLERANCE",
     help="Join vertices that are this close, and report on the result.",
 )
@@ -69,9 +71,6 @@ def _refuse(
     meshes: tuple[Path, ...], weld: float | None, output: Path | None, overwrite: bool
 ) -> None:
     """Stop before anything is read if the options do not go together."""
-    if weld is not None and not math.isfinite(weld):
-        message = f"--weld must be a finite number, not {weld}"
-        raise click.UsageError(message)
     if output is None:
         return
     if weld is None:
@@ -80,6 +79,7 @@ def _refuse(
     if len(meshes) > 1:
         message = f"-o is one file, and there are {len(meshes)} meshes: weld one at a time"
         raise click.UsageError(message)
+    require_folder(output)
     if output.exists() and not overwrite:
         reason = "it is there already; choose another name, or replace it with --overwrite"
         raise FileExistsError(errno.EEXIST, reason, str(output))
@@ -116,6 +116,8 @@ def _weld(mesh: Mesh, tolerance: float, output: Path | None) -> tuple[Mesh, dict
     from geodomain.welding import weld
 
     result = weld(mesh, tolerance)
+    if not len(result.mesh.triangles):
+        output = None  # no format has a mesh of nothing
     done = {
         "tolerance": tolerance,
         "moved": result.moved,

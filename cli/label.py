@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -135,8 +134,7 @@ def _check_destination(request: Request) -> None:
     if request.destination in (None, "-"):
         return
     place = Path(request.destination)
-    if not place.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(place))
+    options.require_folder(place)
     for _, path in request.solids:
         if place.exists() and Path(path).exists() and place.samefile(path):
             message = f"{place} is the wireframe {path}; name another output"

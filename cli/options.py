@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import errno
+import math
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
@@ -26,6 +28,9 @@ def named_path(value: str) -> tuple[str, str]:
     if not name or not path:
         message = f"{value!r} is not NAME=PATH"
         raise click.BadParameter(message)
+    if not Path(path).exists() and Path(value).exists():
+        message = f"the path has an equals sign; say NAME={value}"
+        raise click.BadParameter(message)
     return name, path
 
 
@@ -48,6 +53,33 @@ def encoding(value: str) -> str:
         pass
     message = f"{value!r} is not an encoding that keeps ASCII, such as utf-8"
     raise click.BadParameter(message)
+
+
+def missing(value: str) -> float | str:
+    """Give a number if it is one, with a point or a comma, and otherwise the text itself."""
+    value = value.strip()
+    try:
+        found = float(value.replace(",", "."))
+    except ValueError:
+        found = math.nan
+    if not value or "\0" in value:
+        message = "it stands for a value; an empty field is missing without it"
+        raise click.BadParameter(message)
+    return found if math.isfinite(found) else value
+
+
+def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """Refuse infinity and NaN, which pass for numbers."""
+    if value is not None and not math.isfinite(value):
+        message = f"{value} is not a finite number"
+        raise click.BadParameter(message)
+    return value
+
+
+def require_folder(output: Path) -> None:
+    """Refuse, before there is any work, an output in a folder that is not there."""
+    if not output.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(output))
 
 
 def together(*options: Decorator) -> Decorator:
@@ -76,10 +108,11 @@ table_options = together(
     ),
     click.option(
         "--missing",
-        type=float,
+        type=missing,
         multiple=True,
         metavar="VALUE",
-        help="A coordinate that means missing, such as -99; may be repeated.",
+        help="What stands for a coordinate that is missing, such as -99, - or NA; may be repeated. "
+        "Empty and NaN always do.",
     ),
 )
 
@@ -95,6 +128,7 @@ rule_options = together(
     click.option(
         "--weld",
         type=click.FloatRange(min=0, min_open=True),
+        callback=finite,
         metavar="TOLERANCE",
         help="Join vertices of a mesh that are this close, and say how many moved.",
     ),

@@ -44,12 +44,17 @@ class Request:
 def read_request(given: dict[str, Any]) -> Request:
     """Check options against each other, and sort them."""
     replace, column = given.pop("replace_column"), given.pop("column")
+    if column == "":
+        _misuse("--column needs a name")
     if replace and column and replace != column:
         _misuse("--replace-column and --column name different columns")
     if replace is not None and given["flags"]:
         _misuse("--flags adds columns; label with --replace-column first, then with --flags")
     table = {key: given.pop(key) for key in ("x", "y", "z", "dx", "dy", "dz")}
-    table |= {key: given.pop(key) for key in ("delimiter", "missing", "encoding")}
+    table |= {key: given.pop(key) for key in ("delimiter", "encoding")}
+    codes = given.pop("missing")
+    table["missing"] = tuple(code for code in codes if not isinstance(code, str))
+    table["missing_words"] = tuple(code for code in codes if isinstance(code, str))
     request = Request(
         **given, column=replace or column or "domain", replace=replace is not None, table=table
     )

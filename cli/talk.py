@@ -56,7 +56,7 @@ class Talk:
     @contextmanager
     def progress(self) -> Iterator[Callable[[int, int | None], None] | None]:
         """Give what shows progress, on a terminal only."""
-        if self.quiet or not sys.stderr.isatty():
+        if self.quiet or sys.stderr is None or not sys.stderr.isatty():
             yield None
             return
         try:

@@ -57,11 +57,15 @@ def doubts(report: MeshReport) -> list[str]:
     list of str
         Empty for a clean mesh.
     """
+    counts = {name: getattr(report, name) for name, *_ in _WORDS}
+    # Every open edge is mis-oriented too, and said to be open.
+    if counts["unbalanced_edges"] == report.boundary_edges:
+        counts["unbalanced_edges"] = 0
     return [
         f"{report.name} has {(one if count == 1 else more).format(count)}"
         f"{_first(report, name)}; {meaning}."
         for name, one, more, meaning in _WORDS
-        if (count := getattr(report, name))
+        if (count := counts[name])
     ]
 
 

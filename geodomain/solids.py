@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from geodomain.errors import GeodomainWarning
+from geodomain.errors import GeodomainWarning, MeshError
 from geodomain.labeller import Solid
 from geodomain.mesh import Mesh
 from geodomain.meshfiles import read_mesh
@@ -53,6 +53,7 @@ def read_solids(
         mesh = read_mesh(path)
         if weld is not None:
             result = weld_mesh(mesh, weld)
+            _require_some_left(result.mesh, weld)
             welds.append(Weld(mesh.name, weld, result.moved, result.largest_move))
             mesh = result.mesh
         # At a hole edges are mis-oriented by nature; what an open mesh does is said elsewhere.
@@ -60,3 +61,13 @@ def read_solids(
             warnings.warn(sentence, GeodomainWarning, stacklevel=2)
         meshes.setdefault(name, []).append(mesh)
     return tuple(Solid(name, tuple(parts)) for name, parts in meshes.items()), tuple(welds)
+
+
+def _require_some_left(mesh: Mesh, tolerance: float) -> None:
+    """Refuse a weld that joins a whole mesh into nothing."""
+    if not len(mesh.triangles):
+        message = (
+            f"{mesh.name} has no triangle left after welding at {tolerance:g}; choose a smaller "
+            "tolerance"
+        )
+        raise MeshError(message)

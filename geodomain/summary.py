@@ -193,8 +193,9 @@ def doubts(solids: Sequence[Solid], tally: Tally, parts: Sequence[Part]) -> Iter
             yield _doubled(solid, int(tally.doubled[index]))
         if tally.leaking[index]:
             x, y, z = tally.first_leak[index]
+            leaking = _count(int(tally.leaking[index]), "block")
             yield (
-                f"{solid.name} is open and has no answer for {tally.leaking[index]} blocks above "
+                f"{solid.name} is open and has no answer for {leaking} above "
                 f"or below its holes, the first at ({x:.10g}, {y:.10g}, {z:.10g})"
             )
         if part.wireframe_volume and part.own_volume is not None:
@@ -209,11 +210,12 @@ def doubts(solids: Sequence[Solid], tally: Tally, parts: Sequence[Part]) -> Iter
 
 def _doubled(solid: Solid, blocks: int) -> str:
     """Say what blocks in more than one shell of a solid mean."""
+    said = f"{_count(blocks, 'block')} {'is' if blocks == 1 else 'are'}"
     if len(solid.meshes) > 1:
-        return f"{blocks} blocks are in more than one shell of {solid.name}, whose parts overlap"
+        return f"{said} in more than one shell of {solid.name}, whose parts overlap"
     return (
-        f"{blocks} blocks are in overlapping shells of {solid.name}, or in a void that faces "
-        "outward: by parity they are not inside, by winding they are"
+        f"{said} in overlapping shells of {solid.name}, or in a void that faces "
+        "outward: by parity not inside, by winding inside"
     )
 
 
@@ -238,10 +240,15 @@ def as_table(summary: Summary) -> str:
         for weld in summary.welds
     ]
     lines.append(
-        f"{summary.rows:,} rows in {summary.seconds:.2f} s, {summary.rows_per_second:,.0f} rows/s, "
-        f"{summary.backend}"
+        f"{_count(summary.rows, 'row')} in {summary.seconds:.2f} s, "
+        f"{summary.rows_per_second:,.0f} rows/s, {summary.backend}"
     )
     return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    """Say how many there are of something."""
+    return f"{number:,} {what}" + "s" * (number != 1)
 
 
 def _cells(part: Part, *, sized: bool, solid: bool) -> list[str]:

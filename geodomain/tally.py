@@ -30,7 +30,8 @@ class Tally:
     bounds : (2, 3) float64
         Box of the finite blocks, with their sizes where those are known; NaN without blocks.
     sized : bool
-        Whether the volumes mean anything: every finite block had sizes above zero.
+        Whether the volumes mean anything: every finite block had sizes above zero, and
+        their sum is finite.
     """
 
     def __init__(self, solid_count: int) -> None:
@@ -97,8 +98,10 @@ class Tally:
                 self.sized = self.sized and bool((usable == finite).all())
                 volume = np.where(usable, volume, 0.0)
                 sizes = np.where(usable[:, None], sizes, 0.0)
-            self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
-            self.own_volumes += verdict.inside @ volume
+            with np.errstate(over="ignore"):
+                self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
+                self.own_volumes += verdict.inside @ volume
+            self.sized = self.sized and bool(np.isfinite(self.volumes).all())
         self._grow(points, sizes, finite)
 
     def _grow(

@@ -135,6 +135,20 @@ def test_a_file_that_is_there_is_kept(folder):
     assert Path("ok.ply").read_bytes() != before
 
 
+def test_an_output_in_no_folder_exits_4(folder):
+    from geodomain.cli import main
+
+    arguments = ["check", "ok.ply", "--weld", "0.1", "-o", "nil/x.ply"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 4 and result.stderr.startswith("error: nil/x.ply: the folder is")
+
+
+def test_a_weld_to_nothing_is_not_written(folder):
+    said = run("ok.ply", "--weld", "100", "-o", "none.ply", code=3).stdout
+    assert "12 triangles dropped" in said and "NOT FIT" in said
+    assert not (folder / "none.ply").exists()
+
+
 def test_a_mesh_can_be_welded_in_place(folder):
     run("hair.ply", "--weld", "0.001", "-o", "hair.ply", "--overwrite")
     assert meshfiles.read_mesh("hair.ply").is_closed
@@ -153,3 +167,8 @@ def test_what_cannot_be_read_is_said(folder):
 def test_the_help_ends_in_an_example():
     lines = run("--help").stdout.rstrip().splitlines()
     assert lines[-1].strip() == "geodomain check ore.stl --weld 0.001 -o closed.stl"
+
+
+def test_an_open_edge_is_not_called_mis_oriented_as_well(folder):
+    said = run("box.ply", code=3).stdout
+    assert "4 open edges" in said and "face opposite ways" not in said

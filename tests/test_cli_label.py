@@ -158,7 +158,7 @@ def test_the_input_is_never_the_output(folder: Path, link: str) -> None:
     if link == "hard":
         out.hardlink_to("b.csv")
     result = run("b.csv", *BOTH, "-o", str(out), "--overwrite", code=3)
-    assert "in place" in result.stderr
+    assert "--in-place" in result.stderr
     assert (folder / "b.csv").read_bytes() == BLOCKS
 
 
@@ -223,6 +223,12 @@ def test_the_winding_rule(folder: Path) -> None:
     assert count == [2, 3]
 
 
+def test_welding_to_nothing_is_refused(folder: Path) -> None:
+    result = run("b.csv", *BOTH, "-o", "out.csv", "--weld", "100", code=3)
+    assert "ORE.obj has no triangle left after welding at 100" in result.stderr
+    assert not (folder / "out.csv").exists()
+
+
 def test_welding_is_reported(folder: Path) -> None:
     result = run("b.csv", *BOTH, "-o", "out.csv", "--weld", "0.001", "--json")
     welds = json.loads(result.stdout)["welds"]
@@ -242,6 +248,30 @@ def test_what_is_odd_about_a_mesh_is_said(folder: Path) -> None:
     assert (folder / "out.csv").read_bytes().count(b"flipped") == 2
     result = run("b.csv", "--solid", "flipped.obj", "--rule", "winding", "-o", "w.csv", code=3)
     assert "flipped.obj has no winding number" in result.stderr
+
+
+def test_texts_and_numbers_that_mean_missing(folder: Path) -> None:
+    rows = b'-,-,-\n NA ,1,1\n"NA",1,1\n1e999,1,1\n-99.0,1,1\n1,1,1\n'
+    (folder / "b.csv").write_bytes(b"X,Y,Z\n" + rows)
+    codes = [word for code in ("-", "NA", "1e999", "-99") for word in ("--missing", code)]
+    result = run("b.csv", *BOTH, *codes, "--unassigned", "?", "-o", "-", "--quiet")
+    assert [row[-1:] for row in result.stdout_bytes.splitlines()[1:]] == [b"?"] * 5 + [b"E"]
+    for undeclared in ("na", "--", "N"):
+        (folder / "b.csv").write_bytes(b"X,Y,Z\n1,1,%b\n" % undeclared.encode())
+        result = run("b.csv", *BOTH, *codes, "-o", "out.csv", code=3)
+        assert f"--missing='{undeclared}'" in result.stderr
+
+
+def test_a_missing_code_follows_the_decimal_mark(folder: Path) -> None:
+    (folder / "b.csv").write_bytes(b"X;Y;Z\n-99,50;1,5;1,5\n")
+    result = run("b.csv", *BOTH, "--missing=-99,5", "-o", "-", "--json")
+    assert json.loads(result.stderr)["unassigned"]["blocks"] == 1
+
+
+def test_a_path_with_an_equals_sign_needs_a_name(folder: Path) -> None:
+    (folder / "ORE.obj").rename(folder / "ore=v2.obj")
+    assert "say NAME=ore=v2.obj" in run("b.csv", "--solid", "ore=v2.obj", "-o", "-", code=2).stderr
+    run("b.csv", "--solid", "A=ore=v2.obj", "-o", "out.csv")
 
 
 def test_header_alone(folder: Path) -> None:
@@ -276,6 +306,9 @@ MISUSED = {
     "flags": (("b.csv", *BOTH, "-o", "out.csv", "--flags", "--replace-column", "AU"), "--flags"),
     "unknown": (("b.csv", *BOTH, "-o", "out.csv", "--nil"), "--nil"),
     "weld": (("b.csv", *BOTH, "-o", "out.csv", "--weld", "0"), "--weld"),
+    "weld nan": (("b.csv", *BOTH, "-o", "out.csv", "--weld", "nan"), "not a finite number"),
+    "missing": (("b.csv", *BOTH, "-o", "out.csv", "--missing", " "), "empty field"),
+    "no column": (("b.csv", *BOTH, "-o", "out.csv", "--column", ""), "--column needs a name"),
 }
 
 
@@ -290,6 +323,10 @@ BROKEN = {
     "empty": (b"", "b.csv is empty"),
     "no columns": (b"a,b\n1,2\n", "no complete centroid columns"),
     "text": (b"X,Y,Z\n1,2,3\n1,east,3\n", "line 3"),
+    "unclosed quote": (b'X,Y,Z,N\n1,2,3,a\n1,2,3,"b\n', "line 3: the quote"),
+    "unclosed name": (b'X,Y,Z,"N\n1,2,3,a\n', "line 1: the quote that opens the name '\"N'"),
+    "binary": (b"\x7fELF\2\1\1" + bytes(900) + b"X,Y,Z\n1,2,3\n", "NUL byte"),
+    "no lines": (b"X" * (2 << 20), "no header line within its first megabyte"),
     "ragged": (b"X,Y,Z\n1,2,3\n1,2\n", "line 3"),
     "utf-16": ("X,Y,Z\n1,2,3\n".encode("utf-16"), "save it as UTF-8"),
     "truncated": (gzip.compress(BLOCKS * 100)[:60], "b.csv"),
@@ -444,3 +481,41 @@ def test_every_block_of_a_rotated_octree(folder: Path) -> None:
     assert summary["background"]["blocks"] == 2997 + 352
     rows = (folder / "out.csv").read_text().splitlines()[1:]
     assert all((row.split(",")[-2] == "Body") == (row.split(",")[-1] == "Body") for row in rows)
+
+
+def start(*words: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a shell command in which the word geodomain is the command of this Python."""
+    line = " ".join(words).replace("geodomain", f"{sys.executable} -m geodomain.cli", 1)
+    return subprocess.run(["sh", "-c", line], capture_output=True, check=False, timeout=60)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+def test_closed_streams_end_in_a_word_and_no_traceback(folder: Path) -> None:
+    done = start("geodomain label b.csv --solid ORE.obj -o - >&-")
+    assert done.returncode == 4 and done.stderr == b"error: standard output: it is closed\n"
+    done = start("geodomain label - --solid ORE.obj -o out.csv <&-")
+    assert done.returncode == 4 and done.stderr == b"error: standard input: it is closed\n"
+    assert not (folder / "out.csv").exists()
+    assert start("geodomain label b.csv --solid ORE.obj -o out.csv 2>&-").returncode == 0
+    assert (folder / "out.csv").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_devices_are_outputs_and_say_their_name(folder: Path) -> None:
+    done = start("geodomain label b.csv --solid ORE.obj -o /dev/stdout --quiet | cat")
+    assert done.stdout.startswith(b"X,Y,Z,DX,DY,DZ,AU,domain") and not done.stderr
+    done = start("geodomain label b.csv --solid ORE.obj -o /dev/full")
+    assert done.returncode == 4 and done.stderr.startswith(b"error: /dev/full: No space")
+
+
+def test_volumes_beyond_numbers_are_not_reported(folder: Path) -> None:
+    row = b"1,1,1,1e102,1e103,1e103\n"
+    (folder / "b.csv").write_bytes(b"X,Y,Z,DX,DY,DZ\n" + 2 * row)
+    summary = json.loads(run("b.csv", "--solid", "ORE.obj", "--dry-run", "--json").stdout)
+    assert summary["domains"][0]["volume"] is None and not summary["warnings"]
+
+
+def test_a_coordinate_is_no_size(folder: Path) -> None:
+    sizes = ("--dx", "X", "--dy", "DY", "--dz", "DZ")
+    result = run("b.csv", *BOTH, *sizes, "-o", "out.csv", code=3)
+    assert "'X' cannot be a coordinate and a size" in result.stderr

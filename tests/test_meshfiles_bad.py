@@ -186,3 +186,11 @@ def test_a_grid_is_refused_by_name(tmp_path):
     pyvista.ImageData(dimensions=(3, 3, 3)).save(tmp_path / "a.vti")
     with pytest.raises(MeshError, match=r"a\.vti holds ImageData, not a wireframe: extract"):
         read_mesh(tmp_path / "a.vti")
+
+
+def test_what_vtk_says_is_said_once(tmp_path, caplog):
+    path = tmp_path / "a.vtp"
+    path.write_text('<?xml version="1.0"?><VTKFile type="PolyData"><PolyData></PolyData></VTKFile>')
+    with pytest.raises(MeshError, match=r"a\.vtp cannot be read"):
+        read_mesh(path)
+    assert not caplog.records

@@ -159,12 +159,12 @@ FAULTS = {
     "holds the delimiter must stand in double quotes.",
     b"1\n": "line 4: 1 field where",
     b"1,2,3,4,5,\n": "line 4: 6 fields where",
-    b"1,2,abc,4,5\n": "blocks.csv, line 4: YC is 'abc', which is not a number. Correct it, or "
-    "leave the field empty to have the block unassigned.",
+    b"1,2,abc,4,5\n": "blocks.csv, line 4: YC is 'abc', which is not a number. Correct it, or, "
+    "if that means that there is none, say so with --missing='abc'.",
     b'1,2,3,"4,5",6\n': "line 4: ZC is '4,5', which is not a number where the decimal mark is '.' "
     "and nothing parts thousands.",
     b"1,1e999,3,4,5\n": "blocks.csv, line 4: XC is '1e999', which is beyond the range of a number. "
-    "Correct it, or leave the field empty to have the block unassigned.",
+    "Correct it, or leave the field empty.",
     b"1,2,3,-inf,5\n": "line 4: ZC is '-inf', which is beyond the range",
     b"1,1.79769313486231580793728971405303415079934132710037826937e308,3,4,5\n": "line 4: XC is "
     "'1.79769313486231580793728971405303415...', which is beyond the range",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +59,24 @@ def read(path: Path, extension: str) -> Faces:
     return from_dataset(dataset, path.name)
 
 
-def _quiet() -> AbstractContextManager[Any]:
-    """Keep VTK from printing what is said in the error anyway; older PyVistas cannot."""
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep VTK, and PyVista's log of it, from printing what is said in the error anyway."""
     import pyvista
 
-    return pyvista.vtk_verbosity("off") if hasattr(pyvista, "vtk_verbosity") else nullcontext()
+    silence: Any = getattr(pyvista, "vtk_verbosity", nullcontext)  # not in older releases
+    root = logging.getLogger()
+    root.addFilter(_is_not_of_vtk)
+    try:
+        with silence("off"):
+            yield
+    finally:
+        root.removeFilter(_is_not_of_vtk)
+
+
+def _is_not_of_vtk(record: logging.LogRecord) -> bool:
+    """Tell whether something else than PyVista's observer of VTK has written a log record."""
+    return record.module != "observers"
 
 
 def _reason(error: Exception) -> str:

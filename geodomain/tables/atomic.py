@@ -7,6 +7,8 @@ import os
 import secrets
 import stat
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 
@@ -40,10 +42,8 @@ class AtomicFile:
 
     def write(self, data: memoryview) -> int:
         """Write all of the data."""
-        done = 0
         with self._lock:
-            while done < len(data):
-                done += os.write(self._descriptor, data[done:])
+            done = write_all(partial(os.write, self._descriptor), data, str(self._path))
             self._start_flush(done)
         return done
 
@@ -90,6 +90,18 @@ class AtomicFile:
             with contextlib.suppress(OSError):
                 os.posix_fadvise(self._descriptor, self._size, size, os.POSIX_FADV_DONTNEED)
         self._size += size
+
+
+def write_all(write: Callable[[memoryview], int], data: memoryview, name: str) -> int:
+    """Write until all is written; what goes wrong says of which file."""
+    done = 0
+    try:
+        while done < len(data):
+            done += write(data[done:])
+    except OSError as error:
+        error.filename = name
+        raise
+    return done
 
 
 def _open_nameless(folder: Path) -> int:

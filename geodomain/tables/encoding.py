@@ -52,8 +52,9 @@ def _wide_encoding(head: bytes) -> str | None:
         if head.startswith(mark):
             return what
     sample = head[: 4096 - len(head) % 4] if len(head) < 4096 else head[:4096]
-    # ASCII in UTF-16 has a NUL in every pair, in UTF-32 three in every four bytes.
-    if sample.count(0) * 8 > len(sample) * 5:
+    # ASCII in UTF-16 has a NUL in every pair, in UTF-32 three in every four bytes, always there.
+    lanes = sorted(sample[lane::4].count(0) * 4 / max(len(sample), 1) for lane in range(4))
+    if lanes[0] < 0.2 and lanes[1] > 0.9:
         return "UTF-32"
     pairs = max(len(sample) // 2, 1)
     odd, even = sample[1::2].count(0) / pairs, sample[0::2].count(0) / pairs

@@ -61,13 +61,13 @@ def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -
         case Fault.WORD:
             return (
                 f"{where}: {place.column} is {_quoted(place.text)}, which is not a number"
-                f"{_hint(place.text, decimal)}. Correct it, or leave the field empty to "
-                "have the block unassigned."
+                f"{_hint(place.text, decimal)}. Correct it, or, if that means that there is "
+                f"none, say so with --missing={_quoted(place.text.strip())}."
             )
         case Fault.RANGE:
             return (
                 f"{where}: {place.column} is {_quoted(place.text)}, which is beyond the range "
-                "of a number. Correct it, or leave the field empty to have the block unassigned."
+                "of a number. Correct it, or leave the field empty."
             )
         case Fault.UNCLOSED:
             return (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from geodomain.errors import TableError
-from geodomain.tables.atomic import AtomicFile
+from geodomain.tables.atomic import AtomicFile, write_all
 from geodomain.tables.gz import MAGIC, Compressor, Decompressor
 from geodomain.tables.pipeline import fill
 
@@ -195,19 +195,20 @@ def open_target(
     """
     if path == STANDARD:
         _refuse_same(_status(sys.stdout), source, "standard output")
-        yield _StandardOutput()
+        yield _standard_output()
         return
-    place = Path(os.path.realpath(path))
-    status = place.stat() if place.exists() else None
+    # Before links are resolved: those of /dev/stdout to a pipe lead to no path.
+    status = Path(path).stat() if Path(path).exists() else None
     if not in_place:
         _refuse_same(status, source, str(path))
     if status is not None and not stat.S_ISREG(status.st_mode):
-        with place.open("wb", buffering=0) as device:
-            yield device
+        with Path(path).open("wb", buffering=0) as device:
+            yield _Stream(device, str(path))
         return
     if status is not None and not (overwrite or in_place):
         message = f"{path} is there already; name another output, or allow it to be overwritten"
         raise FileExistsError(message)
+    place = Path(os.path.realpath(path))
     compressed = source.compressed if in_place and source else place.suffix.lower() == ".gz"
     yield from _replace(place, source, compressed, threads)
 
@@ -230,35 +231,45 @@ def _replace(
         file.abandon()
 
 
-class _StandardOutput:
-    """Standard output, without the lock that its buffer holds while its reader is slow."""
+class _Stream:
+    """What is written to as it is: a pipe, a device, standard output."""
 
-    def __init__(self) -> None:
-        buffer = sys.stdout.buffer
-        buffer.flush()
-        self._stream: Any = buffer
-        if _status(buffer) is not None:
-            self._stream = io.FileIO(buffer.fileno(), "wb", closefd=False)
+    def __init__(self, raw: Any, name: str) -> None:
+        self._raw, self._name = raw, name
 
     def write(self, data: memoryview) -> int:
-        done = 0
         try:
-            while done < len(data):
-                done += self._stream.write(data[done:])
+            return write_all(self._raw.write, data, self._name)
         except OSError as error:
             if os.name == "nt" and error.errno == errno.EINVAL:  # its word for a closed pipe
                 raise BrokenPipeError from error
             raise
-        return done
+
+
+def _standard_output() -> _Stream:
+    """Return standard output without the lock that its buffer holds while its reader is slow."""
+    _require_open(sys.stdout, "standard output")
+    raw: Any = sys.stdout.buffer
+    raw.flush()
+    if _status(raw) is not None:
+        raw = io.FileIO(raw.fileno(), "wb", closefd=False)
+    return _Stream(raw, "standard output")
 
 
 def _standard_input() -> BinaryIO:
     """Return standard input without the lock that its buffer holds while it waits."""
+    _require_open(sys.stdin, "standard input")
     try:
         descriptor = sys.stdin.fileno()
     except (OSError, ValueError, AttributeError):
         return cast(BinaryIO, sys.stdin.buffer)
     return cast(BinaryIO, io.FileIO(descriptor, closefd=False))
+
+
+def _require_open(stream: Any, name: str) -> None:
+    """Refuse a standard stream that is closed before the program starts: Python has None then."""
+    if stream is None:
+        raise OSError(errno.EBADF, "it is closed", name)
 
 
 def _status(file: Any) -> os.stat_result | None:
@@ -274,5 +285,5 @@ def _refuse_same(status: os.stat_result | None, source: Source | None, name: str
     if status is None or other is None or not stat.S_ISREG(other.st_mode):
         return
     if os.path.samestat(status, other):
-        message = f"{name} is the input itself; name another output, or rewrite it in place"
+        message = f"{name} is the input itself; name another output, or rewrite it with --in-place"
         raise TableError(message)

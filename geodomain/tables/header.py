@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from geodomain.tables.options import TableOptions
 
 # A header further down than this is not looked for: preambles are short.
 _HEAD_ROWS = 100
+
+_QUOTED = re.compile(rb'"(?:[^"]|"")*"[ \t]*')
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -
     Raises
     ------
     TableError
-        Where no row does; it says what the columns seem to be.
+        Where no row does, saying what the columns seem to be; where a quote in it is not closed.
     """
     start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
     delimiters = _candidates(head, start, options)
@@ -49,8 +52,23 @@ def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -
             if (header := _header(rows[delimiter], delimiter, options, comments=comments))
         ]
         if found:
-            return max(found, key=lambda header: _agreement(header, rows[header.delimiter]))
+            best = max(found, key=lambda header: _agreement(header, rows[header.delimiter]))
+            _require_closed_quotes(best, name)
+            return best
     _refuse(rows, options, name)
+
+
+def _require_closed_quotes(header: Header, table: str) -> None:
+    """Refuse a name whose quote does not end with it: other readers would see other columns."""
+    if header.row.cells[0].startswith(b"#"):
+        return
+    for cell, text in zip(header.row.cells, header.names, strict=True):
+        if cell.startswith(b'"') and not _QUOTED.fullmatch(cell):
+            message = (
+                f"{table}, line {header.row.line}: the quote that opens the name "
+                f"{text.splitlines()[0][:40]!r} is not closed at its end. Close it, or remove it."
+            )
+            raise TableError(message)
 
 
 def _candidates(head: bytes, start: int, options: TableOptions) -> tuple[bytes, ...]:
@@ -102,7 +120,10 @@ def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> N
     for wanted in options.centroid:
         if wanted is not None and names:
             families.find_column(names, wanted, name)
-    if names and all(number(cell) is not None for cell in names):
+    if not any(names):
+        message = f"{name} has no header line within its first megabyte: is it a table of text?"
+        raise TableError(message)
+    if all(number(cell) is not None for cell in names):
         message = (
             f"{name} has no header line: it begins with numbers. Add one that names the columns, "
             "such as X,Y,Z."

@@ -38,8 +38,8 @@ class TableLayout:
         Byte offset of the first row of data, or of a blank line before it.
     data_line : int
         Physical line number, from 1, at that offset.
-    missing : tuple of float
-        Coordinates that mean "missing".
+    missing, missing_words : tuple of float, tuple of bytes
+        Numbers and texts that mean that a coordinate or size is missing.
     head_rows : tuple of HeadRow
         The names and the vendor's rows below them; lines before the names are not among them.
     """
@@ -53,6 +53,7 @@ class TableLayout:
     data_line: int
     missing: tuple[float, ...] = ()
     head_rows: tuple[HeadRow, ...] = ()
+    missing_words: tuple[bytes, ...] = ()
 
 
 def read_layout(
@@ -92,7 +93,7 @@ def read_layout(
     header = find_header(head, options, name, whole=whole)
     head_rows, sample = _below(head, header, options.encoding, whole=whole)
     xyz = _centroid(header.names, options, head_rows, sample, name)
-    sizes = _sizes(header.names, options, name)
+    sizes = _sizes(header.names, options, xyz, name)
     coordinates, others = _cells(sample, xyz), _cells(sample, range(len(header.names)))
     end = head_rows[-1].row.following
     return TableLayout(
@@ -104,6 +105,7 @@ def read_layout(
         data_start=end,
         data_line=count_line_ends(head, 0, end) + 1,
         missing=options.missing,
+        missing_words=tuple(word.encode(options.encoding) for word in options.missing_words),
         head_rows=head_rows,
     )
 
@@ -156,7 +158,9 @@ def _centroid(
     return xyz
 
 
-def _sizes(names: tuple[str, ...], options: TableOptions, table: str) -> Triplet | None:
+def _sizes(
+    names: tuple[str, ...], options: TableOptions, xyz: Triplet, table: str
+) -> Triplet | None:
     """Choose the block size columns; where they are in doubt there are none, unless named."""
     given = _given(names, options.size, table)
     found = families.matches(names, SIZES, given)
@@ -165,4 +169,16 @@ def _sizes(names: tuple[str, ...], options: TableOptions, table: str) -> Triplet
             message = f"{table}: name all three block sizes with --dx, --dy and --dz."
             raise TableError(message)
         families.require_single(names, next(iter(found)), table, "--dx, --dy and --dz")
-    return next(iter(found)) if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    (sizes,) = found
+    twice = set(sizes).intersection(xyz)
+    if twice and not any(options.size):
+        return None
+    if twice:
+        message = (
+            f"{table}: {names[min(twice)]!r} cannot be a coordinate and a size; name the sizes "
+            "with --dx, --dy and --dz."
+        )
+        raise TableError(message)
+    return sizes

@@ -15,8 +15,8 @@ class TableOptions:
         Names of the centroid and block size columns; case, quotes and blanks do not matter.
     delimiter : bytes, optional
         One of ``, ; tab |``.
-    missing : tuple of float
-        Coordinates that mean "missing", such as -99.
+    missing, missing_words : tuple of float, tuple of str
+        Numbers such as -99, and texts such as NA, that mean that a coordinate is missing.
     encoding : str
         Encoding of the head's names and of new cells.
     """
@@ -29,6 +29,7 @@ class TableOptions:
     dz: str | None = None
     delimiter: bytes | None = None
     missing: tuple[float, ...] = ()
+    missing_words: tuple[str, ...] = ()
     encoding: str = "utf-8"
 
     @property

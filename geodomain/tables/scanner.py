@@ -210,9 +210,10 @@ class Scanner:
             raise ValueError(message)
         wanted = np.array(self._wanted, dtype=np.int32)
         missing = np.array(layout.missing, dtype=np.float64)
+        words = (ctypes.c_char_p * len(layout.missing_words))(*layout.missing_words)
         handle: int | None = core().geodomain_text_open(
             layout.delimiter, layout.decimal, len(layout.names), wanted.size, pointer(wanted),
-            replaced, missing.size, pointer(missing),
+            replaced, missing.size, pointer(missing), len(words), words,
         )  # fmt: skip
         if handle is None:
             raise MemoryError

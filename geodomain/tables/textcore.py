@@ -48,10 +48,11 @@ def core() -> ctypes.CDLL:
     """Return the compiled core with its text functions typed."""
     loaded = library()
     address, count, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+    mark = ctypes.c_char
     loaded.geodomain_text_open.restype = address
     loaded.geodomain_text_close.restype = None
     for name, types in {
-        "open": [ctypes.c_char, ctypes.c_char, number, number, address, number, number, address],
+        "open": [mark, mark, number, number, address, number, number, address, number, address],
         "close": [address],
         "scan": [address, address, count, number, count, number, address],
         "values": [address, address, address, number],

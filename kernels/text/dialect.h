@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace geodomain::text {
@@ -28,8 +29,9 @@ struct Dialect {
   std::int32_t fields;        // what every row has, two at least
   std::int32_t wanted_count;  // fields to read as numbers: the centroid, then the sizes
   std::array<std::int32_t, kMostWanted> wanted;
-  std::int32_t replaced;        // the field that is rewritten, or -1: append
-  std::vector<double> missing;  // numbers that say "missing"
+  std::int32_t replaced;                   // the field that is rewritten, or -1: append
+  std::vector<double> missing;             // numbers that say "missing"
+  std::vector<std::string> missing_words;  // and texts that do, without outer blanks
 };
 
 // The values are known to Python, which words the sentences.

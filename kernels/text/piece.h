@@ -2,6 +2,7 @@
 // what their wanted numbers are.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -158,10 +159,25 @@ class Piece {
     const Number number =
         read_number(text.bytes + place.begin, text.bytes + place.end, dialect.mark);
     value = number.reading == Reading::number ? number.value : kMissing;
+    const bool refused = number.reading == Reading::word || number.reading == Reading::range;
+    if (refused && is_missing_word(text, dialect, place)) return true;
     if (number.reading == Reading::word) return fail(Fault::word, place, wanted);
     if (number.reading == Reading::range) return fail(Fault::range, place, wanted);
     if (number.reading == Reading::unsure) unsure.push_back({rows(), wanted, place});
     return true;
+  }
+
+  static bool is_missing_word(const Text& text, const Dialect& dialect, Range place) {
+    if (dialect.missing_words.empty()) return false;
+    const char* begin = text.bytes + place.begin;
+    const char* end = text.bytes + place.end;
+    while (begin < end && is_blank(*begin)) ++begin;
+    while (begin < end && is_blank(end[-1])) --end;
+    const auto same = [&](const std::string& word) {
+      return word.size() == static_cast<std::size_t>(end - begin) &&
+             std::equal(begin, end, word.begin());
+    };
+    return std::any_of(dialect.missing_words.begin(), dialect.missing_words.end(), same);
   }
 
   bool fail(Fault fault, Range place, std::int64_t detail) {

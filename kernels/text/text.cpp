@@ -54,11 +54,13 @@ void report(const Text& text, const Chunk& chunk, std::int64_t* found) {
 GD_API void* geodomain_text_open(char delimiter, char mark, std::int32_t fields,
                                  std::int32_t wanted_count, const std::int32_t* wanted,
                                  std::int32_t replaced, std::int32_t missing_count,
-                                 const double* missing) {
+                                 const double* missing, std::int32_t word_count,
+                                 const char* const* words) {
   try {
-    Dialect dialect{delimiter, mark, fields, wanted_count, {}, replaced, {}};
+    Dialect dialect{delimiter, mark, fields, wanted_count, {}, replaced, {}, {}};
     std::copy(wanted, wanted + wanted_count, dialect.wanted.begin());
     dialect.missing.assign(missing, missing + missing_count);
+    dialect.missing_words.assign(words, words + word_count);  // each ends in NUL
     return new Table(std::move(dialect));
   } catch (...) {
     return nullptr;
