@@ -33,9 +33,11 @@ GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t verte
     team.run(triangle_count, 2048, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t k = begin; k < end; ++k) {
         const std::int32_t* corner = triangles + 3 * k;
-        if (!holds_column(places[corner[0]], places[corner[1]], places[corner[2]])) continue;
+        const Columns box =
+            columns_between(places[corner[0]], places[corner[1]], places[corner[2]]);
+        if (box.empty()) continue;
         const Triangle t = mesh.triangle(k);
-        visit_columns(lattice, t, [&](std::int32_t i, std::int32_t j) {
+        visit_columns(lattice, t, box, [&](std::int32_t i, std::int32_t j) {
           if (!toggle_column<Full>(lattice, t, i, j, atomic_xor)) undecided = true;
         });
       }

@@ -19,7 +19,11 @@ extern "C" __global__ void geodomain_lattice_toggle(LatticeView lattice, MeshVie
   const std::int64_t index = thread_row();
   if (index >= mesh.triangle_count) return;
   const Triangle t = mesh.triangle(index);
-  visit_columns(lattice, t, [&](std::int32_t i, std::int32_t j) {
+  const Columns box =
+      columns_between(place_of(lattice, t.a.x, t.a.y), place_of(lattice, t.b.x, t.b.y),
+                      place_of(lattice, t.c.x, t.c.y));
+  if (box.empty()) return;
+  visit_columns(lattice, t, box, [&](std::int32_t i, std::int32_t j) {
     if (toggle_column<Quick>(lattice, t, i, j, atomic_xor)) return;
     const std::uint32_t slot = atomicAdd(unsure_count, 1u);
     if (slot < unsure_room) unsure[slot] = {static_cast<std::int32_t>(index), i, j};

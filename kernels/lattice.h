@@ -30,6 +30,9 @@ struct Ruler {
   GD_HD std::int32_t search(Before&& before, double x) const {
     const std::int32_t cell = axis.index(x);
     std::int32_t from = first[cell], to = first[cell + 1];
+    if (to - from <= 1) {  // the usual case, without a branch on the comparison
+      return from + ((from < to) & before(value[from < count ? from : count - 1]));
+    }
     while (to - from > 4) {
       const std::int32_t middle = from + (to - from) / 2;
       if (before(value[middle])) {
@@ -111,39 +114,44 @@ GD_HD Place place_of(const LatticeView& lattice, double x, double y) {
   return {place_on(lattice.x, x), place_on(lattice.y, y)};
 }
 
-GD_HD bool between(std::int32_t a, std::int32_t b, std::int32_t c) {
-  const std::int32_t least = a < b ? (a < c ? a : c) : (b < c ? b : c);
-  const std::int32_t most = a > b ? (a > c ? a : c) : (b > c ? b : c);
-  return least / 2 < most / 2 + most % 2;
+struct Columns {  // from i0 and j0 up to, not including, i1 and j1
+  std::int32_t i0, i1, j0, j1;
+
+  GD_HD bool empty() const { return i0 >= i1 || j0 >= j1; }
+};
+
+GD_HD std::int32_t least(std::int32_t a, std::int32_t b, std::int32_t c) {
+  return a < b ? (a < c ? a : c) : (b < c ? b : c);
+}
+GD_HD std::int32_t most(std::int32_t a, std::int32_t b, std::int32_t c) {
+  return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
-// Whether a column stands in the box of a triangle with corners at these places.
-GD_HD bool holds_column(Place a, Place b, Place c) {
-  return between(a.x, b.x, c.x) && between(a.y, b.y, c.y);
+// The columns in the box of a triangle with corners at these places.
+GD_HD Columns columns_between(Place a, Place b, Place c) {
+  return {least(a.x, b.x, c.x) / 2, (most(a.x, b.x, c.x) + 1) / 2, least(a.y, b.y, c.y) / 2,
+          (most(a.y, b.y, c.y) + 1) / 2};
 }
 
-// visit(i, j) for every column that one triangle may cross.
+// visit(i, j) for every column of the box that the triangle may cross.
 template <class Visit>
-GD_HD void visit_columns(const LatticeView& lattice, const Triangle& t, Visit&& visit) {
-  const std::int32_t i0 = lattice.x.lower(smallest(t.a.x, t.b.x, t.c.x));
-  const std::int32_t i1 = lattice.x.upper(largest(t.a.x, t.b.x, t.c.x));
-  if (i0 >= i1) return;
-  const std::int32_t j0 = lattice.y.lower(smallest(t.a.y, t.b.y, t.c.y));
-  const std::int32_t j1 = lattice.y.upper(largest(t.a.y, t.b.y, t.c.y));
-  if (j0 >= j1 || !(top(t) > lattice.z.value[0])) return;
-  const bool wide = i1 - i0 > 4;
+GD_HD void visit_columns(const LatticeView& lattice, const Triangle& t, const Columns& box,
+                         Visit&& visit) {
+  if (!(top(t) > lattice.z.value[0])) return;
+  const bool wide = box.i1 - box.i0 > 4;
   // Rounding in x_range is a few units in the last place of these magnitudes.
-  const double slack = 0x1p-48 * (std::fabs(smallest(t.a.x, t.b.x, t.c.x)) +
-                                  std::fabs(largest(t.a.x, t.b.x, t.c.x)));
-  for (std::int32_t j = j0; j < j1; ++j) {
-    std::int32_t from = i0, to = i1;
+  const double slack = wide ? 0x1p-48 * (std::fabs(smallest(t.a.x, t.b.x, t.c.x)) +
+                                         std::fabs(largest(t.a.x, t.b.x, t.c.x)))
+                            : 0.0;
+  for (std::int32_t j = box.j0; j < box.j1; ++j) {
+    std::int32_t from = box.i0, to = box.i1;
     if (wide) {
       const double y = lattice.y.value[j];
       const Interval row = x_range(t, {y, y});
       const std::int32_t a = lattice.x.lower(row.low - slack),
                          b = lattice.x.upper(row.high + slack);
-      from = a > i0 ? a : i0;
-      to = b < i1 ? b : i1;
+      from = a > from ? a : from;
+      to = b < to ? b : to;
     }
     for (std::int32_t i = from; i < to; ++i) visit(i, j);
   }
