@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from shapes import cube, random_body, staircase, star
+from shapes import cube, random_body, staircase, star, tetrahedron
 
 import geodomain
 from geodomain import PointLocator
@@ -59,5 +59,16 @@ def test_an_open_domain_is_refused() -> None:
 
 
 def test_a_tiny_coordinate_names_its_row() -> None:
+    minute = tetrahedron(np.array([[0, 0, 0], [3, 1, 0], [1, 3, 1], [1, 1, 3]]) * 2.0**-304)
     with pytest.raises(geodomain.PointError, match="point 1"):
-        geodomain.label_codes([[0.5, 0.5, 0.5], [0.5, 1e-310, 0.5]], [cube()])
+        geodomain.label_codes([[0.5, 0.5, 0.5], [2.0**-307] * 3], [minute])
+
+
+def test_points_below_an_open_mesh_are_labelled_as_contains_does() -> None:
+    """Whatever other points they come with: each block of rows is first tried by its box."""
+    roof = geodomain.Mesh(cube().vertices, cube().triangles[2:4])
+    below = np.full((3000, 3), [0.6, 0.3, -5.0])
+    assert geodomain.contains(roof, below, allow_open=True).all()
+    assert (geodomain.label_codes(below, [roof], allow_open=True) == 0).all()
+    mixed = np.concatenate([below, [[0.6, 0.3, 0.5]]])
+    assert (geodomain.label_codes(mixed, [roof], allow_open=True) == 0).all()
