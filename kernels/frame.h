@@ -13,9 +13,9 @@ struct Axis {
   std::int32_t cells;
 
   GD_HD std::int32_t index(double value) const {
-    const double position = (value - origin) * scale;
-    if (!(position > 0.0)) return 0;
-    return position < cells ? static_cast<std::int32_t>(position) : cells - 1;
+    const double position = (value - origin) * scale, last = cells - 1;
+    const double low = position > 0.0 ? position : 0.0;  // 0 for what is not a number
+    return static_cast<std::int32_t>(low < last ? low : last);
   }
 };
 

@@ -1,8 +1,9 @@
 // The CPU face of the grid: loops over points.
-#include <limits>
-#include <new>
+#include <cmath>
+#include <memory>
 
 #include "grid_build.h"
+#include "least_row.h"
 #include "recognise.h"
 #include "surface.h"
 
@@ -11,7 +12,6 @@ using namespace geodomain;
 namespace {
 
 constexpr std::int64_t kPiece = 2048;  // points to a piece of work
-constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
 struct BuiltGrid {
   GridIndex index;
@@ -27,15 +27,9 @@ PointsView points_view(const void* const* columns, const std::int64_t* strides) 
           strides[2]};
 }
 
-void keep_smallest(std::atomic<std::int64_t>& smallest_row, std::int64_t row) {
-  std::int64_t known = smallest_row.load(std::memory_order_relaxed);
-  while (row < known && !smallest_row.compare_exchange_weak(known, row)) {
-  }
-}
-
 // Labels of a piece, by two bits each where they tell, then one by one.
 void label_piece(const GridView& grid, const PointsView& points, std::int64_t begin,
-                 std::int64_t end, std::uint8_t* out, std::atomic<std::int64_t>& refused) {
+                 std::int64_t end, std::uint8_t* out, LeastRow& refused) {
   std::int32_t open[kPiece];
   int open_count = 0;
   for (std::int64_t row = begin; row < end; ++row) {
@@ -47,7 +41,7 @@ void label_piece(const GridView& grid, const PointsView& points, std::int64_t be
   for (int i = 0; i < open_count; ++i) {
     const std::int64_t row = begin + open[i];
     const Answer answer = count_parity<Full>(grid, points[row]);
-    if (answer == Answer::undecided) keep_smallest(refused, row);
+    if (answer == Answer::undecided) refused.keep(row);
     out[row] = static_cast<std::uint8_t>(answer);
   }
 }
@@ -76,8 +70,7 @@ bool apart(const Bounds& box, const GridView& grid) {
 // The first of the grids that holds each point of a piece, -1 none, -2 not finite.
 // Only points without a label go on to the next grid.
 void code_piece(const void* const* handles, std::int32_t handle_count, const PointsView& points,
-                std::int64_t begin, std::int64_t end, std::int32_t* out,
-                std::atomic<std::int64_t>& refused) {
+                std::int64_t begin, std::int64_t end, std::int32_t* out, LeastRow& refused) {
   std::int32_t open[kPiece];
   int open_count = 0;
   for (std::int64_t row = begin; row < end; ++row) {
@@ -98,13 +91,33 @@ void code_piece(const void* const* handles, std::int32_t handle_count, const Poi
       Answer answer = look_up(grid, q);
       if (answer == Answer::undecided) {
         answer = count_parity<Full>(grid, q);
-        if (answer == Answer::undecided) keep_smallest(refused, row);
+        if (answer == Answer::undecided) refused.keep(row);
       }
       if (answer == Answer::inside) out[row] = code;
       open[still_open] = open[i];
       still_open += answer != Answer::inside;
     }
     open_count = still_open;
+  }
+}
+
+// piece(grid, points, begin, end, refused) over all rows; what the status says, and
+// in `refused` the first row that the arithmetic cannot decide, or -1.
+template <class Piece>
+int answer(const void* handle, const void* const* columns, const std::int64_t* strides,
+           std::int64_t rows, int threads, std::int64_t* refused, Piece&& piece) {
+  try {
+    const GridView* grid = handle ? &static_cast<const BuiltGrid*>(handle)->view : nullptr;
+    const PointsView points = points_view(columns, strides);
+    LeastRow first;
+    Team team(rows > kPiece ? threads : 1);
+    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      piece(grid, points, begin, end, first);
+    });
+    *refused = first.found();
+    return 0;
+  } catch (...) {
+    return 1;
   }
 }
 
@@ -159,88 +172,58 @@ GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::
   bytes[3] = index.entry_count * static_cast<std::int64_t>(sizeof(Entry));
 }
 
-// out[row] = 1 inside, 0 not. `refused` gets the first row that the
-// arithmetic cannot decide, for coordinates below its range, or -1.
+// The answers below: a row of `out` to a point, and in `refused` the first row that
+// the arithmetic cannot decide, for coordinates below its range, or -1.
+
+// 1 inside, 0 not.
 GD_API int geodomain_grid_contains(const void* handle, const void* const* columns,
                                    const std::int64_t* strides, std::int64_t rows, int threads,
                                    std::uint8_t* out, std::int64_t* refused) {
-  try {
-    const GridView& grid = static_cast<const BuiltGrid*>(handle)->view;
-    const PointsView points = points_view(columns, strides);
-    std::atomic<std::int64_t> first{kNone};
-    Team team(rows > kPiece ? threads : 1);
-    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      label_piece(grid, points, begin, end, out, first);
-    });
-    *refused = first == kNone ? -1 : first.load();
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  return answer(
+      handle, columns, strides, rows, threads, refused,
+      [out](const GridView* grid, const PointsView& points, std::int64_t begin, std::int64_t end,
+            LeastRow& first) { label_piece(*grid, points, begin, end, out, first); });
 }
 
-// out[row] = the index of the first grid that holds the point, -1 none, -2 not finite.
+// The index of the first grid that holds the point, -1 none, -2 not finite.
 GD_API int geodomain_grid_codes(const void* const* handles, std::int32_t handle_count,
                                 const void* const* columns, const std::int64_t* strides,
                                 std::int64_t rows, int threads, std::int32_t* out,
                                 std::int64_t* refused) {
-  try {
-    const PointsView points = points_view(columns, strides);
-    std::atomic<std::int64_t> first{kNone};
-    Team team(rows > kPiece ? threads : 1);
-    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      code_piece(handles, handle_count, points, begin, end, out, first);
-    });
-    *refused = first == kNone ? -1 : first.load();
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  return answer(
+      nullptr, columns, strides, rows, threads, refused,
+      [=](const GridView*, const PointsView& points, std::int64_t begin, std::int64_t end,
+          LeastRow& first) { code_piece(handles, handle_count, points, begin, end, out, first); });
 }
 
-// out[row] = crossings above the displaced point; with `with_sign`, each by its sign.
+// Crossings above the displaced point; with `with_sign`, each by its sign.
 GD_API int geodomain_grid_crossings(const void* handle, const void* const* columns,
                                     const std::int64_t* strides, std::int64_t rows, int with_sign,
                                     int threads, std::int32_t* out, std::int64_t* refused) {
-  try {
-    const GridView& grid = static_cast<const BuiltGrid*>(handle)->view;
-    const PointsView points = points_view(columns, strides);
-    std::atomic<std::int64_t> first{kNone};
-    Team team(rows > kPiece ? threads : 1);
-    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const Crossings crossings = count_crossings(grid, points[row]);
-        if (crossings.count < 0) keep_smallest(first, row);
-        out[row] = with_sign ? crossings.signed_count : crossings.count;
-      }
-    });
-    *refused = first == kNone ? -1 : first.load();
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  return answer(handle, columns, strides, rows, threads, refused,
+                [=](const GridView* grid, const PointsView& points, std::int64_t begin,
+                    std::int64_t end, LeastRow& first) {
+                  for (std::int64_t row = begin; row < end; ++row) {
+                    const Crossings crossings = count_crossings(*grid, points[row]);
+                    if (crossings.count < 0) first.keep(row);
+                    out[row] = with_sign ? crossings.signed_count : crossings.count;
+                  }
+                });
 }
 
+// 1 exactly on a triangle, 0 not.
 GD_API int geodomain_grid_on_surface(const void* handle, const void* const* columns,
                                      const std::int64_t* strides, std::int64_t rows, int threads,
                                      std::uint8_t* out, std::int64_t* refused) {
-  try {
-    const GridView& grid = static_cast<const BuiltGrid*>(handle)->view;
-    const PointsView points = points_view(columns, strides);
-    std::atomic<std::int64_t> first{kNone};
-    Team team(rows > kPiece ? threads : 1);
-    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const Answer answer = on_surface(grid, points[row]);
-        if (answer == Answer::undecided) keep_smallest(first, row);
-        out[row] = static_cast<std::uint8_t>(answer);
-      }
-    });
-    *refused = first == kNone ? -1 : first.load();
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  return answer(handle, columns, strides, rows, threads, refused,
+                [out](const GridView* grid, const PointsView& points, std::int64_t begin,
+                      std::int64_t end, LeastRow& first) {
+                  for (std::int64_t row = begin; row < end; ++row) {
+                    const Answer found = on_surface(*grid, points[row]);
+                    if (found == Answer::undecided) first.keep(row);
+                    out[row] = static_cast<std::uint8_t>(found);
+                  }
+                });
 }
 
 // 1 and the order where the points are a lattice, 0 where they are not.

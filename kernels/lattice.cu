@@ -41,8 +41,9 @@ extern "C" __global__ void geodomain_lattice_full(LatticeView lattice, MeshView 
   }
 }
 
-extern "C" __global__ void geodomain_lattice_settle(LatticeView lattice) {
-  const std::int64_t column = thread_row();
-  if (column >= static_cast<std::int64_t>(lattice.x.count) * lattice.y.count) return;
-  settle_column(lattice.bits + column * lattice.words, lattice.words);
+// `lanes` threads to a column.
+extern "C" __global__ void geodomain_lattice_settle(LatticeView lattice, std::int32_t lanes) {
+  const std::int64_t column = thread_row() / lanes;
+  const bool there = column < static_cast<std::int64_t>(lattice.x.count) * lattice.y.count;
+  settle_columns(there ? lattice.bits + column * lattice.words : nullptr, lattice.words, lanes);
 }

@@ -134,6 +134,31 @@ GD_HD std::uint64_t xor_down(std::uint64_t word) {
   return word ^ word >> 32;
 }
 
+#if defined(__CUDACC__)
+// Toggles to labels by a warp, for neighbouring lanes to touch neighbouring words:
+// `lanes` (a power of two up to 32) to a column, 32 / lanes columns at a time. All
+// lanes come here; `column` is null where there is none.
+__device__ inline void settle_columns(std::uint64_t* column, std::int32_t words, int lanes) {
+  const int own = lane() & (lanes - 1);
+  const int shift = lane() - own;
+  const std::uint32_t mask = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1;
+  std::uint32_t above = 0;  // crossings above the words at hand, odd or even
+  for (std::int32_t first = (words - 1) / lanes * lanes; first >= 0; first -= lanes) {
+    const bool there = column != nullptr && first + own < words;
+    const std::uint64_t word = there ? xor_down(column[first + own]) : 0;
+    // The lowest bit of a settled word is the parity of its toggles.
+    const std::uint32_t odd = ballot(word & 1) >> shift & mask;
+    const std::uint32_t higher = own == 31 ? 0 : odd >> (own + 1);
+    if (there && ((count_bits(higher) + above) & 1)) {
+      column[first + own] = ~word;
+    } else if (there) {
+      column[first + own] = word;
+    }
+    above += static_cast<std::uint32_t>(count_bits(odd));
+  }
+}
+#endif
+
 // Toggles to labels, from the top of a column to its bottom.
 GD_HD void settle_column(std::uint64_t* column, std::int32_t words) {
   std::uint64_t above = 0;  // all ones where an odd number of crossings is above

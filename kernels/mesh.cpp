@@ -8,25 +8,14 @@
 #include <vector>
 
 #include "closed.h"
+#include "least_row.h"
 #include "team.h"
 
 using namespace geodomain;
 
 namespace {
 
-constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kPiece = 8192;
-
-struct Smallest {
-  std::atomic<std::int64_t> value{kNone};
-
-  void keep(std::int64_t candidate) {
-    std::int64_t known = value.load(std::memory_order_relaxed);
-    while (candidate < known && !value.compare_exchange_weak(known, candidate)) {
-    }
-  }
-  std::int64_t found() const { return value == kNone ? -1 : value.load(); }
-};
 
 // Degree-3 expansions of such coordinates neither underflow nor overflow. Of
 // doubles that are not negative the bits are ordered as the numbers are.
@@ -75,7 +64,7 @@ GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_coun
                                 double* bounds, std::int64_t* faults, std::int32_t* flags) {
   try {
     Team team(threads);
-    Smallest bad_vertex, bad_triangle;
+    LeastRow bad_vertex, bad_triangle;
     // Several threads may store the same 1.
     std::unique_ptr<std::atomic<std::uint8_t>[]> used(
         new std::atomic<std::uint8_t>[static_cast<std::size_t>(vertex_count)]());

@@ -84,6 +84,18 @@ GD_HD int trailing_zeros(std::uint64_t word) {  // word != 0
 #endif
 }
 
+GD_HD int count_bits(std::uint64_t word) {
+#if defined(__CUDA_ARCH__)
+  return __popcll(word);
+#elif defined(_MSC_VER) && !defined(__clang__)
+  word -= (word >> 1) & 0x5555555555555555;
+  word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333);
+  return static_cast<int>((((word + (word >> 4)) & 0x0F0F0F0F0F0F0F0F) * 0x0101010101010101) >> 56);
+#else
+  return __builtin_popcountll(word);
+#endif
+}
+
 GD_HD void atomic_xor(std::uint64_t* word, std::uint64_t bits) {
 #if defined(__CUDA_ARCH__)
   atomicXor(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(bits));
@@ -111,6 +123,10 @@ GD_HD void atomic_or(std::uint64_t* word, std::uint64_t bits) {
 __device__ inline std::int64_t thread_row() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
+
+// A bit for each thread of the warp, which all ask together.
+__device__ inline std::uint32_t ballot(bool vote) { return __ballot_sync(0xffffffffu, vote); }
+__device__ inline int lane() { return threadIdx.x & 31; }
 #else
 inline int leading_zeros(std::uint64_t word) {  // word != 0
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -119,16 +135,6 @@ inline int leading_zeros(std::uint64_t word) {  // word != 0
   return 63 - static_cast<int>(index);
 #else
   return __builtin_clzll(word);
-#endif
-}
-
-inline int count_bits(std::uint64_t word) {
-#if defined(_MSC_VER) && !defined(__clang__)
-  word -= (word >> 1) & 0x5555555555555555;
-  word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333);
-  return static_cast<int>((((word + (word >> 4)) & 0x0F0F0F0F0F0F0F0F) * 0x0101010101010101) >> 56);
-#else
-  return __builtin_popcountll(word);
 #endif
 }
 

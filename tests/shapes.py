@@ -33,6 +33,14 @@ def tetrahedron(corners) -> Mesh:
     return Mesh(corners, TETRAHEDRON if det > 0 else TETRAHEDRON[:, ::-1])
 
 
+# A solid at the lower end of a mesh's range, and a point in it that is below it.
+def minute() -> Mesh:
+    return tetrahedron(np.array([[0, 0, 0], [3, 1, 0], [1, 3, 1], [1, 1, 3]]) * 2.0**-304)
+
+
+UNDECIDABLE = (2.0**-307, 2.0**-307, 2.0**-307)
+
+
 def cube_in_six() -> list[Mesh]:
     """Return the six tetrahedra that a unit cube's diagonal path orders cut it into."""
     solids = []
@@ -86,7 +94,7 @@ def star(frequency: int, radius=(100.0, 80.0, 50.0), centre=(0.0, 0.0, 0.0)) -> 
     return Mesh(unit * np.asarray(radius) + np.asarray(centre), mesh.triangles)
 
 
-E = Fraction(1, 2**3000)
+E = Fraction(1, 2**1400)
 
 
 def displaced(point) -> tuple[Fraction, Fraction, Fraction]:
@@ -103,7 +111,11 @@ def oracle_crossings(mesh: Mesh, point) -> tuple[int, int]:
     """
     qx, qy, qz = displaced(point)
     count = signed = 0
-    for triangle in mesh.triangles:
+    corners_at = mesh.vertices[mesh.triangles, :2]
+    low, high = corners_at.min(axis=1), corners_at.max(axis=1)
+    # Only triangles whose box the vertical line meets or touches; the others are apart.
+    near = ((low <= np.asarray(point)[:2]) & (np.asarray(point)[:2] <= high)).all(axis=1)
+    for triangle in mesh.triangles[near]:
         corners = [[Fraction(float(v)) for v in mesh.vertices[i]] for i in triangle]
         sides = []
         for (ax, ay, _), (bx, by, _) in zip(corners, corners[1:] + corners[:1], strict=True):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from shapes import UNDECIDABLE, minute
 
 from geodomain.cli import main
 from geodomain.mesh import Mesh
@@ -305,12 +306,13 @@ def test_bad_tables_exit_3_and_leave_nothing(folder: Path, case: tuple[bytes, st
     assert sorted(folder.iterdir()) == before
 
 
-def test_a_coordinate_below_the_range_is_located(folder: Path) -> None:
-    (folder / "b.csv").write_bytes(b"X,Y,Z\n1,1,1\n1,1,1e-320\n")
-    result = run("b.csv", *BOTH, "-o", "out.csv", code=3)
-    assert (
-        "b.csv, among the blocks from number 1 on: point 1 is (1.0, 1.0, 1e-320)" in result.stderr
-    )
+def test_a_point_that_cannot_be_decided_is_located(folder: Path) -> None:
+    row = ",".join(map(repr, UNDECIDABLE))
+    (folder / "b.csv").write_text(f"X,Y,Z\n1,1,1\n{row}\n")
+    write_obj(minute(), folder / "minute.obj")
+    result = run("b.csv", "--solid", "minute.obj", "-o", "out.csv", code=3)
+    assert "b.csv, among the blocks from number 1 on: point 1 is (3.83" in result.stderr
+    assert not (folder / "out.csv").exists()
 
 
 def test_files_that_are_not_there_exit_4(folder: Path) -> None:

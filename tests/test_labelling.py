@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from shapes import cube, random_body, staircase, star, tetrahedron
+from shapes import UNDECIDABLE, cube, minute, random_body, staircase, star
 
 import geodomain
 from geodomain import PointLocator
@@ -58,10 +58,9 @@ def test_an_open_domain_is_refused() -> None:
         geodomain.label_points([[0, 0, 0]], {"ORE": lid_off})
 
 
-def test_a_tiny_coordinate_names_its_row() -> None:
-    minute = tetrahedron(np.array([[0, 0, 0], [3, 1, 0], [1, 3, 1], [1, 1, 3]]) * 2.0**-304)
+def test_what_cannot_be_decided_names_its_row() -> None:
     with pytest.raises(geodomain.PointError, match="point 1"):
-        geodomain.label_codes([[0.5, 0.5, 0.5], [2.0**-307] * 3], [minute])
+        geodomain.label_codes([(1.0, 1.0, 1.0), UNDECIDABLE], [minute()])
 
 
 def test_points_below_an_open_mesh_are_labelled_as_contains_does() -> None:

@@ -233,9 +233,11 @@ def lattice_bits(
             "lattice.cu", "geodomain_lattice_full", int(listed[0]),
             lattice, mesh, int(unsure), int(count), room, int(count) + 4,
         )  # fmt: skip
+        lanes = min(32, 1 << (words - 1).bit_length())  # a word to each, where that is enough
         device.launch(
-            "lattice.cu", "geodomain_lattice_settle", out.shape[0] * out.shape[1], lattice
-        )
+            "lattice.cu", "geodomain_lattice_settle", lanes * out.shape[0] * out.shape[1],
+            lattice, ctypes.c_int32(lanes),
+        )  # fmt: skip
         undecided = np.empty(1, dtype=np.uint32)
         cuda.memcpy_dtoh(undecided, int(count) + 4)
         if undecided[0]:
