@@ -125,7 +125,10 @@ def label_ordered(
     if 4 * len(axes[0]) * len(axes[1]) > rows:
         return None
     lattice = Axes(axes[0], axes[1], axes[2])
-    bits = label_bits(mesh, lattice, backend, threads)
+    try:
+        bits = label_bits(mesh, lattice, backend, threads)
+    except PointError:  # the index names the row
+        return None
     labels = np.empty(rows, dtype=np.bool_)
     # Rows run with order[0] fastest: a C array of the reversed axes, seen as (x, y, z).
     shaped = labels.reshape(counts[::-1]).transpose([2 - order.index(axis) for axis in range(3)])

@@ -58,9 +58,13 @@ Bounds piece_bounds(const PointsView& points, std::int64_t begin, std::int64_t e
   return box;
 }
 
-bool apart(const Bounds& a, const Bounds& b) {
-  return a.high.x < b.low.x || b.high.x < a.low.x || a.high.y < b.low.y || b.high.y < a.low.y ||
-         a.high.z < b.low.z || b.high.z < a.low.z;
+// Whether the grid's mesh has no crossing above any point of the box, or, being closed, an even
+// number above all that lie below it. An open one may have an odd number there.
+bool apart(const Bounds& box, const GridView& grid) {
+  const Bounds& mesh = grid.bounds;
+  return box.high.x < mesh.low.x || mesh.high.x < box.low.x || box.high.y < mesh.low.y ||
+         mesh.high.y < box.low.y || mesh.high.z < box.low.z ||
+         (grid.closed && box.high.z < mesh.low.z);
 }
 
 // The first of the grids that holds each point of a piece, -1 none, -2 not finite.
@@ -79,7 +83,7 @@ void code_piece(const void* const* handles, std::int32_t handle_count, const Poi
   const Bounds box = piece_bounds(points, begin, end);
   for (std::int32_t code = 0; code < handle_count && open_count > 0; ++code) {
     const GridView& grid = static_cast<const BuiltGrid*>(handles[code])->view;
-    if (apart(box, grid.bounds)) continue;
+    if (apart(box, grid)) continue;
     int still_open = 0;
     for (int i = 0; i < open_count; ++i) {
       const std::int64_t row = begin + open[i];

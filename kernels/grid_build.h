@@ -66,6 +66,7 @@ class GridBuilder {
 
   // A crowded cell: many times the usual, and worth a grid of its own.
   static constexpr std::int32_t kCrowded = 256;
+  static constexpr double kLong = 1024.0;  // a mean list that is worth more memory to shorten
   static constexpr int kDeepest = 3;
 
   MeshView mesh_;
@@ -126,7 +127,9 @@ inline Frame GridBuilder::choose_frame(const Subset& subset, const Region& regio
                             std::max(smallest(t.a.y, t.b.y, t.c.y), box.low.y);
       sum.width += width;
       sum.height += height;
-      sum.area += width * height;
+      // Its own area, not its box's: a sliver meets few of the cells of its box.
+      const double doubled = (t.b.x - t.a.x) * (t.c.y - t.a.y) - (t.b.y - t.a.y) * (t.c.x - t.a.x);
+      sum.area += std::min(width * height, 0.5 * std::fabs(doubled));
     }
     partial[static_cast<std::size_t>(begin / kBlock)] = sum;
   });
@@ -146,6 +149,8 @@ inline Frame GridBuilder::choose_frame(const Subset& subset, const Region& regio
   }
   double cells = std::clamp(count / density_, depth == 0 ? 4096.0 : 16.0, 4194304.0);
   const double allowance = (depth == 0 ? 8.0 : 4.0) * count + 16384.0 * (depth == 0);
+  // Long slivers would leave a few cells with lists of many thousands: they may take more.
+  const double generous = depth == 0 ? 4.0 * allowance : allowance;
   for (; cells > 1.0; cells *= 0.7) {
     const double nx = std::max(1.0, std::sqrt(cells) * shape);
     const double ny = std::max(1.0, cells / nx);
@@ -153,7 +158,7 @@ inline Frame GridBuilder::choose_frame(const Subset& subset, const Region& regio
     const double per_y = extent_y > 0.0 ? ny / extent_y : 0.0;
     const double entries =
         total.area * per_x * per_y + total.width * per_x + total.height * per_y + count;
-    if (entries <= allowance) break;
+    if (entries <= (entries > kLong * cells ? generous : allowance)) break;
   }
   const double nx = std::max(1.0, std::sqrt(cells) * shape);
   return {make_axis(box.low.x, box.high.x, nx, magnitude_),

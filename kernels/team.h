@@ -17,10 +17,14 @@ namespace geodomain {
 
 class Team {
  public:
-  // `threads` members, the caller among them.
+  // `threads` members, the caller among them, or as many as the system will start:
+  // no result depends on how many there are.
   explicit Team(int threads) {
-    for (int member = 1; member < threads; ++member) {
-      workers_.emplace_back([this, member] { serve(member); });
+    try {
+      for (int member = 1; member < threads; ++member) {
+        workers_.emplace_back([this, member] { serve(member); });
+      }
+    } catch (...) {  // to leave here with threads running would end the process
     }
   }
 

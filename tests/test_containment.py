@@ -360,3 +360,19 @@ def test_bunny_blocks(shared_data, backend: str) -> None:
         for name in ("Body", "Air", "")
     }
     assert counts == {"Body": (1774, 1774), "Air": (0, 2997), "": (0, 352)}
+
+
+def test_a_refused_point_of_a_lattice_is_named_by_its_row() -> None:
+    minute = tetrahedron(np.array([[0, 0, 0], [3, 1, 0], [1, 3, 1], [1, 1, 3]]) * 2.0**-304)
+    axis = np.r_[np.arange(1.0, 20.0), 2.0**-307]
+    grid = np.meshgrid(axis, axis, axis, indexing="ij")
+    points = np.stack([part.ravel() for part in grid], axis=1)
+    with pytest.raises(PointError, match="point 7999 is"):
+        geodomain.contains(minute, points)
+
+
+@pytest.mark.parametrize("threads", [np.int64(2), 2000, 2**33])
+def test_any_number_of_threads_gives_the_same_labels(threads: int) -> None:
+    points = np.random.default_rng(0).uniform(-1, 2, (5000, 3))
+    expected = geodomain.contains(cube(), points, threads=1)
+    assert np.array_equal(geodomain.contains(cube(), points, threads=threads), expected)

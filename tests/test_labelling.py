@@ -61,3 +61,13 @@ def test_an_open_domain_is_refused() -> None:
 def test_what_cannot_be_decided_names_its_row() -> None:
     with pytest.raises(geodomain.PointError, match="point 1"):
         geodomain.label_codes([(1.0, 1.0, 1.0), UNDECIDABLE], [minute()])
+
+
+def test_points_below_an_open_mesh_are_labelled_as_contains_does() -> None:
+    """Whatever other points they come with: each block of rows is first tried by its box."""
+    roof = geodomain.Mesh(cube().vertices, cube().triangles[2:4])
+    below = np.full((3000, 3), [0.6, 0.3, -5.0])
+    assert geodomain.contains(roof, below, allow_open=True).all()
+    assert (geodomain.label_codes(below, [roof], allow_open=True) == 0).all()
+    mixed = np.concatenate([below, [[0.6, 0.3, 0.5]]])
+    assert (geodomain.label_codes(mixed, [roof], allow_open=True) == 0).all()

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 SUFFIX = ".dll" if sys.platform == "win32" else ".so"
+# More help no machine, and each takes memory when an index is built.
+_MOST_THREADS = 1024
 LIBRARIES = {1: "core", 3: "core_v3", 4: "core_v4"}
 
 
@@ -70,7 +72,7 @@ def thread_count(threads: int | None) -> int:
             return len(os.sched_getaffinity(0))
         except AttributeError:
             return os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
         message = f"threads must be a positive integer or None, not {threads!r}"
         raise ValueError(message)
-    return threads
+    return min(int(threads), _MOST_THREADS)
