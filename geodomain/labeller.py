@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends import choose
+from geodomain.backends import choose, meshcheck
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
 
@@ -44,7 +44,8 @@ class Verdict:
         parity.
     doubled : (k, n) bool
         Blocks that a solid holds more than once: by parity an even count with a winding number
-        other than 0, by winding a number beyond 1, or more than one mesh of the union.
+        other than 0, by winding a number beyond 1, or more than one mesh of the union. Within a
+        mesh they are looked for where it has several pieces, since one piece hardly meets itself.
     on_wall : (n,) bool, optional
         Blocks exactly on a wall of any mesh, where that was asked for.
     """
@@ -64,11 +65,12 @@ class _Shell:
     locator: PointLocator
     rule: Rule
     bounds: NDArray[np.float64]
+    may_double: bool
 
     def ask(self, points: NDArray[np.float64]) -> tuple[Bools, Bools | None]:
-        """Give membership and, for a balanced mesh, where its shells double."""
+        """Give membership and, for a balanced mesh of several pieces, where they double."""
         inside = self.locator.contains(points, rule=self.rule)
-        if not self.mesh.is_balanced:
+        if not self.may_double:
             return inside, None
         # Parity is the last bit of the winding number: what has an odd one is inside already.
         # Winding numbers cost more than membership, so only blocks that may be doubled are asked.
@@ -135,7 +137,8 @@ class Labeller:
         locator = PointLocator(
             mesh, backend=self.backend, threads=self.threads, allow_open=self.allow_open
         )
-        return _Shell(mesh, locator, self.rule, mesh.bounds)
+        several = not meshcheck.is_one_piece(mesh.triangles, len(mesh.vertices))
+        return _Shell(mesh, locator, self.rule, mesh.bounds, mesh.is_balanced and several)
 
     @property
     def machine(self) -> str:

@@ -173,6 +173,39 @@ GD_API int geodomain_mesh_manifold(const std::int32_t* triangles, std::int64_t t
   }
 }
 
+// 1 where the triangles hang together by vertices, 0 where they are several pieces,
+// -1 out of memory.
+GD_API int geodomain_mesh_one_piece(const std::int32_t* triangles, std::int64_t triangle_count,
+                                    std::int64_t vertex_count) {
+  try {
+    std::vector<std::int32_t> parent(static_cast<std::size_t>(vertex_count));
+    for (std::size_t i = 0; i < parent.size(); ++i) parent[i] = static_cast<std::int32_t>(i);
+    const auto root = [&](std::int32_t vertex) {
+      while (parent[static_cast<std::size_t>(vertex)] != vertex) {
+        std::int32_t& up = parent[static_cast<std::size_t>(vertex)];
+        up = parent[static_cast<std::size_t>(up)];
+        vertex = up;
+      }
+      return vertex;
+    };
+    const auto join = [&](std::int32_t a, std::int32_t b) {
+      a = root(a);
+      b = root(b);
+      parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+    };
+    for (std::int64_t i = 0; i < 3 * triangle_count; i += 3) {
+      join(triangles[i], triangles[i + 1]);
+      join(triangles[i], triangles[i + 2]);
+    }
+    for (std::int64_t i = 3; i < 3 * triangle_count; i += 3) {
+      if (root(triangles[i]) != root(triangles[0])) return 0;
+    }
+    return 1;
+  } catch (...) {
+    return -1;
+  }
+}
+
 // merged[i] = the first vertex equal to vertex i, as numbers; -0.0 is 0.0 already.
 GD_API int geodomain_merge_vertices(const double* vertices, std::int64_t vertex_count,
                                     std::int32_t* merged) {

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+from geodomain.backends import meshcheck
 from geodomain.errors import GeodomainError, MeshError
 from geodomain.mesh import Mesh
 
@@ -165,3 +166,20 @@ def test_survives_pickling_frozen():
     assert np.array_equal(mesh.vertices, CORNERS)
     assert mesh.name == "ore"
     assert not mesh.vertices.flags.writeable
+
+
+def test_knows_one_piece_from_several():
+    assert meshcheck.is_one_piece(FACES, 4)
+    assert meshcheck.is_one_piece(np.empty((0, 3), dtype=np.int32), 4)
+    two = np.concatenate([FACES, FACES + 4])
+    assert not meshcheck.is_one_piece(two, 8)
+    touching = np.concatenate([FACES, FACES + 3])  # by one vertex
+    assert meshcheck.is_one_piece(touching, 7)
+    order = np.random.default_rng(0).permutation(len(two))
+    assert not meshcheck.is_one_piece(np.ascontiguousarray(two[order]), 9)
+
+
+def test_knows_a_manifold():
+    assert meshcheck.is_manifold(FACES, 4)
+    assert not meshcheck.is_manifold(FACES[1:], 4)
+    assert not meshcheck.is_manifold(np.concatenate([FACES, FACES]), 4)
