@@ -137,15 +137,15 @@ class Scanner:
         Returns
         -------
         points : ndarray of float64, shape (n, 3)
-            Centroids, NaN where missing.
+            Centroids, NaN where missing; each column is contiguous.
         sizes : ndarray of float64, shape (n, 3), or None
             Block sizes, NaN where missing.
         missing : int
             How many rows lack a coordinate.
         """
         shape = (self._found.rows, 3)
-        points = np.empty(shape)
-        sizes = None if self._layout.sizes is None else np.empty(shape)
+        points = np.empty(shape, order="F")
+        sizes = None if self._layout.sizes is None else np.empty(shape, order="F")
         self._call(
             "values", pointer(points), None if sizes is None else pointer(sizes), self._threads
         )

@@ -80,27 +80,25 @@ GD_API int geodomain_text_scan(void* table, const char* bytes, std::int64_t size
   });
 }
 
-// The wanted numbers of all rows: three to `points`, and the next three, if
-// there are any, to `sizes`.
+// The wanted numbers of all rows, by columns, as everything reads them: three to
+// `points`, (3, rows), and the next three, if there are any, to `sizes`.
 GD_API int geodomain_text_values(void* table, double* points, double* sizes, std::int32_t threads) {
   return guarded([&] {
     const std::vector<Piece>& pieces = static_cast<Table*>(table)->chunk.pieces();
     std::vector<std::int64_t> first_rows{0};
     for (const Piece& piece : pieces) first_rows.push_back(first_rows.back() + piece.rows());
+    const std::int64_t rows = first_rows.back();
+    const int wanted = sizes == nullptr ? 3 : 6;
     geodomain::Team team(std::min<int>(threads, static_cast<int>(pieces.size())));
     const auto count = static_cast<std::int64_t>(pieces.size());
     team.run(count, 1, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
         const Piece& piece = pieces[static_cast<std::size_t>(i)];
-        const std::int64_t first = 3 * first_rows[static_cast<std::size_t>(i)];
-        if (sizes == nullptr) {
-          std::copy(piece.values.data(), piece.values.data() + 3 * piece.rows(), points + first);
-          continue;
-        }
-        for (std::int64_t row = 0; row < piece.rows(); ++row) {
-          const double* values = piece.values.data() + 6 * row;
-          std::copy(values, values + 3, points + first + 3 * row);
-          std::copy(values + 3, values + 6, sizes + first + 3 * row);
+        for (int k = 0; k < wanted; ++k) {
+          double* column = (k < 3 ? points + k * rows : sizes + (k - 3) * rows) +
+                           first_rows[static_cast<std::size_t>(i)];
+          const double* values = piece.values.data() + k;
+          for (std::int64_t row = 0; row < piece.rows(); ++row) column[row] = values[wanted * row];
         }
       }
     });
