@@ -80,6 +80,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("geodomain")
     if name not in _HOME:
         message = f"module 'geodomain' has no attribute {name!r}"
         raise AttributeError(message)

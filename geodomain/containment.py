@@ -66,8 +66,7 @@ def contains(
     """
     check_rule(rule)
     if rule == "parity":
-        if not allow_open:
-            topology.require_closed(mesh)
+        topology.require_fit(mesh, allow_open=allow_open)
         labels = lattice.label_ordered(mesh, points, choose(backend), thread_count(threads))
         if labels is not None:
             return labels
@@ -210,8 +209,7 @@ def contains_lattice(
     if rule == "winding":
         locator = _locator(mesh, backend, threads, allow_open)
         return locator.contains_lattice(x, y, z, rule=rule, packed=packed)
-    if not allow_open:
-        topology.require_closed(mesh)
+    topology.require_fit(mesh, allow_open=allow_open)
     module, count = choose(backend), thread_count(threads)
     bits = lattice.label_bits(mesh, axes, module, count)
     return axes.packed(bits, module, count) if packed else axes.expanded(bits, module, count)

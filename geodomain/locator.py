@@ -61,8 +61,7 @@ class PointLocator:
         threads: int | None = None,
         allow_open: bool = False,
     ) -> None:
-        if not allow_open:
-            topology.require_closed(mesh)
+        topology.require_fit(mesh, allow_open=allow_open)
         self.mesh = mesh
         self.backend = choose(backend)
         self._threads = thread_count(threads)

@@ -22,7 +22,7 @@ def as_doubles(values: ArrayLike, name: str) -> Floats:
     ValueError
         If an integer or an extended float is not a float64.
     """
-    array: Any = np.asarray(values)
+    array: Any = np.asarray(_unmasked(values))
     if array.dtype == np.float64 and array.dtype.isnative and array.flags.aligned:
         return array  # type: ignore[no-any-return]
     if array.dtype.kind not in "fiu":
@@ -38,6 +38,15 @@ def as_doubles(values: ArrayLike, name: str) -> Floats:
         message = f"{name} hold {array[wrong].flat[0]}, which a float64 cannot hold exactly"
         raise ValueError(message)
     return doubles
+
+
+def _unmasked(values: ArrayLike) -> ArrayLike:
+    """Return a masked array's values with NaN where they are masked; anything else as it is."""
+    if not np.ma.isMaskedArray(values) or not np.ma.is_masked(values):
+        return values
+    masked: Any = values
+    filled: ArrayLike = masked.astype(np.result_type(masked.dtype, np.float64)).filled(np.nan)
+    return filled
 
 
 def as_columns(points: ArrayLike) -> tuple[Floats, Floats, Floats]:

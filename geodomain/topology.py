@@ -7,6 +7,23 @@ from geodomain.errors import MeshError
 from geodomain.mesh import Mesh
 
 
+def require_fit(mesh: object, *, allow_open: bool) -> None:
+    """Refuse what is no Mesh (a path has to be read first), and an open one unless allowed.
+
+    Raises
+    ------
+    TypeError
+        For anything but a `Mesh`.
+    MeshError
+        As `require_closed`.
+    """
+    if not isinstance(mesh, Mesh):
+        message = f"a solid must be a geodomain.Mesh, not {type(mesh).__name__}: see read_mesh"
+        raise TypeError(message)
+    if not allow_open:
+        require_closed(mesh)
+
+
 def require_closed(mesh: Mesh) -> None:
     """Refuse a mesh in which an edge belongs to an odd number of triangles.
 

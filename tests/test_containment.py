@@ -245,6 +245,22 @@ def test_arguments_are_checked() -> None:
         geodomain.contains(cube(), [[0, 0, 0]], threads=0)
 
 
+def test_what_is_no_mesh_is_refused_by_its_type() -> None:
+    with pytest.raises(TypeError, match=r"must be a geodomain\.Mesh, not str: see read_mesh"):
+        geodomain.contains("ore.stl", [[0, 0, 0]])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not list"):
+        geodomain.contains_lattice([], [0], [0], [0])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not str"):
+        geodomain.PointLocator("ore.stl", allow_open=True)  # type: ignore[arg-type]
+
+
+def test_masked_coordinates_are_missing() -> None:
+    points = np.ma.masked_array([[1, 1, 1], [1, 1, 1]], [[0, 0, 0], [0, 1, 0]])
+    assert geodomain.contains(cube(2.0), points).tolist() == [True, False]
+    assert geodomain.label_codes(points, [cube(2.0)]).tolist() == [0, -2]
+    assert geodomain.contains(cube(2.0), np.ma.masked_array([[1, 1, 1]])).tolist() == [True]
+
+
 def test_points_of_any_layout_and_unchanged() -> None:
     mesh = star(12)
     points = np.random.default_rng(2).normal(size=(6000, 3)) * 60

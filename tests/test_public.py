@@ -1,0 +1,41 @@
+"""What the package shows: its names, its version, and what importing it costs."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+
+import geodomain
+
+
+def test_every_public_name_is_there_and_is_no_module() -> None:
+    for name in geodomain.__all__:
+        assert callable(getattr(geodomain, name))
+        # A module of the same name would hide the name once it is imported.
+        assert importlib.util.find_spec(f"geodomain.{name}") is None
+
+
+def test_the_version_is_the_installed_one() -> None:
+    assert geodomain.__version__.count(".") == 2
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    assert not hasattr(geodomain, "nothing")
+
+
+SCRIPT = """
+import sys
+import geodomain
+assert "numpy" not in sys.modules, "import geodomain imports numpy"
+mesh = geodomain.Mesh([[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]],
+                      [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+geodomain.label_points([[1, 1, 1]], {"ORE": mesh})
+geodomain.contains_lattice(mesh, [1], [1], [1])
+heavy = {"pandas", "pyvista", "vtkmodules", "click", "pycuda"} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+def test_labelling_arrays_imports_nothing_heavy() -> None:
+    subprocess.run([sys.executable, "-P", "-c", SCRIPT], check=True)
