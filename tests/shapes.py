@@ -20,6 +20,14 @@ def cube(size=1.0, at=(0.0, 0.0, 0.0)) -> Mesh:
     return Mesh(CUBE_CORNERS * size + np.asarray(at, dtype=float), CUBE_TRIANGLES)
 
 
+def joined(*meshes: Mesh, name: str = "joined") -> Mesh:
+    """Put meshes into one, sharing no index."""
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+    triangles = [mesh.triangles + start for mesh, start in zip(meshes, starts, strict=False)]
+    vertices = np.concatenate([mesh.vertices for mesh in meshes])
+    return Mesh(vertices, np.concatenate(triangles), name=name)
+
+
 def tetrahedron(corners) -> Mesh:
     """Return the solid of four corners, oriented outwards."""
     corners = np.asarray(corners, dtype=float)

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
-from shapes import CUBE_TRIANGLES, cube
+from shapes import CUBE_TRIANGLES, cube, joined
 
 from geodomain import Mesh
 
 MINE = np.array([2_296_021.0, 414_095.0, 1_590.0])
-
-
-def joined(*meshes: Mesh) -> Mesh:
-    """Put meshes into one, sharing no index."""
-    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
-    triangles = [mesh.triangles + start for mesh, start in zip(meshes, starts, strict=False)]
-    return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate(triangles))
 
 
 def soup(mesh: Mesh) -> Mesh:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from shapes import cube
-from surfaces import MINE, divided_roof, hairline, joined, lidless, soup
+from shapes import cube, joined
+from surfaces import MINE, divided_roof, hairline, lidless, soup
 
 from geodomain import Mesh
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from shapes import UNDECIDABLE, minute
+from shapes import UNDECIDABLE, joined, minute
+from wireframes import box, cube, roofless
 
 from geodomain.cli import main
 from geodomain.mesh import Mesh
-
-from .wireframes import box, cube, joined, roofless, write_obj
+from geodomain.meshfiles import write_mesh
 
 DATA = Path(__file__).parents[1].parent / "shared/data"
 
@@ -41,11 +41,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with a block model and some wireframes."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "b.csv").write_bytes(BLOCKS)
-    write_obj(cube(), tmp_path / "ORE.obj")
-    write_obj(box((5, 5, 5), (15, 15, 15)), tmp_path / "halo.obj")
-    write_obj(roofless(), tmp_path / "open.obj")
-    write_obj(box((900, 900, 900), (910, 910, 910)), tmp_path / "far.obj")
-    write_obj(joined(cube(), box((5, 5, 5), (15, 15, 15))), tmp_path / "shells.obj")
+    write_mesh(cube(), tmp_path / "ORE.obj")
+    write_mesh(box((5, 5, 5), (15, 15, 15)), tmp_path / "halo.obj")
+    write_mesh(roofless(), tmp_path / "open.obj")
+    write_mesh(box((900, 900, 900), (910, 910, 910)), tmp_path / "far.obj")
+    write_mesh(joined(cube(), box((5, 5, 5), (15, 15, 15))), tmp_path / "shells.obj")
     return tmp_path
 
 
@@ -241,7 +241,7 @@ def test_what_is_odd_about_a_mesh_is_said(folder: Path) -> None:
     mesh = cube()
     triangles = mesh.triangles.copy()
     triangles[0] = triangles[0][::-1]
-    write_obj(Mesh(mesh.vertices, triangles), folder / "flipped.obj")
+    write_mesh(Mesh(mesh.vertices, triangles), folder / "flipped.obj")
     result = run("b.csv", "--solid", "flipped.obj", "-o", "out.csv", "--json")
     assert "warning: flipped.obj has" in result.stderr and "mis-oriented" in result.stderr
     assert "mis-oriented" in json.loads(result.stdout)["warnings"][0]
@@ -346,7 +346,7 @@ def test_bad_tables_exit_3_and_leave_nothing(folder: Path, case: tuple[bytes, st
 def test_a_point_that_cannot_be_decided_is_located(folder: Path) -> None:
     row = ",".join(map(repr, UNDECIDABLE))
     (folder / "b.csv").write_text(f"X,Y,Z\n1,1,1\n{row}\n")
-    write_obj(minute(), folder / "minute.obj")
+    write_mesh(minute(), folder / "minute.obj")
     result = run("b.csv", "--solid", "minute.obj", "-o", "out.csv", code=3)
     assert "b.csv, among the blocks from number 1 on: point 1 is (3.83" in result.stderr
     assert not (folder / "out.csv").exists()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from shapes import cube, tetrahedron
-from surfaces import MINE, divided_roof, hairline, joined, lidless, shuffled, soup
+from shapes import cube, joined, tetrahedron
+from surfaces import MINE, divided_roof, hairline, lidless, shuffled, soup
 
 from geodomain import Mesh
 from geodomain.edges import open_edges_sentence, place, round_number_above

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shapes import cube
-from surfaces import MINE, divided_roof, hairline, joined, lidless, small_meshes
+from shapes import cube, joined
+from surfaces import MINE, divided_roof, hairline, lidless, small_meshes
 
 from geodomain import Mesh
 from geodomain.edge_table import edge_table

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shapes import joined
+from wireframes import box, cube, roofless
 
 from geodomain.errors import MeshError
 from geodomain.labeller import Labeller, Solid
-
-from .wireframes import box, cube, joined, roofless
 
 POINTS = np.array(
     [[2, 2, 2], [7, 7, 7], [12, 12, 12], [50, 50, 50], [np.nan, 1, 1], [1, np.inf, 1]], float

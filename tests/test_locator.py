@@ -9,20 +9,11 @@ import threading
 
 import numpy as np
 import pytest
-from shapes import cube, oracle_crossings, star
+from shapes import cube, joined, oracle_crossings, star
 
 import geodomain
 from geodomain import Mesh, PointLocator
 from geodomain.backends import native
-
-
-def merged(*meshes: Mesh) -> Mesh:
-    offset, vertices, triangles = 0, [], []
-    for mesh in meshes:
-        vertices.append(mesh.vertices)
-        triangles.append(mesh.triangles + offset)
-        offset += len(mesh.vertices)
-    return Mesh(np.concatenate(vertices), np.concatenate(triangles))
 
 
 def probe_points(mesh: Mesh, count: int) -> np.ndarray:
@@ -56,19 +47,19 @@ def fan(count: int) -> Mesh:
 
 
 HOSTILE = {
-    "small beside huge": lambda: merged(
+    "small beside huge": lambda: joined(
         cube(1e6, at=(-5e5, -5e5, -5e5)), star(40, radius=(1, 1, 1), centre=(7, 7, 6e5))
     ),
-    "small at mine coordinates": lambda: merged(
+    "small at mine coordinates": lambda: joined(
         cube(1e5, at=(4e5, 7.4e6, 0)), star(30, radius=(2, 2, 2), centre=(4.5e5, 7.48e6, 2e5))
     ),
-    "a cluster in a cluster": lambda: merged(
+    "a cluster in a cluster": lambda: joined(
         cube(1e6, at=(2e3, 2e3, 0)),
         star(30, radius=(1000, 1000, 1000)),
         star(30, radius=(0.1, 0.1, 0.1), centre=(500, 500, 5000)),
     ),
     "a fan of slivers": lambda: fan(4000),
-    "stacked sheets": lambda: merged(*[cube(10.0, at=(0, 0, 11.0 * k)) for k in range(300)]),
+    "stacked sheets": lambda: joined(*[cube(10.0, at=(0, 0, 11.0 * k)) for k in range(300)]),
 }
 
 

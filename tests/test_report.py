@@ -11,12 +11,11 @@ import pytest
 from conftest import SHARED
 from hypothesis import given
 from hypothesis import strategies as st
-from shapes import CUBE_TRIANGLES, cube, random_body, staircase, tetrahedron
+from shapes import CUBE_TRIANGLES, cube, joined, random_body, staircase, tetrahedron
 from surfaces import (
     MINE,
     divided_roof,
     hairline,
-    joined,
     lidless,
     reversed_mesh,
     shuffled,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from geodomain.solids import Weld, read_solids
+from wireframes import box, cube
 
-from .wireframes import box, cube, write_obj
+from geodomain.meshfiles import write_mesh
+from geodomain.solids import Weld, read_solids
 
 
 def test_a_repeated_name_joins_the_place_of_its_first(tmp_path: Path) -> None:
-    one = str(write_obj(cube(), tmp_path / "one.obj"))
-    two = str(write_obj(box((20, 0, 0), (30, 10, 10)), tmp_path / "two.obj"))
+    one, two = str(tmp_path / "one.obj"), str(tmp_path / "two.obj")
+    write_mesh(cube(), one)
+    write_mesh(box((20, 0, 0), (30, 10, 10)), two)
     solids, welds = read_solids([("A", one), ("B", one), ("A", two)])
     assert [(solid.name, len(solid.meshes)) for solid in solids] == [("A", 2), ("B", 1)]
     assert solids[0].bounds.tolist() == [[0, 0, 0], [30, 10, 10]]
@@ -19,7 +21,8 @@ def test_a_repeated_name_joins_the_place_of_its_first(tmp_path: Path) -> None:
 
 
 def test_welding_is_asked_for_and_reported(tmp_path: Path) -> None:
-    path = str(write_obj(cube(), tmp_path / "one.obj"))
+    path = str(tmp_path / "one.obj")
+    write_mesh(cube(), path)
     solids, welds = read_solids([("A", path)], weld=0.5)
     assert welds == (Weld("one.obj", 0.5, 0, 0.0),)
     assert solids[0].meshes[0].is_closed

@@ -6,14 +6,14 @@ import json
 
 import numpy as np
 import pytest
+from shapes import joined
+from wireframes import box, cube, roofless
 
 from geodomain.boxes import apart, refuse_disjoint
 from geodomain.errors import TableError
 from geodomain.labeller import Labeller, Solid
 from geodomain.summary import Labels, Summary, as_table, mesh_volume, summarise
 from geodomain.tally import Tally
-
-from .wireframes import box, cube, joined, roofless
 
 ORE = Solid("ORE", (cube(),))
 HALO = Solid("HALO", (box((5, 5, 5), (15, 15, 15)),))

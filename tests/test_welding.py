@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shapes import cube
-from surfaces import MINE, divided_roof, hairline, joined, lidless, shuffled, small_meshes, soup
+from shapes import cube, joined
+from surfaces import MINE, divided_roof, hairline, lidless, shuffled, small_meshes, soup
 
 from geodomain import Mesh, MeshError, welding
 from geodomain.edge_table import edge_table

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from geodomain.mesh import Mesh
@@ -32,19 +30,3 @@ def roofless(side: float = 10.0) -> Mesh:
     """Make a cube without half of its roof: open."""
     closed = cube(side)
     return Mesh(closed.vertices, np.delete(closed.triangles, 2, axis=0), name="roofless")
-
-
-def joined(*meshes: Mesh, name: str = "joined") -> Mesh:
-    """Make one mesh of several."""
-    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
-    triangles = [mesh.triangles + start for mesh, start in zip(meshes, starts, strict=False)]
-    vertices = np.concatenate([mesh.vertices for mesh in meshes])
-    return Mesh(vertices, np.concatenate(triangles), name=name)
-
-
-def write_obj(mesh: Mesh, path: Path) -> Path:
-    """Write a mesh as OBJ, in full precision."""
-    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in mesh.vertices.tolist()]
-    lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in mesh.triangles.tolist()]
-    path.write_text("\n".join(lines) + "\n")
-    return path
