@@ -100,8 +100,8 @@ def _warnings_told() -> Iterator[None]:
 
 def _check(path: Path, weld: float | None, output: Path | None) -> dict[str, Any]:
     """Read, weld and write one mesh, and report on the last of these."""
+    from geodomain.faults.report import check as check_mesh
     from geodomain.meshfiles import read_mesh
-    from geodomain.report import check as check_mesh
 
     mesh, welded = read_mesh(path), None
     if weld is not None:
@@ -112,8 +112,8 @@ def _check(path: Path, weld: float | None, output: Path | None) -> dict[str, Any
 
 def _weld(mesh: Mesh, tolerance: float, output: Path | None) -> tuple[Mesh, dict[str, Any]]:
     """Weld a mesh, and take it as it is in the file: STL rounds what is written."""
+    from geodomain.faults.welding import weld
     from geodomain.meshfiles import read_mesh, write_mesh
-    from geodomain.welding import weld
 
     result = weld(mesh, tolerance)
     if not len(result.mesh.triangles):
@@ -133,8 +133,8 @@ def _weld(mesh: Mesh, tolerance: float, output: Path | None) -> tuple[Mesh, dict
 
 def _closes(mesh: Mesh) -> dict[float, bool]:
     """Try the usual tolerances."""
-    from geodomain.edge_table import edge_table
-    from geodomain.welding import closing_weld
+    from geodomain.faults.edge_table import edge_table
+    from geodomain.faults.welding import closing_weld
 
     table = edge_table(mesh)
     return {trial: closing_weld(mesh, table, trial) is not None for trial in (1e-6, 1e-3, 1e-2)}
@@ -142,7 +142,7 @@ def _closes(mesh: Mesh) -> dict[float, bool]:
 
 def _as_text(found: dict[str, Any]) -> str:
     """Lay out one report, after what welding did."""
-    from geodomain.report_table import as_table
+    from geodomain.faults.report_table import as_table
 
     table = as_table(found["report"], found["closes"])
     done = found["weld"]

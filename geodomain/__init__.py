@@ -21,12 +21,12 @@ if TYPE_CHECKING:
         PointError,
         TableError,
     )
+    from geodomain.faults.report import MeshReport, check
+    from geodomain.faults.welding import WeldResult, weld
     from geodomain.labelling import label_codes, label_points
     from geodomain.locator import PointLocator
     from geodomain.mesh import Mesh
     from geodomain.meshfiles import read_mesh, write_mesh
-    from geodomain.report import MeshReport, check
-    from geodomain.welding import WeldResult, weld
 
 # Where each public name lives. It is imported when it is first used, so that
 # `import geodomain` costs nothing and a script pays for what it touches.
@@ -36,12 +36,12 @@ _HOME = {
     "GeodomainWarning": "errors",
     "Mesh": "mesh",
     "MeshError": "errors",
-    "MeshReport": "report",
+    "MeshReport": "faults.report",
     "PointError": "errors",
     "PointLocator": "locator",
     "TableError": "errors",
-    "WeldResult": "welding",
-    "check": "report",
+    "WeldResult": "faults.welding",
+    "check": "faults.report",
     "contains": "containment",
     "contains_lattice": "containment",
     "count_crossings": "containment",
@@ -49,7 +49,7 @@ _HOME = {
     "label_points": "labelling",
     "on_surface": "containment",
     "read_mesh": "meshfiles",
-    "weld": "welding",
+    "weld": "faults.welding",
     "winding_numbers": "containment",
     "write_mesh": "meshfiles",
 }

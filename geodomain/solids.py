@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geodomain.errors import GeodomainWarning, MeshError
+from geodomain.faults.welding import weld as weld_mesh
 from geodomain.labeller import Solid
 from geodomain.mesh import Mesh
 from geodomain.meshfiles import read_mesh
 from geodomain.topology import list_warnings
-from geodomain.welding import weld as weld_mesh
 
 
 @dataclass(frozen=True)

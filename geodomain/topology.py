@@ -34,7 +34,7 @@ def require_closed(mesh: Mesh) -> None:
     """
     if mesh.is_closed:
         return
-    from geodomain.edges import open_edges_sentence
+    from geodomain.faults.edges import open_edges_sentence
 
     raise MeshError(open_edges_sentence(mesh))
 
@@ -49,8 +49,8 @@ def require_balanced(mesh: Mesh) -> None:
     """
     if mesh.is_balanced:
         return
-    from geodomain.edge_table import edge_table
-    from geodomain.edges import place
+    from geodomain.faults.edge_table import edge_table
+    from geodomain.faults.edges import place
 
     table = edge_table(mesh)
     count = len(table.unbalanced)
@@ -76,6 +76,6 @@ def list_warnings(mesh: Mesh) -> list[str]:
     """
     if mesh.is_balanced and meshcheck.is_manifold(mesh.triangles, len(mesh.vertices)):
         return []
-    from geodomain.report import check
+    from geodomain.faults.report import check
 
     return check(mesh).warnings()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from geodomain.edge_table import EdgeTable, Floats, Ints, edge_table
-from geodomain.gaps import smallest_gap, t_junctions
+from geodomain.faults.edge_table import EdgeTable, Floats, Ints, edge_table
+from geodomain.faults.gaps import smallest_gap, t_junctions
+from geodomain.faults.welding import closing_weld, could_close, is_gentle
 from geodomain.mesh import Mesh
-from geodomain.welding import closing_weld, could_close, is_gentle
 
 # The smallest gap is not the widest: welds are tried at it and at so many times as much.
 _WIDER = (1, 10, 100)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodomain.edge_table import (
+from geodomain.errors import MeshError
+from geodomain.faults.edge_table import (
     EdgeTable,
     Floats,
     Ints,
@@ -14,10 +15,9 @@ from geodomain.edge_table import (
     edge_table,
     has_equal_corners,
 )
-from geodomain.errors import MeshError
+from geodomain.faults.nearness import near_pairs, separations
+from geodomain.faults.shells import components
 from geodomain.mesh import Mesh
-from geodomain.nearness import near_pairs, separations
-from geodomain.shells import components
 
 _MOST_PAIRS = 200_000_000
 # A mesh that a weld could close has few open vertices near each other.

@@ -12,9 +12,9 @@ from shapes import cube, joined
 from surfaces import MINE, divided_roof, hairline, lidless, small_meshes
 
 from geodomain import Mesh
-from geodomain.edge_table import edge_table
-from geodomain.gaps import smallest_gap as gap_beside
-from geodomain.gaps import t_junctions
+from geodomain.faults.edge_table import edge_table
+from geodomain.faults.gaps import smallest_gap as gap_beside
+from geodomain.faults.gaps import t_junctions
 
 
 def smallest_gap(table) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from geodomain.report import MeshReport
+from geodomain.faults.report import MeshReport
 
 # What is said of every mesh, and what only where it is not 0.
 _ALWAYS = ("shells", "boundary_edges", "nonmanifold_edges", "unbalanced_edges")

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from geodomain.edge_table import Floats, Ints, group_equal_rows
+from geodomain.faults.edge_table import Floats, Ints, group_equal_rows
 
 _PAIRS_AT_ONCE = 1 << 20
 _SWEEPS = 8

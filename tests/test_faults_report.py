@@ -25,8 +25,8 @@ from surfaces import (
 )
 
 from geodomain import Mesh
-from geodomain.report import PLACES, check
-from geodomain.report_table import as_table
+from geodomain.faults.report import PLACES, check
+from geodomain.faults.report_table import as_table
 
 COUNTS = ("boundary_edges", "nonmanifold_edges", "unbalanced_edges", "degenerate", "zero_area")
 COUNTS += ("dup_faces", "shells", "euler")

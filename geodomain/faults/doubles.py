@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodomain.edge_table import Ints, count_edges, group_equal_rows, has_equal_corners
-from geodomain.shells import shells
+from geodomain.faults.edge_table import Ints, count_edges, group_equal_rows, has_equal_corners
+from geodomain.faults.shells import shells
 
 
 @dataclass(frozen=True, eq=False)

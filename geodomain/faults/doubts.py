@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from geodomain.edges import place
+from geodomain.faults.edges import place
 
 if TYPE_CHECKING:
-    from geodomain.report import MeshReport
+    from geodomain.faults.report import MeshReport
 
 # Count, what to say of one, and of more. The worst comes first.
 _WORDS = (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodomain.edge_table import Bools, EdgeTable, Floats, Ints
-from geodomain.shells import shells
+from geodomain.faults.edge_table import Bools, EdgeTable, Floats, Ints
+from geodomain.faults.shells import shells
 
 _BOX_TESTS = 20_000_000
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from surfaces import MINE
 
-from geodomain import nearness
-from geodomain.nearness import closest_pair, near_pairs, separations
+from geodomain.faults import nearness
+from geodomain.faults.nearness import closest_pair, near_pairs, separations
 
 coordinate = st.integers(-30, 30).map(lambda i: i * 0.1)
 clouds = st.lists(st.tuples(*[coordinate] * 3), min_size=2, max_size=40, unique=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.collinear import collinear
-from geodomain.edge_table import EdgeTable, Floats, Ints
-from geodomain.nearness import closest_pair
-from geodomain.shells import components
+from geodomain.faults.collinear import collinear
+from geodomain.faults.edge_table import EdgeTable, Floats, Ints
+from geodomain.faults.nearness import closest_pair
+from geodomain.faults.shells import components
 
 Bools = NDArray[np.bool_]
 

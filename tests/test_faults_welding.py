@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from shapes import cube, joined
 from surfaces import MINE, divided_roof, hairline, lidless, shuffled, small_meshes, soup
 
-from geodomain import Mesh, MeshError, welding
-from geodomain.edge_table import edge_table
-from geodomain.welding import closing_weld, could_close, weld
+from geodomain import Mesh, MeshError
+from geodomain.faults import welding
+from geodomain.faults.edge_table import edge_table
+from geodomain.faults.welding import closing_weld, could_close, weld
 
 
 def triangles_of(mesh: Mesh) -> list:

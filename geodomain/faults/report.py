@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.collinear import collinear
-from geodomain.doubles import find_doubles
-from geodomain.doubts import doubts
-from geodomain.edge_table import EdgeTable, Floats, Ints, edge_table
-from geodomain.edges import is_single, say_open
-from geodomain.gaps import smallest_gap, t_junctions
+from geodomain.faults.collinear import collinear
+from geodomain.faults.doubles import find_doubles
+from geodomain.faults.doubts import doubts
+from geodomain.faults.edge_table import EdgeTable, Floats, Ints, edge_table
+from geodomain.faults.edges import is_single, say_open
+from geodomain.faults.gaps import smallest_gap, t_junctions
+from geodomain.faults.solidity import measure_shells
 from geodomain.mesh import Mesh
-from geodomain.solidity import measure_shells
 
 PLACES = 100
 

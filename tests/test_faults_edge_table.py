@@ -12,8 +12,8 @@ from shapes import cube, random_body, staircase
 from surfaces import lidless, shuffled, small_meshes, soup, torus
 
 from geodomain import Mesh
-from geodomain import edge_table as module
-from geodomain.edge_table import edge_table, group_equal_rows
+from geodomain.faults import edge_table as module
+from geodomain.faults.edge_table import edge_table, group_equal_rows
 
 
 def counted(mesh: Mesh) -> tuple[Counter, Counter]:
