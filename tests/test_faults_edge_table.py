@@ -12,8 +12,7 @@ from shapes import cube, random_body, staircase
 from surfaces import lidless, shuffled, small_meshes, soup, torus
 
 from geodomain import Mesh
-from geodomain.faults import edge_table as module
-from geodomain.faults.edge_table import edge_table, group_equal_rows
+from geodomain.faults.edge_table import edge_table
 
 
 def counted(mesh: Mesh) -> tuple[Counter, Counter]:
@@ -89,13 +88,3 @@ def test_no_triangle_has_no_edge():
 def test_unused_vertices_are_not_counted():
     mesh = Mesh([[9, 9, 9], [0, 0, 0], [1, 0, 0], [0, 1, 0], [9, 9, 8]], [[1, 2, 3]])
     assert len(edge_table(mesh).vertices) == 3
-
-
-def test_hashes_that_collide_change_nothing(monkeypatch):
-    rows = np.random.default_rng(0).integers(3, size=(50, 3)).astype(float)
-    expected = group_equal_rows(rows)
-    monkeypatch.setattr(module, "_hashes", lambda rows: np.zeros(len(rows), np.uint64))
-    for found, known in zip(group_equal_rows(rows), expected, strict=True):
-        np.testing.assert_array_equal(found, known)
-    np.testing.assert_array_equal(rows[expected[0]][expected[1]], rows)
-    assert len(expected[0]) == len(np.unique(rows, axis=0))

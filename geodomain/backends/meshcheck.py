@@ -56,15 +56,30 @@ def check(vertices: Floats, triangles: Indices) -> Checked:
     )
 
 
-def merge_equal(vertices: Floats) -> Indices:
-    """Return, for each vertex, the first one that is equal to it; none may be -0.0."""
-    merged = np.empty(len(vertices), dtype=np.int32)
+def merge_equal(rows: Floats) -> Indices:
+    """Return, for each row of (n, 3), the first one that is equal to it; none may be -0.0."""
+    merged = np.empty(len(rows), dtype=np.int32)
     must(
         library().geodomain_merge_vertices(
-            pointer(vertices), ctypes.c_int64(len(vertices)), pointer(merged)
+            pointer(rows), ctypes.c_int64(len(rows)), pointer(merged)
         )
     )
     return merged
+
+
+def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find rows of equal numbers; -0.0 equals 0.0.
+
+    Returns
+    -------
+    first : (m,) int64
+        The first row of each group, ascending.
+    group : (n,) int64
+        The group of each row of (n, 3), an index of `first`.
+    """
+    merged = merge_equal(np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, 3) + 0.0)
+    is_first = merged == np.arange(len(merged))
+    return np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[merged]
 
 
 def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodomain.faults.edge_table import Ints, count_edges, group_equal_rows, has_equal_corners
+from geodomain.backends.meshcheck import group_equal
+from geodomain.faults.edge_table import Ints, count_edges, has_equal_corners
 from geodomain.faults.shells import shells
 
 
@@ -38,7 +39,7 @@ def find_doubles(triangles: Ints, vertex_count: int) -> Doubles:
         Above every index.
     """
     # Indices are far below 2^53, so that they are the same as float64.
-    first, group = group_equal_rows(np.sort(triangles, axis=1).astype(np.float64))
+    first, group = group_equal(np.sort(triangles, axis=1).astype(np.float64))
     is_first = np.zeros(len(triangles), np.bool_)
     is_first[first] = True
     faces = np.flatnonzero(~is_first)

@@ -12,68 +12,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.backends.meshcheck import group_equal
 from geodomain.mesh import Mesh
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(29)
-
-
-def group_equal_rows(rows: Floats) -> tuple[Ints, Ints]:
-    """Find rows of equal numbers.
-
-    Parameters
-    ----------
-    rows : (n, k) float64
-        Finite; -0.0 equals 0.0.
-
-    Returns
-    -------
-    first : (m,) int64
-        The first row of each group, ascending.
-    group : (n,) int64
-        The group of each row, an index of `first`.
-    """
-    key = _hashes(rows)
-    order = np.argsort(key, kind="stable")
-    ranked = key[order]
-    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]]) if len(rows) else order
-    head = np.repeat(order[starts], np.diff(np.r_[starts, len(rows)]))
-    # Two different rows of one hash are improbable, and cost only time.
-    if not np.array_equal(rows[order], rows[head]):
-        return _group_by_sorting(rows)
-    return _in_order_of_appearance(order, head)
-
-
-def _hashes(rows: Floats) -> NDArray[np.uint64]:
-    """Mix the bits of each row into one word."""
-    # Adding 0.0 turns -0.0 into 0.0, so that equal numbers have equal bits.
-    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)
-    key = np.zeros(len(rows), np.uint64)
-    for column in bits.T:
-        key ^= column
-        key *= _MIX
-        key ^= key >> _SHIFT
-    return key * _MIX
-
-
-def _group_by_sorting(rows: Floats) -> tuple[Ints, Ints]:
-    """Find rows of equal numbers without hashes."""
-    order = np.lexsort(rows.T)
-    ranked = rows[order]
-    new = np.r_[True, (ranked[1:] != ranked[:-1]).any(axis=1)]
-    return _in_order_of_appearance(order, order[np.flatnonzero(new)][np.cumsum(new) - 1])
-
-
-def _in_order_of_appearance(order: Ints, head: Ints) -> tuple[Ints, Ints]:
-    """Give groups in the order of their first rows; `head` is that of each row in `order`."""
-    heads = np.empty(len(order), np.int64)
-    heads[order] = head
-    is_first = heads == np.arange(len(order))
-    return np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[heads]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +132,7 @@ def distinct_vertices(mesh: Mesh) -> tuple[Floats, Ints]:
     used = np.zeros(len(mesh.vertices), np.bool_)
     used[mesh.triangles] = True
     vertices = mesh.vertices[used]
-    first, group = group_equal_rows(vertices)
+    first, group = group_equal(vertices)
     place = group[np.cumsum(used) - 1] if len(group) else group
     return vertices[first], place[mesh.triangles]
 

@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from geodomain.faults.edge_table import Floats, Ints, group_equal_rows
+from geodomain.backends.meshcheck import group_equal
+from geodomain.faults.edge_table import Floats, Ints
 
 _PAIRS_AT_ONCE = 1 << 20
 _SWEEPS = 8
@@ -75,7 +76,7 @@ def separations(points: Floats, first: Ints, second: Ints) -> Floats:
 
 def _pairs_of_a_cell(cells: Floats) -> Iterator[tuple[Ints, Ints]]:
     """Give all pairs of points in one cell, in pieces."""
-    _, group = group_equal_rows(cells)
+    _, group = group_equal(cells)
     order = np.argsort(group, kind="stable")
     counts = np.bincount(group)
     place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
