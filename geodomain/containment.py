@@ -54,7 +54,7 @@ def contains(
     MeshError
         If the mesh is not closed, or its edges do not balance for "winding".
     PointError
-        If a point near the mesh has a non-zero coordinate below 2^-306.
+        If non-zero coordinates below 2^-306 leave a point undecided, which is rare.
 
     Examples
     --------

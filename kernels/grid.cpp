@@ -127,6 +127,7 @@ GD_API int geodomain_grid_create(const double* vertices, const std::int32_t* tri
                                  std::int64_t triangle_count, const double* bounds, int closed,
                                  double density, int threads, void** handle) {
   try {
+    FloatGuard guard;  // the caller's thread computes indices too
     const MeshView mesh = {vertices, triangles, triangle_count};
     const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
     Team team(threads);

@@ -18,6 +18,7 @@ GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t verte
                                       const double* const* values, const std::int64_t* counts,
                                       std::uint64_t* bits, int threads) {
   try {
+    FloatGuard guard;  // tables and searches must round alike
     const RulerTable x(values[0], counts[0]), y(values[1], counts[1]), z(values[2], counts[2]);
     const LatticeView lattice = {x.view(), y.view(), z.view(),
                                  static_cast<std::int32_t>((counts[2] + 63) / 64), bits};
@@ -58,6 +59,7 @@ GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t verte
 GD_API int geodomain_ruler(const double* values, std::int64_t count, Axis* axis,
                            std::int32_t* first) {
   try {
+    FloatGuard guard;
     const RulerTable table(values, count);
     *axis = table.view().axis;
     std::copy(table.view().first, table.view().first + axis->cells + 1, first);

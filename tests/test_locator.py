@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import threading
 
 import numpy as np
 import pytest
-from shapes import cube, joined, oracle_crossings, star
+from shapes import cube, joined, oracle_crossings, random_body, staircase, star
 
 import geodomain
 from geodomain import Mesh, PointLocator
@@ -136,6 +137,33 @@ def test_every_instruction_set_gives_the_same_bits(request: pytest.FixtureReques
         run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         outputs.add(run.stdout)
     assert len(outputs) == 1
+
+
+@pytest.mark.parametrize("mode", [0x400, 0x800, 0xC00])  # down, up, towards zero
+def test_the_hosts_rounding_changes_no_label(mode: int) -> None:
+    try:
+        libm = ctypes.CDLL("libm.so.6")
+    except OSError:
+        pytest.skip("no libm.so.6 to change the rounding mode with")
+    # n of the 2n + 1 coordinates of a staircase: each lies, but for rounding, where two of
+    # the 2n cells of the search table meet.
+    n = 12
+    spacing, origin = np.array([0.1, 0.3, 0.7]), np.array([0.1, 0.2, 0.3])
+    mesh = staircase(random_body((2 * n,) * 3, seed=6), spacing, origin)
+    rng = np.random.default_rng(0)
+    axes = []
+    for axis in range(3):
+        inner = rng.choice(np.arange(1, 2 * n), n - 2, replace=False)
+        axes.append(np.sort([0, 2 * n, *inner]) * spacing[axis] + origin[axis])
+    points = probe_points(mesh, 5_000)
+    expected = geodomain.contains(mesh, points), geodomain.contains_lattice(mesh, *axes)
+    try:
+        assert libm.fesetround(mode) == 0
+        found = geodomain.contains(mesh, points), geodomain.contains_lattice(mesh, *axes)
+    finally:
+        libm.fesetround(0)
+    assert np.array_equal(found[0], expected[0])
+    assert np.array_equal(found[1], expected[1])
 
 
 def test_one_locator_serves_many_threads() -> None:
