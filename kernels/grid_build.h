@@ -1,15 +1,18 @@
 // Building the grid on the host: measure, count, scan, scatter, and again inside
-// crowded cells. Memory is bounded whatever the triangles are: the resolution is
-// lowered until the expected entries are a small multiple of the triangles.
+// crowded cells. Memory is bounded whatever the triangles are: expected entries are
+// a small multiple of the triangles, and what is too long for that goes to bundles.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
+#include "bundle_build.h"
 #include "footprint.h"
 #include "grid.h"
+#include "resolution.h"
 #include "team.h"
 
 namespace geodomain {
@@ -20,6 +23,8 @@ struct GridIndex {
   std::unique_ptr<List[]> lists;
   std::unique_ptr<Entry[]> entries;
   std::int64_t cell_count = 0, entry_count = 0;
+  std::vector<Bundle> bundles;
+  std::vector<std::int32_t> bundled;
 };
 
 class GridBuilder {
@@ -49,9 +54,13 @@ class GridBuilder {
     Bounds bounds;
     const Node* parent;
     std::int32_t i, j;  // the cell of the parent
+    bool bundled;       // some grid around it has long triangles
   };
 
-  Frame choose_frame(const Subset& subset, const Region& region, int depth) const;
+  Resolution choose_resolution(const Subset& subset, const Region& region, int depth) const;
+  Frame frame_of(const Resolution& resolution, const Bounds& box) const;
+  int parts_for(const Node& node, const Subset& subset) const;
+  void bundle_long(Node& node, const Subset& subset);
   void place_samples(Node& node) const;
   void count_entries(Node& node, const Subset& subset);
   void scatter(Node& node, const Subset& subset);
@@ -66,7 +75,6 @@ class GridBuilder {
 
   // A crowded cell: many times the usual, and worth a grid of its own.
   static constexpr std::int32_t kCrowded = 256;
-  static constexpr double kLong = 1024.0;  // a mean list that is worth more memory to shorten
   static constexpr int kDeepest = 3;
 
   MeshView mesh_;
@@ -74,11 +82,14 @@ class GridBuilder {
   double density_;
   Team& team_;
   double magnitude_;
+  GridIndex index_;  // its bundles grow as grids are built; the rest comes at the end
 };
 
 struct GridBuilder::Node {
   Region region;
+  Resolution resolution;
   Frame frame;
+  std::int32_t bundle_begin = 0, bundle_end = 0;
   std::int64_t cell_count = 0, entry_count = 0;
   std::unique_ptr<Slabs[]> slabs;
   std::unique_ptr<List[]> lists;
@@ -98,71 +109,30 @@ struct GridBuilder::Node {
 };
 
 // Where a triangle goes, kept from counting to scattering: a box of cells, or
-// `large` where the cells have to be found again row by row.
+// `large` where the cells have to be found again row by row, or none (no rows).
 struct GridBuilder::Stamp {
   std::uint32_t cell;
   std::uint8_t columns : 2, rows : 2, wall : 1, large : 1;
   std::uint8_t low, high;  // slabs
 };
 
-struct Spread {  // sums over boxes, clipped to a region
-  double width = 0.0, height = 0.0, area = 0.0;
-};
-
-// Cells along x and y for the region: one to `density` triangles, shaped like their mean box, and
-// fewer where boxes are so large that they would fill more than eight cells each.
-inline Frame GridBuilder::choose_frame(const Subset& subset, const Region& region,
-                                       int depth) const {
-  constexpr std::int64_t kBlock = 4096;
-  const Bounds& box = region.bounds;
-  const std::int64_t blocks = (subset.count + kBlock - 1) / kBlock;
-  std::vector<Spread> partial(static_cast<std::size_t>(blocks));
-  team_.run(subset.count, kBlock, [&](std::int64_t begin, std::int64_t end, int) {
-    Spread sum;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Triangle t = mesh_.triangle(subset[i]);
-      const double width = std::min(largest(t.a.x, t.b.x, t.c.x), box.high.x) -
-                           std::max(smallest(t.a.x, t.b.x, t.c.x), box.low.x);
-      const double height = std::min(largest(t.a.y, t.b.y, t.c.y), box.high.y) -
-                            std::max(smallest(t.a.y, t.b.y, t.c.y), box.low.y);
-      sum.width += width;
-      sum.height += height;
-      // Its own area, not its box's: a sliver meets few of the cells of its box.
-      const double doubled = (t.b.x - t.a.x) * (t.c.y - t.a.y) - (t.b.y - t.a.y) * (t.c.x - t.a.x);
-      sum.area += std::min(width * height, 0.5 * std::fabs(doubled));
-    }
-    partial[static_cast<std::size_t>(begin / kBlock)] = sum;
-  });
-  Spread total;
-  for (const Spread& part : partial) {  // in order: the same frame for any team
-    total.width += part.width;
-    total.height += part.height;
-    total.area += part.area;
-  }
+// Cells along x and y for the region. Triangles that would fill many cells are left to bundles
+// where the grid would be crowded without, and nowhere else: bundles know no free slabs.
+inline Resolution GridBuilder::choose_resolution(const Subset& subset, const Region& region,
+                                                 int depth) const {
+  const auto triangle = [&](std::int64_t i) { return mesh_.triangle(subset[i]); };
   const double count = static_cast<double>(std::max<std::int64_t>(subset.count, 1));
-  const double extent_x = box.high.x - box.low.x, extent_y = box.high.y - box.low.y;
-  // Cells in proportion to the mean box, kept within a factor of 2^20 of square.
-  double shape = 1.0;
-  if (total.width > 0.0 && total.height > 0.0 && extent_x > 0.0 && extent_y > 0.0) {
-    shape = (extent_x / total.width) / (extent_y / total.height);
-    shape = std::clamp(std::sqrt(shape), 1.0 / 1024.0, 1024.0);
-  }
-  double cells = std::clamp(count / density_, depth == 0 ? 4096.0 : 16.0, 4194304.0);
+  const double cells = std::clamp(count / density_, depth == 0 ? 4096.0 : 16.0, 4194304.0);
   const double allowance = (depth == 0 ? 8.0 : 4.0) * count + 16384.0 * (depth == 0);
-  // Long slivers would leave a few cells with lists of many thousands: they may take more.
-  const double generous = depth == 0 ? 4.0 * allowance : allowance;
-  for (; cells > 1.0; cells *= 0.7) {
-    const double nx = std::max(1.0, std::sqrt(cells) * shape);
-    const double ny = std::max(1.0, cells / nx);
-    const double per_x = extent_x > 0.0 ? nx / extent_x : 0.0;
-    const double per_y = extent_y > 0.0 ? ny / extent_y : 0.0;
-    const double entries =
-        total.area * per_x * per_y + total.width * per_x + total.height * per_y + count;
-    if (entries <= (entries > kLong * cells ? generous : allowance)) break;
-  }
-  const double nx = std::max(1.0, std::sqrt(cells) * shape);
-  return {make_axis(box.low.x, box.high.x, nx, magnitude_),
-          make_axis(box.low.y, box.high.y, cells / nx, magnitude_),
+  const ResolutionChooser chooser(subset.count, region.bounds, team_, triangle);
+  const Resolution coarse = chooser.coarse_enough(cells, allowance);
+  if (!chooser.is_crowded(coarse)) return coarse;
+  return chooser.without_long(cells, allowance, subset.count, team_, triangle);
+}
+
+inline Frame GridBuilder::frame_of(const Resolution& resolution, const Bounds& box) const {
+  return {make_axis(box.low.x, box.high.x, resolution.nx, magnitude_),
+          make_axis(box.low.y, box.high.y, resolution.ny, magnitude_),
           {box.low.z, kSlabs / (box.high.z - box.low.z), kSlabs}};
 }
 
@@ -220,6 +190,10 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
   node.stamps.reset(new Stamp[static_cast<std::size_t>(subset.count)]);
   for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
     const Triangle t = mesh_.triangle(subset[place]);
+    if (node.resolution.is_long(extent_within(node.region.bounds, t))) {
+      node.stamps[place] = {};
+      return;
+    }
     const Footprint box = box_footprint(node.frame, t);
     const bool wall = is_vertical(t);
     std::uint32_t* count = node.part_count.data() + 2 * part * node.cell_count + wall;
@@ -249,23 +223,45 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
   }
 }
 
+// The triangles that are in no cell, to a tree of their own. A free slab means nothing where
+// triangles are missing from the cells, here or in a grid around this one.
+inline void GridBuilder::bundle_long(Node& node, const Subset& subset) {
+  std::vector<std::int32_t> missing;
+  for (std::int64_t place = 0; node.resolution.most < HUGE_VAL && place < subset.count; ++place) {
+    const Stamp& stamp = node.stamps[place];
+    if (stamp.rows == 0 && !stamp.large) {
+      missing.push_back(static_cast<std::int32_t>(subset[place]));
+    }
+  }
+  node.bundle_begin = static_cast<std::int32_t>(index_.bundles.size());
+  if (!missing.empty()) {
+    BundleBuilder(mesh_, magnitude_, team_).build(missing, index_.bundles, index_.bundled);
+    node.region.bundled = true;
+  }
+  node.bundle_end = static_cast<std::int32_t>(index_.bundles.size());
+  for (std::int64_t cell = 0; node.region.bundled && cell < node.cell_count; ++cell) {
+    node.slabs[cell].occupied = ~std::uint64_t{0};
+  }
+}
+
 inline void GridBuilder::scatter(Node& node, const Subset& subset) {
-  std::uint32_t start = 0;
+  std::uint64_t start = 0;
   for (std::int64_t cell = 0; cell < node.cell_count; ++cell) {
-    node.lists[cell].start = start;
+    node.lists[cell].start = static_cast<std::uint32_t>(start);
     for (int wall = 0; wall < 2; ++wall) {
       for (int part = 0; part < node.parts; ++part) {
         std::uint32_t& slot = node.part_count[2 * (part * node.cell_count + cell) + wall];
         const std::uint32_t count = slot;
-        slot = start;
+        slot = static_cast<std::uint32_t>(start);
         start += count;
       }
       if (wall == 0)
         node.lists[cell].count = static_cast<std::int32_t>(start - node.lists[cell].start);
     }
   }
-  node.lists[node.cell_count].start = start;
-  node.entry_count = start;
+  if (start > UINT32_MAX) throw std::length_error("more entries than a grid can count");
+  node.lists[node.cell_count].start = static_cast<std::uint32_t>(start);
+  node.entry_count = static_cast<std::int64_t>(start);
   node.entries.reset(new Entry[start]);
   for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
     const Stamp stamp = node.stamps[place];
@@ -290,19 +286,28 @@ inline void GridBuilder::scatter(Node& node, const Subset& subset) {
   node.part_count = {};
 }
 
+// Parts that count on their own: no more than memory for their counts is in proportion to.
+inline int GridBuilder::parts_for(const Node& node, const Subset& subset) const {
+  if (subset.count < 8192) return 1;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(8 * subset.count / node.cell_count, 1, team_.size()));
+}
+
 inline std::unique_ptr<GridBuilder::Node> GridBuilder::build_node(const Subset& subset,
                                                                   const Region& region, int depth) {
   std::unique_ptr<Node> node(new Node);
   node->region = region;
-  node->frame = choose_frame(subset, region, depth);
+  node->resolution = choose_resolution(subset, region, depth);
+  node->frame = frame_of(node->resolution, region.bounds);
   node->cell_count = static_cast<std::int64_t>(node->frame.x.cells) * node->frame.y.cells;
   if (depth > 0 && node->cell_count < 4) return nullptr;  // no gain
   // One more than there are cells: where the walls of the last one end.
   node->slabs.reset(new Slabs[static_cast<std::size_t>(node->cell_count + 1)]());
   node->lists.reset(new List[static_cast<std::size_t>(node->cell_count + 1)]);
-  node->parts = subset.count < 8192 ? 1 : team_.size();
+  node->parts = parts_for(*node, subset);
   place_samples(*node);
   count_entries(*node, subset);
+  bundle_long(*node, subset);
   scatter(*node, subset);
   if (depth < kDeepest) subdivide(*node, depth);
   return node;
@@ -317,6 +322,7 @@ inline void GridBuilder::subdivide(Node& node, int depth) {
     if (node.lists[cell].count < kCrowded || node.lists[cell].count < 8.0 * usual) continue;
     Region region;
     region.parent = &node;
+    region.bundled = node.region.bundled;
     region.i = static_cast<std::int32_t>(cell % node.frame.x.cells);
     region.j = static_cast<std::int32_t>(cell / node.frame.x.cells);
     region.bounds = cell_bounds(node, region.i, region.j, subset);
@@ -360,7 +366,7 @@ inline void GridBuilder::flatten(const Node& node, std::size_t slot, GridIndex& 
   std::copy(node.entries.get(), node.entries.get() + node.entry_count,
             index.entries.get() + index.entry_count);
   for (std::int64_t cell = 0; cell <= node.cell_count; ++cell) lists[cell].start += shift;
-  index.grids[slot] = {node.frame, index.cell_count};
+  index.grids[slot] = {node.frame, index.cell_count, node.bundle_begin, node.bundle_end};
   index.cell_count += node.cell_count + 1;
   index.entry_count += node.entry_count;
   for (const auto& child : node.children) {
@@ -374,11 +380,11 @@ inline void GridBuilder::flatten(const Node& node, std::size_t slot, GridIndex& 
 
 inline GridIndex GridBuilder::build() {
   const Subset all = {nullptr, mesh_.triangle_count};
-  const std::unique_ptr<Node> root = build_node(all, {bounds_, nullptr, 0, 0}, 0);
-  GridIndex index;
+  const std::unique_ptr<Node> root = build_node(all, {bounds_, nullptr, 0, 0, false}, 0);
+  GridIndex index = std::move(index_);
   index.grids.emplace_back();
   if (root->children.empty()) {
-    index.grids[0] = {root->frame, 0};
+    index.grids[0] = {root->frame, 0, root->bundle_begin, root->bundle_end};
     index.cell_count = root->cell_count + 1;
     index.entry_count = root->entry_count;
     index.slabs = std::move(root->slabs);
@@ -392,6 +398,8 @@ inline GridIndex GridBuilder::build() {
     for (const auto& child : node.children) measure(*child.second);
   };
   measure(*root);
+  if (index.entry_count > UINT32_MAX)
+    throw std::length_error("more entries than an index can count");
   index.slabs.reset(new Slabs[static_cast<std::size_t>(index.cell_count)]);
   index.lists.reset(new List[static_cast<std::size_t>(index.cell_count)]);
   index.entries.reset(new Entry[static_cast<std::size_t>(index.entry_count)]);

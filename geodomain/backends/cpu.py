@@ -60,15 +60,18 @@ class Index:
         if getattr(self, "handle", None):
             library().geodomain_grid_free(self.handle)
 
-    def size(self) -> tuple[int, int, int]:
-        """Return the numbers of cells, of entries and of grids, for inspection."""
-        size = (ctypes.c_int64 * 3)()
+    def size(self) -> tuple[int, int, int, int]:
+        """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
+        size = (ctypes.c_int64 * 4)()
         library().geodomain_grid_size(self.handle, size)
-        return size[0], size[1], size[2]
+        return size[0], size[1], size[2], size[3]
 
     def arrays(self) -> list[NDArray[np.uint8]]:
-        """Return the bytes of grids, slabs, lists and entries; views that need this object."""
-        addresses, sizes = (ctypes.c_void_p * 4)(), (ctypes.c_int64 * 4)()
+        """Return the bytes of the index's six arrays; views that need this object.
+
+        They are its grids, slabs, lists, entries, bundles and bundled triangles.
+        """
+        addresses, sizes = (ctypes.c_void_p * 6)(), (ctypes.c_int64 * 6)()
         library().geodomain_grid_arrays(self.handle, addresses, sizes)
         return [
             np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size,))

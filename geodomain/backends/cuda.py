@@ -18,7 +18,7 @@ __all__ = ["Index", "codes", "expand_lattice", "lattice_bits", "recognise"]
 CHUNK = 4_194_304  # points on the device at a time
 NONE_REFUSED = 2**64 - 1
 UNSURE_ROOM = 1 << 20
-GRID_BYTES = 80  # of one Grid: three axes and its first cell
+GRID_BYTES = 88  # of one Grid: three axes, its first cell and its bundles
 
 
 class Points:
@@ -81,6 +81,7 @@ class Index:
         with device.current():
             self._memory = [device.upload(array) for array in (vertices, triangles, *parts)]
         vertices_at, triangles_at, *index_at = map(int, self._memory)
+        index_at[4] *= len(parts[4]) > 0  # null: there are no bundles
         mesh = device.structure(vertices_at, triangles_at, len(triangles))
         box = device.structure(*[float(value) for value in np.ravel(bounds)])
         whole = parts[0][:GRID_BYTES].tobytes()
@@ -93,8 +94,8 @@ class Index:
                 for memory in self._memory:
                     memory.free()
 
-    def size(self) -> tuple[int, int, int]:
-        """Return the numbers of cells, of entries and of grids, for inspection."""
+    def size(self) -> tuple[int, int, int, int]:
+        """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
         return self.host.size()
 
     def label(self, points: Points) -> None:
