@@ -93,9 +93,10 @@ GD_HD int crossing_above(const Triangle& t, Vec3 q) {
   return above == kUnsure ? kUnsure : above * sign;
 }
 
-// A triangle that projects to a line or a point: never crossed.
+// A triangle that projects to a line or a point: never crossed. Quick arithmetic may miss one.
+template <class Arithmetic>
 GD_HD bool is_vertical(const Triangle& t) {
-  return orient2d(t.a.x, t.a.y, t.b.x, t.b.y, t.c.x, t.c.y) == 0;
+  return Arithmetic::orient2d(t.a.x, t.a.y, t.b.x, t.b.y, t.c.x, t.c.y) == 0;
 }
 
 }  // namespace geodomain

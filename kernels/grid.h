@@ -13,8 +13,6 @@
 
 namespace geodomain {
 
-constexpr std::int32_t kSlabs = 64;  // bits of a word: the divisions of a cell along z
-
 struct Slabs {             // of one cell, bit k for slab k; 16 bytes, one load
   std::uint64_t occupied;  // the box of some triangle enters it
   std::uint64_t inside;    // the label, where none does

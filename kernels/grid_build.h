@@ -10,10 +10,8 @@
 #include <vector>
 
 #include "bundle_build.h"
-#include "footprint.h"
-#include "grid.h"
-#include "resolution.h"
-#include "team.h"
+#include "mark.h"
+#include "resolution_build.h"
 
 namespace geodomain {
 
@@ -32,18 +30,16 @@ class GridBuilder {
   // `density`: triangles to a cell to aim for; more make a smaller index, fewer
   // make shorter lists.
   GridBuilder(const MeshView& mesh, const Bounds& bounds, double density, Team& team)
-      : mesh_(mesh), bounds_(bounds), density_(density), team_(team) {
-    magnitude_ = 0.0;
-    for (double value : {bounds.low.x, bounds.low.y, bounds.high.x, bounds.high.y}) {
-      magnitude_ = std::max(magnitude_, std::fabs(value));
-    }
-  }
+      : mesh_(mesh),
+        bounds_(bounds),
+        density_(density),
+        team_(team),
+        magnitude_(magnitude_of(bounds)) {}
 
   GridIndex build();
 
  private:
   struct Node;
-  struct Stamp;
   // The triangles of a node: all of them, or those in one cell of its parent.
   struct Subset {
     const Entry* list;  // null: all of them
@@ -58,14 +54,11 @@ class GridBuilder {
   };
 
   Resolution choose_resolution(const Subset& subset, const Region& region, int depth) const;
-  Frame frame_of(const Resolution& resolution, const Bounds& box) const;
   int parts_for(const Node& node, const Subset& subset) const;
   void bundle_long(Node& node, const Subset& subset);
   void place_samples(Node& node) const;
   void count_entries(Node& node, const Subset& subset);
   void scatter(Node& node, const Subset& subset);
-  void mark(Node& node, std::int32_t i, std::int32_t j, const Triangle& t,
-            const Footprint& box) const;
   template <class Body>
   void for_parts(const Node& node, const Subset& subset, Body&& body) const;
   void subdivide(Node& node, int depth);
@@ -108,45 +101,27 @@ struct GridBuilder::Node {
   }
 };
 
-// Where a triangle goes, kept from counting to scattering: a box of cells, or
-// `large` where the cells have to be found again row by row, or none (no rows).
-struct GridBuilder::Stamp {
-  std::uint32_t cell;
-  std::uint8_t columns : 2, rows : 2, wall : 1, large : 1;
-  std::uint8_t low, high;  // slabs
-};
-
 // Cells along x and y for the region. Triangles that would fill many cells are left to bundles
 // where the grid would be crowded without, and nowhere else: bundles know no free slabs.
 inline Resolution GridBuilder::choose_resolution(const Subset& subset, const Region& region,
                                                  int depth) const {
   const auto triangle = [&](std::int64_t i) { return mesh_.triangle(subset[i]); };
-  const double count = static_cast<double>(std::max<std::int64_t>(subset.count, 1));
-  const double cells = std::clamp(count / density_, depth == 0 ? 4096.0 : 16.0, 4194304.0);
-  const double allowance = (depth == 0 ? 8.0 : 4.0) * count + 16384.0 * (depth == 0);
-  const ResolutionChooser chooser(subset.count, region.bounds, team_, triangle);
-  const Resolution coarse = chooser.coarse_enough(cells, allowance);
-  if (!chooser.is_crowded(coarse)) return coarse;
-  return chooser.without_long(cells, allowance, subset.count, team_, triangle);
+  const Load load = {total_extent(subset.count, region.bounds, team_, triangle),
+                     static_cast<double>(std::max<std::int64_t>(subset.count, 1)), region.bounds,
+                     density_, depth == 0};
+  const Resolution coarse = load.coarse_enough();
+  return load.crowds(coarse) ? without_long(load, subset.count, team_, triangle) : coarse;
 }
 
-inline Frame GridBuilder::frame_of(const Resolution& resolution, const Bounds& box) const {
-  return {make_axis(box.low.x, box.high.x, resolution.nx, magnitude_),
-          make_axis(box.low.y, box.high.y, resolution.ny, magnitude_),
-          {box.low.z, kSlabs / (box.high.z - box.low.z), kSlabs}};
-}
-
-// A point of each column and row of cells, by whose vertical line the free slabs
-// are labelled. Where rounding leaves none, the cell stays occupied throughout.
+// A sample of each column and row of cells that is in the parents' cells too.
 inline void GridBuilder::place_samples(Node& node) const {
   const auto place = [&](Axis Frame::* axis, std::int32_t Region::* cell, double low, double high,
                          std::vector<double>& samples) {
     const Axis& own = node.frame.*axis;
     samples.resize(static_cast<std::size_t>(own.cells));
     for (std::int32_t i = 0; i < own.cells; ++i) {
-      double sample = own.scale > 0.0 ? own.origin + (i + 0.5) / own.scale : low + (high - low) / 2;
-      if (is_tiny(sample)) sample = 0.0;
-      bool good = own.index(sample) == i;
+      const double sample = cell_sample(own, i, low, high);
+      bool good = true;
       for (const Node* n = &node; n->region.parent; n = n->region.parent) {
         good = good && (n->region.parent->frame.*axis).index(sample) == n->region.*cell;
       }
@@ -156,24 +131,6 @@ inline void GridBuilder::place_samples(Node& node) const {
   const Bounds& box = node.region.bounds;
   place(&Frame::x, &Region::i, box.low.x, box.high.x, node.sample_x);
   place(&Frame::y, &Region::j, box.low.y, box.high.y, node.sample_y);
-}
-
-// One triangle in one cell: its slabs are taken, and if it crosses the cell's
-// sample line, the parity of every slab below it changes.
-inline void GridBuilder::mark(Node& node, std::int32_t i, std::int32_t j, const Triangle& t,
-                              const Footprint& box) const {
-  Slabs& slabs = node.slabs[node.cell(i, j)];
-  const std::uint64_t below = (std::uint64_t{1} << box.k0) - 1;
-  const std::uint64_t up_to = ~std::uint64_t{0} >> (kSlabs - 1 - box.k1);
-  atomic_or(&slabs.occupied, up_to & ~below);
-  if (below == 0) return;
-  const double x = node.sample_x[static_cast<std::size_t>(i)];
-  const double y = node.sample_y[static_cast<std::size_t>(j)];
-  if (!(x >= smallest(t.a.x, t.b.x, t.c.x) && x <= largest(t.a.x, t.b.x, t.c.x) &&
-        y >= smallest(t.a.y, t.b.y, t.c.y) && y <= largest(t.a.y, t.b.y, t.c.y))) {
-    return;
-  }
-  if (crossing_sign<Full>(t, x, y) != 0) atomic_xor(&slabs.inside, below);
 }
 
 // body(place in the subset, part) over the subset in `parts` equal runs.
@@ -195,23 +152,15 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
       return;
     }
     const Footprint box = box_footprint(node.frame, t);
-    const bool wall = is_vertical(t);
+    const bool wall = is_vertical<Full>(t);
     std::uint32_t* count = node.part_count.data() + 2 * part * node.cell_count + wall;
     visit_rows(node.frame, t, box, [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
       for (std::int32_t i = i0; i <= i1; ++i) {
-        mark(node, i, j, t, box);
+        mark<Full>(node.slabs[node.cell(i, j)], t, box, node.sample_x[i], node.sample_y[j]);
         count[2 * node.cell(i, j)] += 1;
       }
     });
-    const std::int32_t columns = box.i1 - box.i0 + 1, rows = box.j1 - box.j0 + 1;
-    Stamp& stamp = node.stamps[place];
-    stamp.cell = static_cast<std::uint32_t>(node.cell(box.i0, box.j0));
-    stamp.columns = columns & 3;
-    stamp.rows = rows & 3;
-    stamp.wall = wall;
-    stamp.large = columns > 3 || rows > 3;
-    stamp.low = static_cast<std::uint8_t>(box.k0);
-    stamp.high = static_cast<std::uint8_t>(box.k1);
+    node.stamps[place] = make_stamp(node.frame, box, wall);
   });
   // A cell without a sample has no label to give.
   for (std::int32_t j = 0; j < node.frame.y.cells; ++j) {
@@ -298,7 +247,7 @@ inline std::unique_ptr<GridBuilder::Node> GridBuilder::build_node(const Subset& 
   std::unique_ptr<Node> node(new Node);
   node->region = region;
   node->resolution = choose_resolution(subset, region, depth);
-  node->frame = frame_of(node->resolution, region.bounds);
+  node->frame = node->resolution.frame(region.bounds, magnitude_);
   node->cell_count = static_cast<std::int64_t>(node->frame.x.cells) * node->frame.y.cells;
   if (depth > 0 && node->cell_count < 4) return nullptr;  // no gain
   // One more than there are cells: where the walls of the last one end.
