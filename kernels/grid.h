@@ -94,10 +94,10 @@ GD_HD Answer look_up(const GridView& grid, Vec3 q) {
 
 // The parity of crossings above an undecided point: those below the next free
 // slab one by one, and the label of that slab for all the others. A triangle of
-// this cell is below that slab or above it, whole. Undecided again where the
-// arithmetic is unsure: Quick at times, Full hardly ever.
-template <class Arithmetic>
-GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
+// this cell is below that slab or above it, whole. Undecided again where
+// crossing(triangle), as `crossing_above`, is unsure.
+template <class Crossing>
+GD_HD Answer count_parity_by(const GridView& grid, Vec3 q, Crossing&& crossing_of) {
   Axis z;
   const std::int64_t cell = grid.cell(q, z);
   const std::int32_t slab = z.index(q.z);
@@ -115,16 +115,24 @@ GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
   for (std::int32_t i = 0; i < list.count; ++i) {
     const Entry entry = grid.entries[list.start + i];
     if (entry.high < slab || entry.low > free_slab) continue;
-    const int crossing = crossing_above<Arithmetic>(grid.mesh.triangle(entry.triangle), q);
+    const int crossing = crossing_of(entry.triangle);
     if (crossing == kUnsure) return Answer::undecided;
     parity ^= crossing & 1;
   }
   const bool sure = visit_long(grid, q, [&](std::int32_t triangle) {
-    const int crossing = crossing_above<Arithmetic>(grid.mesh.triangle(triangle), q);
+    const int crossing = crossing_of(triangle);
     parity ^= crossing & 1;
     return crossing != kUnsure;
   });
   return sure ? static_cast<Answer>(parity) : Answer::undecided;
+}
+
+// In Quick arithmetic undecided at times, in Full hardly ever.
+template <class Arithmetic>
+GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
+  return count_parity_by(grid, q, [&](std::int32_t triangle) {
+    return crossing_above<Arithmetic>(grid.mesh.triangle(triangle), q);
+  });
 }
 
 struct Crossings {
