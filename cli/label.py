@@ -57,6 +57,7 @@ Example:
 )
 @click.option("--flags", is_flag=True, help="Add a column in_<name> of 0 and 1 for each solid.")
 @options.table_options
+@options.frame_options
 @options.rule_options
 @click.option("--allow-disjoint", is_flag=True, help="Accept that no solid meets the model.")
 @click.option("--count-on-wall", is_flag=True, help="Count blocks exactly on a wall.")

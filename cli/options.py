@@ -68,6 +68,31 @@ def missing(value: str) -> float | str:
     return found if math.isfinite(found) else value
 
 
+def turns(value: str) -> tuple[tuple[str, float], ...]:
+    """Split AXIS=DEGREES,... into turns."""
+    found = [part.partition("=") for part in value.split(",")]
+    try:
+        pairs = tuple((axis.strip().lower(), float(angle)) for axis, _, angle in found)
+    except ValueError:
+        pairs = ()
+    if not pairs or any(axis not in "xyz" or not math.isfinite(angle) for axis, angle in pairs):
+        message = f"{value!r} is not AXIS=DEGREES, such as z=30 or z=30,x=-60"
+        raise click.BadParameter(message)
+    return pairs
+
+
+def point(value: str) -> tuple[float, ...]:
+    """Give the three numbers of X,Y,Z."""
+    try:
+        numbers = tuple(map(float, value.split(",")))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
+        message = f"{value!r} is not X,Y,Z, three numbers with decimal points"
+        raise click.BadParameter(message)
+    return numbers
+
+
 def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
     """Refuse infinity and NaN, which pass for numbers."""
     if value is not None and not math.isfinite(value):
@@ -113,6 +138,31 @@ table_options = together(
         metavar="VALUE",
         help="What stands for a coordinate that is missing, such as -99, - or NA; may be repeated. "
         "Empty and NaN always do.",
+    ),
+)
+
+frame_options = together(
+    click.option(
+        "--position",
+        type=click.Choice(["centroid", "corner"]),
+        help="What the coordinates are: centroids, or the lowest corners of blocks with sizes.  "
+        "[default: what the head says, or centroid]",
+    ),
+    click.option(
+        "--rotation",
+        type=turns,
+        metavar="AXIS=DEGREES,...",
+        help="The coordinates are local to a rotated model: the turns of its axes, in their order, "
+        "clockwise seen from the positive end of each: z=30 turns north to azimuth 30.",
+    ),
+    click.option(
+        "--origin", type=point, metavar="X,Y,Z", help="With --rotation: its origin in the world."
+    ),
+    click.option(
+        "--local-origin",
+        type=point,
+        metavar="X,Y,Z",
+        help="With --rotation: the same point in the coordinates of the model.  [default: 0,0,0]",
     ),
 )
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
+
+if TYPE_CHECKING:
+    from geodomain.frames import LocalFrame
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,7 @@ def read_request(given: dict[str, Any]) -> Request:
         _misuse("--replace-column and --column name different columns")
     if replace is not None and given["flags"]:
         _misuse("--flags adds columns; label with --replace-column first, then with --flags")
-    table = {key: given.pop(key) for key in ("x", "y", "z", "dx", "dy", "dz")}
-    table |= {key: given.pop(key) for key in ("delimiter", "encoding")}
-    codes = given.pop("missing")
-    table["missing"] = tuple(code for code in codes if not isinstance(code, str))
-    table["missing_words"] = tuple(code for code in codes if isinstance(code, str))
+    table = table_of(given)
     request = Request(
         **given, column=replace or column or "domain", replace=replace is not None, table=table
     )
@@ -62,6 +61,32 @@ def read_request(given: dict[str, Any]) -> Request:
     if request.leaky is not None and not request.allow_open:
         _misuse("--leaky says what open meshes do, and needs --allow-open")
     return request
+
+
+def table_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Take what is said of the table out of the options, as TableOptions wants it."""
+    table = {key: given.pop(key) for key in ("x", "y", "z", "dx", "dy", "dz")}
+    table |= {key: given.pop(key) for key in ("delimiter", "encoding", "position")}
+    codes = given.pop("missing")
+    table["missing"] = tuple(code for code in codes if not isinstance(code, str))
+    table["missing_words"] = tuple(code for code in codes if isinstance(code, str))
+    table["rotation"] = _rotation(
+        *(given.pop(key) for key in ("rotation", "origin", "local_origin"))
+    )
+    return table
+
+
+def _rotation(turns: Any, origin: Any, local_origin: Any) -> LocalFrame | None:
+    """Make a frame of the three options that describe one."""
+    if turns is None:
+        if origin or local_origin:
+            _misuse("--origin and --local-origin belong to a --rotation")
+        return None
+    if origin is None:
+        _misuse("--rotation needs --origin: the world coordinates of the model's origin")
+    from geodomain.frames import LocalFrame
+
+    return LocalFrame(turns, origin, local_origin or (0.0, 0.0, 0.0))
 
 
 def _require_one_destination(request: Request) -> None:

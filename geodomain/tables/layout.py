@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from geodomain.errors import TableError
-from geodomain.tables import families
+from geodomain.frames import Frame
+from geodomain.tables import families, micromine
 from geodomain.tables.dialect import Row, cell_text, decimal_mark, split_rows
 from geodomain.tables.encoding import count_line_ends, require_text
 from geodomain.tables.families import CENTROIDS, SIZES, Triplet
 from geodomain.tables.header import Header, find_header
 from geodomain.tables.options import TableOptions
-from geodomain.tables.rotation import Rotation, datamine_rotation, micromine_rotation
-from geodomain.tables.vendor import HeadRow, rotation_angles, vendor_rows
+from geodomain.tables.rotation import (
+    Rotation,
+    datamine_prototype,
+    datamine_rotation,
+    micromine_rotation,
+)
+from geodomain.tables.vendor import HeadRow, micromine_model, vendor_rows
 
 # So many rows of blocks are looked at for the decimal mark and for rotation angles.
 _SAMPLE_ROWS = 200
@@ -42,6 +48,8 @@ class TableLayout:
         Numbers and texts that mean that a coordinate or size is missing.
     head_rows : tuple of HeadRow
         The names and the vendor's rows below them; lines before the names are not among them.
+    frame : Frame
+        What the coordinates stand for.
     """
 
     delimiter: bytes
@@ -54,6 +62,7 @@ class TableLayout:
     missing: tuple[float, ...] = ()
     head_rows: tuple[HeadRow, ...] = ()
     missing_words: tuple[bytes, ...] = ()
+    frame: Frame = field(default_factory=Frame)
 
 
 def read_layout(
@@ -92,8 +101,9 @@ def read_layout(
     require_text(head, name)
     header = find_header(head, options, name, whole=whole)
     head_rows, sample = _below(head, header, options.encoding, whole=whole)
-    xyz = _centroid(header.names, options, head_rows, sample, name)
-    sizes = _sizes(header.names, options, xyz, name)
+    turned = _rotation(header.names, options, head_rows, sample)
+    xyz = choose_centroid(header.names, options, turned, name)
+    sizes = choose_sizes(header.names, options, xyz, name)
     coordinates, others = _cells(sample, xyz), _cells(sample, range(len(header.names)))
     end = head_rows[-1].row.following
     return TableLayout(
@@ -107,6 +117,7 @@ def read_layout(
         missing=options.missing,
         missing_words=tuple(word.encode(options.encoding) for word in options.missing_words),
         head_rows=head_rows,
+        frame=settle_frame(header.names, options, turned, xyz, sizes, sample, name),
     )
 
 
@@ -134,31 +145,63 @@ def _given(names: Sequence[str], wanted: Sequence[str | None], table: str) -> li
     return [None if one is None else families.find_column(names, one, table) for one in wanted]
 
 
-def _centroid(
+def _rotation(
     names: tuple[str, ...],
     options: TableOptions,
     head_rows: Sequence[HeadRow],
     sample: Sequence[Sequence[str]],
-    table: str,
+) -> Rotation:
+    """Gather what the head and the first rows say of a rotation."""
+    model = micromine_model(head_rows, options.encoding)
+    return Rotation(
+        rows=micromine_rotation(model),
+        angles=datamine_rotation(names, sample),
+        prototype=datamine_prototype(names, sample),
+        model=model,
+    )
+
+
+def choose_centroid(
+    names: tuple[str, ...], options: TableOptions, turned: Rotation, table: str
 ) -> Triplet:
-    """Choose the centroid columns, never local ones of a rotated model unless they are named."""
+    """Choose the centroid columns, those of the world where a rotated model has them."""
     given = _given(names, options.centroid, table)
     found = families.matches(names, CENTROIDS, given)
     if not found:
         families.refuse_no_centroid(names, table)
-    turned = Rotation(
-        rows=micromine_rotation(rotation_angles(head_rows, options.encoding)),
-        angles=datamine_rotation(names, sample),
-    )
-    found = turned.prefer_world(found)
+    if not options.rotation:
+        found = turned.prefer_world(found)
     families.refuse_ambiguity(names, found, table)
     (xyz,) = found
     families.require_single(names, xyz, table, "--x, --y and --z")
-    turned.require_world(names, xyz, table, named=None not in given)
     return xyz
 
 
-def _sizes(
+def settle_frame(
+    names: tuple[str, ...],
+    options: TableOptions,
+    turned: Rotation,
+    xyz: Triplet,
+    sizes: Triplet | None,
+    sample: Sequence[Sequence[str]],
+    table: str,
+) -> Frame:
+    """Say what the coordinates stand for: as the user says, or as the head does."""
+    position = options.position or micromine.position_of(turned.model, table)
+    if position == "corner" and sizes is None:
+        message = (
+            f"{table}: the centroid of a block is its corner and half its size, and there are no "
+            "sizes: name them with --dx, --dy and --dz."
+        )
+        raise TableError(message)
+    if options.rotation:
+        return Frame(position, options.rotation)
+    blocks = micromine.first_blocks(sample, xyz, sizes, position)
+    named = None not in options.centroid
+    return Frame(position, turned.settle(names, xyz, table, named=named, blocks=blocks))
+
+
+def choose_sizes(
     names: tuple[str, ...], options: TableOptions, xyz: Triplet, table: str
 ) -> Triplet | None:
     """Choose the block size columns; where they are in doubt there are none, unless named."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from geodomain.frames import LocalFrame, Position
+
 
 @dataclass(frozen=True)
 class TableOptions:
@@ -19,6 +21,10 @@ class TableOptions:
         Numbers such as -99, and texts such as NA, that mean that a coordinate is missing.
     encoding : str
         Encoding of the head's names and of new cells.
+    position : {"centroid", "corner"}, optional
+        What the coordinates stand for; without it, what the head says, or centroids.
+    rotation : LocalFrame, optional
+        The frame that the coordinates are in, whatever the head says.
     """
 
     x: str | None = None
@@ -31,6 +37,8 @@ class TableOptions:
     missing: tuple[float, ...] = ()
     missing_words: tuple[str, ...] = ()
     encoding: str = "utf-8"
+    position: Position | None = None
+    rotation: LocalFrame | None = None
 
     @property
     def centroid(self) -> tuple[str | None, str | None, str | None]:

@@ -1,4 +1,4 @@
-"""Whether the centroids of a table are local to a rotated model; decided from its first rows."""
+"""Whether the centroids of a table are local to a rotated model, and to which frame then."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geodomain.errors import GeodomainWarning, TableError
+from geodomain.frames import Axis, LocalFrame
+from geodomain.tables import micromine
 from geodomain.tables.dialect import number
 from geodomain.tables.families import DATAMINE, WORLD, Family, Triplet, plain_name
+from geodomain.tables.micromine import Blocks
+from geodomain.tables.vendor import MicromineModel
+
+_AXES: dict[float, Axis] = {1.0: "x", 2.0: "y", 3.0: "z"}
 
 
 @dataclass(frozen=True)
@@ -21,10 +27,16 @@ class Rotation:
         What Micromine's rotation row says.
     angles : str
         What Datamine's ANGLE columns say.
+    prototype : LocalFrame or str
+        Datamine's local frame, or what is lacking to know it.
+    model : MicromineModel, optional
+        What Micromine says of the whole model.
     """
 
     rows: str
     angles: str
+    prototype: LocalFrame | str = ""
+    model: MicromineModel | None = None
 
     def prefer_world(self, found: dict[Triplet, Family]) -> dict[Triplet, Family]:
         """Keep world coordinates alone where they stand beside ones that are or may be local."""
@@ -34,28 +46,53 @@ class Rotation:
             return world if self.rows or self.angles else world | rest
         return found
 
-    def require_world(self, names: Sequence[str], xyz: Triplet, table: str, *, named: bool) -> None:
-        """Raise TableError where the chosen centroids are local to a rotated model.
+    def settle(
+        self, names: Sequence[str], xyz: Triplet, table: str, *, named: bool, blocks: Blocks
+    ) -> LocalFrame | None:
+        """Give the frame that the chosen centroids are in, None where that is the world.
 
-        Columns that the user has named are taken, with a warning.
+        Columns that the user has named are taken for world coordinates, with a warning.
+
+        Raises
+        ------
+        TableError
+            Where they are local to a rotated model, or may be, and the head does not say how.
         """
         plain = tuple(plain_name(names[column]) for column in xyz)
         local = self.rows or (self.angles if plain == DATAMINE.names else "")
         if plain == WORLD.names or not (local or self.angles):
-            return
+            return None
         chosen = ", ".join(names[column] for column in xyz)
         if local and not named:
-            message = (
-                f"{table} is a rotated model ({local}) and {chosen} may be local to it, while "
-                "there are no XWORLD, YWORLD and ZWORLD: export world coordinates and name them "
-                f"with --x, --y and --z, which also accept {chosen} if they are in the world frame."
-            )
-            raise TableError(message)
-        message = (
+            return self._known(local, chosen, table, blocks)
+        _warn(
             f"{table} is a rotated model ({local or self.angles}); {chosen} are taken for world "
             "coordinates"
         )
-        warnings.warn(message, GeodomainWarning, stacklevel=2)
+        return None
+
+    def _known(self, local: str, chosen: str, table: str, blocks: Blocks) -> LocalFrame | None:
+        """Give the frame of local centroids, or refuse to guess."""
+        frame = micromine.frame_of(self.model, blocks) if self.model else self.prototype
+        if frame is None:
+            _warn(
+                f"{table} is a rotated model ({local}); {chosen} lie on its turned lattice and are "
+                "taken for world coordinates"
+            )
+            return None
+        if isinstance(frame, LocalFrame):
+            _warn(
+                f"{table} is a rotated model ({local}); {chosen} are local to it, and are turned "
+                f"into world coordinates ({frame.say()})"
+            )
+            return frame
+        message = (
+            f"{table} is a rotated model ({local}) and {chosen} may be local to it: there are no "
+            f"XWORLD, YWORLD and ZWORLD, and {frame}. Say where it lies with --rotation and "
+            "--origin, or export world coordinates and name them with --x, --y and --z, which "
+            f"also accept {chosen} if they are in the world frame."
+        )
+        raise TableError(message)
 
 
 def datamine_rotation(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -78,14 +115,48 @@ def datamine_rotation(names: Sequence[str], rows: Sequence[Sequence[str]]) -> st
     return ""
 
 
-def micromine_rotation(angles: Sequence[float]) -> str:
+def datamine_prototype(names: Sequence[str], rows: Sequence[Sequence[str]]) -> LocalFrame | str:
+    """Give the frame that a Datamine prototype describes, or what is lacking to know it.
+
+    Datamine's help, of the process PROTOM: a rotated model has its origin in the world, X0, Y0
+    and Z0, and in its own frame, XMORIG, YMORIG and ZMORIG. Of COPYMOD: XC, YC and ZC are in the
+    latter, and ANGLE1..3 with ROTAXIS1..3 (1, 2, 3: x, y, z; 0: no rotation) relate the two.
+    """
+    wanted = [f"{axis}0" for axis in "xyz"] + [f"{axis}morig" for axis in "xyz"]
+    wanted += [f"{word}{index}" for index in "123" for word in ("rotaxis", "angle")]
+    plain = [plain_name(name) for name in names]
+    values: list[float] = []
+    for name in wanted:
+        found = set(_numbers(rows, plain.index(name))) if name in plain else set()
+        # The second and third turn may be missing altogether.
+        if not found and name[-1] in "23" and name[:-1] in ("rotaxis", "angle"):
+            found = {0.0}
+        if len(found) != 1:
+            return f"{name.upper()} {'differs among the rows' if found else 'is not there'}"
+        values += found
+    turns = list(zip(values[6::2], values[7::2], strict=True))
+    if any(axis not in (0.0, *_AXES) for axis, _ in turns):
+        return "a ROTAXIS is none of 0, 1, 2 and 3"
+    return LocalFrame(
+        [(_AXES[axis], angle) for axis, angle in turns if axis and angle],
+        origin=(values[0], values[1], values[2]),
+        local_origin=(values[3], values[4], values[5]),
+    )
+
+
+def micromine_rotation(model: MicromineModel | None) -> str:
     """Say that a Micromine rotation row turns the model, or nothing."""
-    if not any(angles):
+    if model is None or not any(model.angles):
         return ""
-    return "its rotation row says " + ", ".join(f"{angle:g}" for angle in angles)
+    return "its rotation row says " + ", ".join(f"{angle:g}" for angle in model.angles)
 
 
 def _numbers(rows: Sequence[Sequence[str]], column: int) -> list[float]:
     """Read the numbers of a column, leaving out what is none."""
     cells = (number(row[column]) for row in rows if column < len(row))
     return [cell for cell in cells if cell is not None]
+
+
+def _warn(message: str) -> None:
+    """Say what has been understood of a rotation: nobody should have to guess it."""
+    warnings.warn(message, GeodomainWarning, stacklevel=2)

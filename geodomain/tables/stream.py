@@ -94,8 +94,8 @@ def relabel(
     splice : Splice
         What changes in the head, and the cells of the new columns.
     label : callable
-        From points (n, 3), NaN where missing, and block sizes (n, 3) or None, to one
-        int32 array of n codes into the vocabulary for each new column.
+        From world centroids (n, 3), NaN where missing, and block sizes (n, 3) or None, to
+        one int32 array of n codes into the vocabulary for each new column.
     threads : int, optional
         How many threads read the text; the output is the same for any number.
     chunk_bytes : int, optional
@@ -187,7 +187,7 @@ class _Stream:
         points, sizes, missing = self._scanner.values()
         self._rows += found.rows
         self._missing += missing
-        codes = self._label(points, sizes)
+        codes = self._label(self._layout.frame.centroids(points, sizes), sizes)
         if len(codes) != len(self._columns):
             message = f"{len(codes)} columns of labels for {len(self._columns)} vocabularies"
             raise ValueError(message)

@@ -111,13 +111,42 @@ def _without_padding(cells: Sequence[str]) -> Sequence[str]:
     return cells[: filled[-1] + 1] if filled else ()
 
 
-def rotation_angles(rows: Sequence[HeadRow], encoding: str) -> tuple[float, ...]:
-    """Give the angles in degrees about Z, X and Y of Micromine's rotation row, or none."""
+@dataclass(frozen=True)
+class MicromineModel:
+    """What Micromine writes of a block model below the types of its columns.
+
+    Attributes
+    ----------
+    origin, parents : tuple of float
+        The model's lowest corner and the size of its parent blocks.
+    position : str
+        Which point of each block its coordinates are.
+    angles, pivot : tuple of float
+        Of the rotation row: degrees about Z, X and Y, and the point that stays. Empty without one.
+    """
+
+    origin: tuple[float, ...]
+    parents: tuple[float, ...]
+    position: str
+    angles: tuple[float, ...] = ()
+    pivot: tuple[float, ...] = ()
+
+
+def micromine_model(rows: Sequence[HeadRow], encoding: str) -> MicromineModel | None:
+    """Read Micromine's origin row and its rotation row, if they are there."""
     others = [head for head in rows if head.kind == "other"]
-    if len(others) < 2:
-        return ()
-    cells = [cell_text(cell, encoding) for cell in others[1].row.cells[:3]]
-    return tuple(number(cell) or 0.0 for cell in cells)
+    if not others:
+        return None
+    texts = [[cell_text(cell, encoding) for cell in head.row.cells] for head in others]
+    values = [number(cell) or 0.0 for cell in texts[0][:6]]
+    turned = [number(cell) or 0.0 for cell in texts[1][:6]] if len(texts) > 1 else []
+    return MicromineModel(
+        origin=tuple(values[::2]),
+        parents=tuple(values[1::2]),
+        position=texts[0][6],
+        angles=tuple(turned[:3]),
+        pivot=tuple(turned[3:]),
+    )
 
 
 def type_word(cells: Sequence[str], *, numeric: bool) -> str:
