@@ -6,20 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from geodomain.errors import TableError
 from geodomain.frames import Frame
-from geodomain.tables import families, micromine
+from geodomain.tables.choice import choose_columns
 from geodomain.tables.dialect import Row, cell_text, decimal_mark, split_rows
 from geodomain.tables.encoding import count_line_ends, require_text
-from geodomain.tables.families import CENTROIDS, SIZES, Triplet
+from geodomain.tables.families import Triplet
 from geodomain.tables.header import Header, find_header
 from geodomain.tables.options import TableOptions
-from geodomain.tables.rotation import (
-    Rotation,
-    datamine_prototype,
-    datamine_rotation,
-    micromine_rotation,
-)
 from geodomain.tables.vendor import HeadRow, micromine_model, vendor_rows
 
 # So many rows of blocks are looked at for the decimal mark and for rotation angles.
@@ -101,23 +94,23 @@ def read_layout(
     require_text(head, name)
     header = find_header(head, options, name, whole=whole)
     head_rows, sample = _below(head, header, options.encoding, whole=whole)
-    turned = _rotation(header.names, options, head_rows, sample)
-    xyz = choose_centroid(header.names, options, turned, name)
-    sizes = choose_sizes(header.names, options, xyz, name)
-    coordinates, others = _cells(sample, xyz), _cells(sample, range(len(header.names)))
+    model = micromine_model(head_rows, options.encoding)
+    choice = choose_columns(header.names, sample, options, model=model, table=name)
+    coordinates = _cells(sample, choice.xyz)
+    others = _cells(sample, range(len(header.names)))
     end = head_rows[-1].row.following
     return TableLayout(
         delimiter=header.delimiter,
         decimal=decimal_mark(coordinates, [] if header.delimiter == b"," else others, name),
         names=header.names,
-        xyz=xyz,
-        sizes=sizes,
+        xyz=choice.xyz,
+        sizes=choice.sizes,
         data_start=end,
         data_line=count_line_ends(head, 0, end) + 1,
         missing=options.missing,
         missing_words=tuple(word.encode(options.encoding) for word in options.missing_words),
         head_rows=head_rows,
-        frame=settle_frame(header.names, options, turned, xyz, sizes, sample, name),
+        frame=choice.frame,
     )
 
 
@@ -138,90 +131,3 @@ def _below(
 def _cells(sample: Sequence[Sequence[str]], columns: Iterable[int]) -> list[str]:
     """Gather some columns of the sample."""
     return [row[column] for row in sample for column in columns if column < len(row)]
-
-
-def _given(names: Sequence[str], wanted: Sequence[str | None], table: str) -> list[int | None]:
-    """Find the columns that the user has named."""
-    return [None if one is None else families.find_column(names, one, table) for one in wanted]
-
-
-def _rotation(
-    names: tuple[str, ...],
-    options: TableOptions,
-    head_rows: Sequence[HeadRow],
-    sample: Sequence[Sequence[str]],
-) -> Rotation:
-    """Gather what the head and the first rows say of a rotation."""
-    model = micromine_model(head_rows, options.encoding)
-    return Rotation(
-        rows=micromine_rotation(model),
-        angles=datamine_rotation(names, sample),
-        prototype=datamine_prototype(names, sample),
-        model=model,
-    )
-
-
-def choose_centroid(
-    names: tuple[str, ...], options: TableOptions, turned: Rotation, table: str
-) -> Triplet:
-    """Choose the centroid columns, those of the world where a rotated model has them."""
-    given = _given(names, options.centroid, table)
-    found = families.matches(names, CENTROIDS, given)
-    if not found:
-        families.refuse_no_centroid(names, table)
-    if not options.rotation:
-        found = turned.prefer_world(found)
-    families.refuse_ambiguity(names, found, table)
-    (xyz,) = found
-    families.require_single(names, xyz, table, "--x, --y and --z")
-    return xyz
-
-
-def settle_frame(
-    names: tuple[str, ...],
-    options: TableOptions,
-    turned: Rotation,
-    xyz: Triplet,
-    sizes: Triplet | None,
-    sample: Sequence[Sequence[str]],
-    table: str,
-) -> Frame:
-    """Say what the coordinates stand for: as the user says, or as the head does."""
-    position = options.position or micromine.position_of(turned.model, table)
-    if position == "corner" and sizes is None:
-        message = (
-            f"{table}: the centroid of a block is its corner and half its size, and there are no "
-            "sizes: name them with --dx, --dy and --dz."
-        )
-        raise TableError(message)
-    if options.rotation:
-        return Frame(position, options.rotation)
-    blocks = micromine.first_blocks(sample, xyz, sizes, position)
-    named = None not in options.centroid
-    return Frame(position, turned.settle(names, xyz, table, named=named, blocks=blocks))
-
-
-def choose_sizes(
-    names: tuple[str, ...], options: TableOptions, xyz: Triplet, table: str
-) -> Triplet | None:
-    """Choose the block size columns; where they are in doubt there are none, unless named."""
-    given = _given(names, options.size, table)
-    found = families.matches(names, SIZES, given)
-    if any(options.size):
-        if len(found) != 1:
-            message = f"{table}: name all three block sizes with --dx, --dy and --dz."
-            raise TableError(message)
-        families.require_single(names, next(iter(found)), table, "--dx, --dy and --dz")
-    if len(found) != 1:
-        return None
-    (sizes,) = found
-    twice = set(sizes).intersection(xyz)
-    if twice and not any(options.size):
-        return None
-    if twice:
-        message = (
-            f"{table}: {names[min(twice)]!r} cannot be a coordinate and a size; name the sizes "
-            "with --dx, --dy and --dz."
-        )
-        raise TableError(message)
-    return sizes

@@ -1,0 +1,142 @@
+"""Which columns of a table are centroids and sizes, and in which frame; by names and first rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from geodomain.errors import TableError
+from geodomain.frames import Frame
+from geodomain.tables import families, micromine
+from geodomain.tables.families import CENTROIDS, SIZES, Triplet
+from geodomain.tables.options import TableOptions
+from geodomain.tables.rotation import (
+    Rotation,
+    datamine_prototype,
+    datamine_rotation,
+    micromine_rotation,
+)
+from geodomain.tables.vendor import MicromineModel
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The columns that matter, counted from 0, and what the coordinates stand for."""
+
+    xyz: Triplet
+    sizes: Triplet | None
+    frame: Frame
+
+
+def choose_columns(
+    names: tuple[str, ...],
+    sample: Sequence[Sequence[str]],
+    options: TableOptions,
+    *,
+    model: MicromineModel | None = None,
+    table: str = "table",
+) -> Choice:
+    """Choose the columns of a block model.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of all its columns.
+    sample : sequence of sequence of str
+        The cells of its first blocks.
+    options : TableOptions
+        What the user says; the names and the sample decide the rest.
+    model : MicromineModel, optional
+        What Micromine says of the whole model.
+    table : str
+        What error messages call the file.
+
+    Returns
+    -------
+    Choice
+
+    Raises
+    ------
+    TableError
+        Where there are no such columns, or more than one set, or the frame is in doubt.
+    """
+    turned = Rotation(
+        rows=micromine_rotation(model),
+        angles=datamine_rotation(names, sample),
+        prototype=datamine_prototype(names, sample),
+        model=model,
+    )
+    xyz = _centroid(names, options, turned, table)
+    sizes = _sizes(names, options, xyz, table)
+    return Choice(xyz, sizes, _frame(names, options, turned, xyz, sizes, sample, table))
+
+
+def _given(names: Sequence[str], wanted: Sequence[str | None], table: str) -> list[int | None]:
+    """Find the columns that the user has named."""
+    return [None if one is None else families.find_column(names, one, table) for one in wanted]
+
+
+def _centroid(
+    names: tuple[str, ...], options: TableOptions, turned: Rotation, table: str
+) -> Triplet:
+    """Choose the centroid columns, those of the world where a rotated model has them."""
+    given = _given(names, options.centroid, table)
+    found = families.matches(names, CENTROIDS, given)
+    if not found:
+        families.refuse_no_centroid(names, table)
+    if not options.rotation:
+        found = turned.prefer_world(found)
+    families.refuse_ambiguity(names, found, table)
+    (xyz,) = found
+    families.require_single(names, xyz, table, "--x, --y and --z")
+    return xyz
+
+
+def _frame(
+    names: tuple[str, ...],
+    options: TableOptions,
+    turned: Rotation,
+    xyz: Triplet,
+    sizes: Triplet | None,
+    sample: Sequence[Sequence[str]],
+    table: str,
+) -> Frame:
+    """Say what the coordinates stand for: as the user says, or as the head does."""
+    position = options.position or micromine.position_of(turned.model, table)
+    if position == "corner" and sizes is None:
+        message = (
+            f"{table}: the centroid of a block is its corner and half its size, and there are no "
+            "sizes: name them with --dx, --dy and --dz."
+        )
+        raise TableError(message)
+    if options.rotation:
+        return Frame(position, options.rotation)
+    blocks = micromine.first_blocks(sample, xyz, sizes, position)
+    named = None not in options.centroid
+    return Frame(position, turned.settle(names, xyz, table, named=named, blocks=blocks))
+
+
+def _sizes(
+    names: tuple[str, ...], options: TableOptions, xyz: Triplet, table: str
+) -> Triplet | None:
+    """Choose the block size columns; where they are in doubt there are none, unless named."""
+    given = _given(names, options.size, table)
+    found = families.matches(names, SIZES, given)
+    if any(options.size):
+        if len(found) != 1:
+            message = f"{table}: name all three block sizes with --dx, --dy and --dz."
+            raise TableError(message)
+        families.require_single(names, next(iter(found)), table, "--dx, --dy and --dz")
+    if len(found) != 1:
+        return None
+    (sizes,) = found
+    twice = set(sizes).intersection(xyz)
+    if twice and not any(options.size):
+        return None
+    if twice:
+        message = (
+            f"{table}: {names[min(twice)]!r} cannot be a coordinate and a size; name the sizes "
+            "with --dx, --dy and --dz."
+        )
+        raise TableError(message)
+    return sizes
