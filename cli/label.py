@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,16 +15,11 @@ from geodomain.cli.request import Request, read_request
 from geodomain.cli.talk import Talk
 
 if TYPE_CHECKING:
+    from geodomain.blockfiles import Destination
     from geodomain.label_table import ColumnPlan
     from geodomain.labeller import Labeller, Solid
     from geodomain.solids import Weld
     from geodomain.summary import Summary
-    from geodomain.tables.files import Source, Target
-    from geodomain.tables.layout import TableLayout
-
-# The head is looked for in so many bytes.
-_PEEK = 1 << 20
-
 
 _EXAMPLE = """\b
 Example:
@@ -92,28 +86,28 @@ def label(**given: Any) -> None:
 
 def _run(request: Request, talk: Talk) -> Summary:
     """Read the meshes and the head, label every row, and say what was found."""
+    from geodomain.blockfiles import open_model
     from geodomain.label_table import label_table
     from geodomain.summary import summarise
-    from geodomain.tables.files import open_source
+    from geodomain.tables.options import TableOptions
 
     began = time.perf_counter()
     _check_destination(request)
     solids, welds = _solids(request)
     labeller, plan = _labeller(request, solids), _plan(request)
-    with open_source(request.blocks) as source:
-        layout = _layout(request, source)
-        with _target(request, source) as target, talk.progress() as progress:
-            _, tally = label_table(
-                source,
-                target,
-                layout,
-                labeller,
-                plan,
-                name=source.name,
-                allow_disjoint=request.allow_disjoint,
-                threads=request.threads,
-                progress=progress,
-            )
+    with (
+        open_model(request.blocks, TableOptions(**request.table)) as model,
+        talk.progress() as progress,
+    ):
+        tally = label_table(
+            model,
+            _destination(request),
+            labeller,
+            plan,
+            allow_disjoint=request.allow_disjoint,
+            threads=request.threads,
+            progress=progress,
+        )
     summary = summarise(
         labeller,
         tally,
@@ -129,10 +123,14 @@ def _run(request: Request, talk: Talk) -> Summary:
 
 
 def _check_destination(request: Request) -> None:
-    """Refuse, before there is any work, an output in no folder or over a wireframe."""
+    """Refuse, before there is any work, an output of another kind, in no folder, or a wireframe."""
+    from geodomain.blockfiles import require_same_kind
     from geodomain.errors import TableError
 
-    if request.destination in (None, "-"):
+    if request.destination is None:
+        return
+    require_same_kind(request.blocks, request.destination)
+    if request.destination == "-":
         return
     place = Path(request.destination)
     options.require_folder(place)
@@ -142,27 +140,13 @@ def _check_destination(request: Request) -> None:
             raise TableError(message)
 
 
-def _layout(request: Request, source: Source) -> TableLayout:
-    """Work out what the head of the table means."""
-    from geodomain.tables.layout import read_layout
-    from geodomain.tables.options import TableOptions
-
-    head, options = source.peek(_PEEK), TableOptions(**request.table)
-    return read_layout(head, options, name=source.name, whole=len(head) < _PEEK)
-
-
-def _target(request: Request, source: Source) -> AbstractContextManager[Target | None]:
-    """Open what is written; a dry run has nothing."""
-    from geodomain.tables.files import open_target
+def _destination(request: Request) -> Destination | None:
+    """Say what is written; a dry run has nothing."""
+    from geodomain.blockfiles import Destination
 
     if request.destination is None:
-        return nullcontext()
-    return open_target(
-        request.destination,
-        source=source,
-        overwrite=request.overwrite,
-        in_place=request.in_place,
-    )
+        return None
+    return Destination(request.destination, request.overwrite, request.in_place)
 
 
 def _solids(request: Request) -> tuple[tuple[Solid, ...], tuple[Weld, ...]]:
@@ -197,7 +181,6 @@ def _plan(request: Request) -> ColumnPlan:
         Labels(request.background, request.unassigned, leaky),
         flags=request.flags,
         replace=request.replace,
-        encoding=request.table["encoding"],
     )
 
 

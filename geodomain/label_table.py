@@ -1,21 +1,19 @@
-"""Label a block-model table from a stream to a stream, its text untouched but for new columns."""
+"""Label a block model of any kind of file; what is in the file besides is not touched."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.blockfiles import BlockFile, Destination, Floats, Progress
 from geodomain.boxes import refuse_disjoint
 from geodomain.errors import PointError
 from geodomain.labeller import Labeller, Solid
 from geodomain.summary import Labels
-from geodomain.tables.columns import NewColumn, plan_splice
-from geodomain.tables.layout import TableLayout
-from geodomain.tables.pipeline import ByteSource, ByteTarget
-from geodomain.tables.stream import StreamSummary, relabel
+from geodomain.tables.columns import NewColumn
 from geodomain.tally import Tally
 
 
@@ -33,15 +31,12 @@ class ColumnPlan:
         Add a column of 0 and 1 for each solid, before priority; 0 where there is no sure answer.
     replace : bool
         Rewrite the domain column where it stands.
-    encoding : str
-        Of the new cells.
     """
 
     column: str = "domain"
     labels: Labels = field(default_factory=Labels)
     flags: bool = False
     replace: bool = False
-    encoding: str = "utf-8"
 
     def columns(self, solids: Sequence[Solid]) -> list[NewColumn]:
         """Give the new columns, in order."""
@@ -56,59 +51,51 @@ class ColumnPlan:
 
 
 def label_table(
-    source: ByteSource,
-    target: ByteTarget | None,
-    layout: TableLayout,
+    model: BlockFile,
+    destination: Destination | None,
     labeller: Labeller,
     plan: ColumnPlan,
     *,
-    name: str = "table",
     allow_disjoint: bool = False,
     threads: int | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
-) -> tuple[StreamSummary, Tally]:
-    """Label every row of a table.
+    progress: Progress | None = None,
+) -> Tally:
+    """Label every block of a model.
 
     Parameters
     ----------
-    source, target : binary file
-        From its first byte; without a target nothing is written.
-    layout : TableLayout
-        What the head of the table means.
+    model : BlockFile
+        The blocks, of any kind of file.
+    destination : Destination, optional
+        Where they go; without one nothing is written.
     labeller : Labeller
         The solids.
     plan : ColumnPlan
         The new columns.
-    name : str
-        What error messages call the table.
     allow_disjoint : bool
         Accept that no solid's box meets the blocks.
     threads : int, optional
         For reading and writing.
     progress : callable, optional
-        Called with the bytes done and their total, or None where that is unknown.
+        Called with what is done and its total, or None where that is unknown.
 
     Returns
     -------
-    StreamSummary, Tally
+    Tally
 
     Raises
     ------
     TableError
         Where a row is malformed, a column is there already, or no solid meets the blocks; the
-        last is decided when all rows are known, before the target is committed.
+        last is decided when all rows are known, before the output takes its place.
     """
     tally = Tally(len(labeller.solids))
-    columns = plan.columns(labeller.solids)
-    splice = plan_splice(layout, columns, replace=plan.replace, encoding=plan.encoding, name=name)
 
-    def label(
-        points: NDArray[np.float64], sizes: NDArray[np.float64] | None
-    ) -> list[NDArray[np.int32]]:
+    def label(points: Floats, sizes: Floats | None) -> list[NDArray[np.int32]]:
         try:
             verdict = labeller.judge(points)
         except PointError as error:
-            message = f"{name}, among the blocks from number {tally.rows + 1} on: {error}"
+            message = f"{model.name}, among the blocks from number {tally.rows + 1} on: {error}"
             raise PointError(message) from None
         tally.add(points, sizes, verdict)
         flags = verdict.inside.astype(np.int32) if plan.flags else ()
@@ -116,16 +103,15 @@ def label_table(
 
     def before_commit() -> None:
         if not allow_disjoint:
-            refuse_disjoint(labeller.solids, tally.bounds, name)
+            refuse_disjoint(labeller.solids, tally.bounds, model.name)
 
-    stream = relabel(
-        source,
-        target,
-        layout,
-        splice,
+    model.relabel(
+        destination,
+        plan.columns(labeller.solids),
         label,
+        replace=plan.replace,
         threads=threads,
         progress=progress,
         before_commit=before_commit,
     )
-    return stream, tally
+    return tally

@@ -15,12 +15,13 @@ _WIDE_MARKS = (
     (b"\xfe\xff", "UTF-16"),
 )
 _FORMATS = (
-    (b"PK\x03\x04", "an Excel workbook or a zip archive"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
-    (b"PAR1", "a Parquet file"),
-    (b"\x89HDF", "an HDF5 file"),
-    (b"# vtk DataFile", "a VTK file"),
-    (b"<?xml", "an XML file"),
+    (b"PK\x03\x04", "an Excel workbook or a zip archive", ""),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", ""),
+    (b"PAR1", "a Parquet file", "name it .parquet, or "),
+    (b"\x89HDF", "an HDF5 file", ""),
+    (b"# vtk DataFile", "a VTK file", "name it .vtk, or "),
+    (b"<VTKFile", "a VTK file", "name it .vti, .vtr or .vtu, or "),
+    (b"<?xml", "an XML file", "name it .vti, .vtr or .vtu if it is VTK's, or "),
 )
 # Tab, line feed, form feed, carriage return and Ctrl-Z (an old end-of-file mark) are text.
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x19\x1b-\x1f]")
@@ -35,9 +36,9 @@ def require_text(head: bytes, name: str) -> None:
     if not head.removeprefix(UTF8_MARK).strip():
         message = f"{name} is empty: a block model needs a header line and rows."
         raise TableError(message)
-    for mark, what in _FORMATS:
+    for mark, what, way in _FORMATS:
         if head.startswith(mark):
-            message = f"{name} is {what}, not a table of text; export the block model as CSV."
+            message = f"{name} is {what}, not a table of text; {way}export the block model as CSV."
             raise TableError(message)
     wide = _wide_encoding(head)
     if wide:
