@@ -23,13 +23,18 @@ class AtomicFile:
     path : Path
         The file to make or replace, links resolved. One that is there lends its mode
         and, where that is allowed, its owner.
+    named : bool
+        Have a name from the start, `part`, under which a library can write the file too. A run
+        that is killed may leave it behind, as it does where the system has no nameless files.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, named: bool = False) -> None:
         self._path = path
         self._before = path.stat() if path.exists() else None
-        self._part = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}.part")
-        self._descriptor = _open_nameless(path.parent)
+        # With the extension in the end: libraries go by it.
+        stem = f".{path.stem[:80]}.{secrets.token_hex(4)}.part"
+        self._part = path.with_name(stem + path.suffix[:20] if named else stem)
+        self._descriptor = -1 if named else _open_nameless(path.parent)
         self._named = self._descriptor < 0
         if self._named:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -39,6 +44,11 @@ class AtomicFile:
         self._set_mode(0o600)
         self._size = 0
         self._lock = threading.Lock()  # no descriptor is closed while it is written to
+
+    @property
+    def part(self) -> Path:
+        """The name that the file has until it is in its place, if it has one."""
+        return self._part
 
     def write(self, data: memoryview) -> int:
         """Write all of the data."""

@@ -71,24 +71,52 @@ def plan_splice(
         tuple(quote_cell(cell, layout.delimiter, encoding) for cell in column.cells)
         for column in columns
     )
-    if replace:
-        (column,) = columns
-        field = find_column(layout.names, column.name, name)
-        _refuse_coordinate(layout, field, name)
+    taken = (*layout.xyz, *(layout.sizes or ()))
+    field = place_columns(layout.names, taken, columns, replace=replace, name=name)
+    if field is not None:
         return Splice(head=(), vocabulary=vocabulary, replace=field)
-    _refuse_existing(layout, columns, name)
     edits = (_edit(head, layout, columns, encoding) for head in layout.head_rows)
     return Splice(head=tuple(e for e in edits if e), vocabulary=vocabulary, replace=None)
 
 
-def _refuse_existing(layout: TableLayout, columns: Sequence[NewColumn], table: str) -> None:
+def place_columns(
+    names: Sequence[str],
+    taken: Sequence[int],
+    columns: Sequence[NewColumn],
+    *,
+    replace: bool,
+    name: str,
+) -> int | None:
+    """Give the place of the column that is replaced, or None where new ones are added at the end.
+
+    Raises
+    ------
+    TableError
+        Where a column is there already, not there to be replaced, or one of those `taken`, which
+        labels come from.
+    """
+    if not replace:
+        _refuse_existing(names, columns, name)
+        return None
+    (column,) = columns
+    field = find_column(names, column.name, name)
+    if field in taken:
+        message = (
+            f"{name}: {names[field]!r} holds the coordinates or sizes of the blocks and "
+            "cannot be replaced by labels."
+        )
+        raise TableError(message)
+    return field
+
+
+def _refuse_existing(names: Sequence[str], columns: Sequence[NewColumn], table: str) -> None:
     """Raise TableError where a new column has the name of another, old or new."""
-    old = {plain_name(name): index for index, name in enumerate(layout.names)}
+    old = {plain_name(name): index for index, name in enumerate(names)}
     new: set[str] = set()
     for column in columns:
         plain = plain_name(column.name)
         if plain in old:
-            twin = layout.names[old[plain]]
+            twin = names[old[plain]]
             message = (
                 f"{table} already has a column {twin!r} (column {old[plain] + 1}): choose another "
                 f"name with --column, or rewrite it with --replace-column {twin}."
@@ -100,16 +128,6 @@ def _refuse_existing(layout: TableLayout, columns: Sequence[NewColumn], table: s
             )
             raise TableError(message)
         new.add(plain)
-
-
-def _refuse_coordinate(layout: TableLayout, field: int, table: str) -> None:
-    """Raise TableError where the column to be rewritten is one that labels come from."""
-    if field in (*layout.xyz, *(layout.sizes or ())):
-        message = (
-            f"{table}: {layout.names[field]!r} holds the coordinates or sizes of the blocks and "
-            "cannot be replaced by labels."
-        )
-        raise TableError(message)
 
 
 def _edit(

@@ -27,6 +27,19 @@ class Target(Protocol):
         """Write all of the data."""
 
 
+class Input(Protocol):
+    """What is read, as far as who writes must know it."""
+
+    compressed: bool
+
+    @property
+    def status(self) -> os.stat_result | None:
+        """What the system says of the file, or None where it is none."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
 class Source:
     """Read a table's bytes, decompressed, from a file or standard input.
 
@@ -157,10 +170,11 @@ def open_source(path: str | os.PathLike[str]) -> Source:
 def open_target(
     path: str | os.PathLike[str],
     *,
-    source: Source | None = None,
+    source: Input | None = None,
     overwrite: bool = False,
     in_place: bool = False,
     threads: int | None = None,
+    named: bool = False,
 ) -> Iterator[Target]:
     """Open what a table is written to; it is there, whole, only after the block.
 
@@ -169,7 +183,7 @@ def open_target(
     path : path or '-'
         A file, compressed when its name ends in .gz, or standard output. Links are
         followed. A device or a pipe is written to as it is.
-    source : Source, optional
+    source : Input, optional
         Where the table comes from, which must not be the same file.
     overwrite : bool, optional
         Whether a file that is there may be replaced; its mode is kept.
@@ -177,6 +191,8 @@ def open_target(
         Whether the source itself is to be replaced, compressed if it was.
     threads : int, optional
         How many threads compress, where that is asked for.
+    named : bool, optional
+        Give an `AtomicFile` that has a name from the start, for a library that writes by name.
 
     Yields
     ------
@@ -210,13 +226,12 @@ def open_target(
         raise FileExistsError(message)
     place = Path(os.path.realpath(path))
     compressed = source.compressed if in_place and source else place.suffix.lower() == ".gz"
-    yield from _replace(place, source, compressed, threads)
+    yield from _replace(AtomicFile(place, named=named), source, compressed, threads)
 
 
 def _replace(
-    place: Path, source: Source | None, compressed: bool, threads: int | None
+    file: AtomicFile, source: Input | None, compressed: bool, threads: int | None
 ) -> Iterator[Target]:
-    file = AtomicFile(place)
     try:
         if compressed:
             with contextlib.closing(Compressor(file, threads)) as compressor:
@@ -279,7 +294,7 @@ def _status(file: Any) -> os.stat_result | None:
         return None
 
 
-def _refuse_same(status: os.stat_result | None, source: Source | None, name: str) -> None:
+def _refuse_same(status: os.stat_result | None, source: Input | None, name: str) -> None:
     """Refuse to write to the file that is being read, by whatever link."""
     other = None if source is None else source.status
     if status is None or other is None or not stat.S_ISREG(other.st_mode):

@@ -1,0 +1,246 @@
+"""Block models as Parquet: row group after row group, with every other column as it was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.blockfiles import Destination, Floats, LabelChunk, Progress
+from geodomain.blockfiles.parquet_schema import new_array, new_schema, writing_options
+from geodomain.errors import TableError
+from geodomain.frames import Frame
+from geodomain.tables.choice import Choice, choose_columns
+from geodomain.tables.columns import NewColumn, place_columns
+from geodomain.tables.files import Target, open_target
+from geodomain.tables.options import TableOptions
+
+# So many rows are labelled at a time, and looked at to know what a model means.
+_CHUNK_ROWS, _SAMPLE_ROWS = 1 << 20, 200
+
+
+@contextmanager
+def open_model(path: str, options: TableOptions) -> Iterator[ParquetModel]:
+    """Open a Parquet file and read its schema and first rows."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        message = f"{path} needs pyarrow to be read: pip install 'geodomain[parquet]'"
+        raise TableError(message) from None
+    place = Path(path)
+    status = place.stat()
+    name = place.name
+    with pyarrow.OSFile(str(place)) as raw:
+        with _readable(name):
+            file = parquet.ParquetFile(raw)
+        yield ParquetModel(file, name, status, options)
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Say in one sentence what pyarrow cannot read; for damaged data it has an OSError."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())[:200]
+        message = f"{name} cannot be read as Parquet ({reason}): export it again"
+        raise TableError(message) from error
+
+
+class _Sink:
+    """A target as pyarrow wants it: a binary file that only grows."""
+
+    closed = False
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data)
+        self._target.write(view)
+        return view.nbytes
+
+    def flush(self) -> None:
+        """Leave it to the target, which is flushed at the end."""
+
+    def close(self) -> None:
+        """Leave the target open, which has its own end."""
+
+
+class ParquetModel:
+    """A Parquet file whose schema has been read; see `geodomain.blockfiles.BlockFile`."""
+
+    compressed = False
+
+    def __init__(self, file: Any, name: str, status: os.stat_result, options: TableOptions) -> None:
+        self.name, self.status = name, status
+        self._file, self._missing = file, options.missing
+        self._schema = file.schema_arrow
+        self.columns: tuple[str, ...] = tuple(self._schema.names)
+        self._choice: Choice = choose_columns(self.columns, self._sample(), options, table=name)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close(force=True)
+
+    @property
+    def centroid(self) -> tuple[str, ...]:
+        """The columns of the coordinates."""
+        return tuple(self.columns[column] for column in self._choice.xyz)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The columns of the block sizes."""
+        return tuple(self.columns[column] for column in self._choice.sizes or ())
+
+    @property
+    def frame(self) -> Frame:
+        """What the coordinates stand for."""
+        return self._choice.frame
+
+    def facts(self) -> dict[str, str]:
+        """Say how the file is written."""
+        metadata = self._file.metadata
+        return {
+            "format": f"Parquet {metadata.format_version}, by {metadata.created_by}",
+            "row groups": f"{metadata.num_row_groups:,}",
+        }
+
+    def relabel(
+        self,
+        destination: Destination | None,
+        columns: Sequence[NewColumn],
+        label: LabelChunk,
+        *,
+        replace: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        before_commit: Callable[[], None] | None = None,
+    ) -> None:
+        """Copy the file, row group by row group, with new columns."""
+        taken = (*self._choice.xyz, *(self._choice.sizes or ()))
+        at = place_columns(self.columns, taken, columns, replace=replace, name=self.name)
+        schema = new_schema(self._schema, columns, at)
+        with self._writer(destination, schema, columns) as writer:
+            done = 0
+            for group in range(self._file.num_row_groups):
+                table = self._read(group, None if writer else [*self.centroid, *self.sizes])
+                codes = self._label(table, label, len(columns))
+                if writer:
+                    writer.write_table(_with(table, schema, columns, codes, at), max(len(table), 1))
+                done += len(table)
+                if progress:
+                    progress(done, self._file.metadata.num_rows)
+            if before_commit:
+                before_commit()
+
+    @contextmanager
+    def _writer(
+        self, destination: Destination | None, schema: Any, columns: Sequence[NewColumn]
+    ) -> Iterator[Any]:
+        """Open what is written, as the file that is read was written; nothing without it."""
+        if destination is None:
+            yield None
+            return
+        from pyarrow import PythonFile, parquet
+
+        with open_target(
+            destination.path,
+            source=self,
+            overwrite=destination.overwrite,
+            in_place=destination.in_place,
+        ) as target:
+            options = writing_options(self._file, [column.name for column in columns])
+            sink = PythonFile(_Sink(target), mode="w")
+            with parquet.ParquetWriter(sink, schema, **options) as writer:
+                yield writer
+
+    def _read(self, group: int, columns: list[str] | None) -> Any:
+        """Read one row group, or some of its columns."""
+        with _readable(self.name):
+            return self._file.read_row_group(group, columns=columns)
+
+    def _label(self, table: Any, label: LabelChunk, count: int) -> list[NDArray[np.int32]]:
+        """Label a row group, some rows at a time, and put the codes together."""
+        parts: list[Sequence[NDArray[np.int32]]] = []
+        for start in range(0, len(table), _CHUNK_ROWS):
+            rows = table.slice(start, _CHUNK_ROWS)
+            sizes = self._numbers(rows, self.sizes) if self.sizes else None
+            centroids = self.frame.centroids(self._numbers(rows, self.centroid), sizes)
+            parts.append(label(centroids, sizes))
+        empty = [np.empty(0, np.int32)] * count
+        return [np.concatenate([*each]) for each in zip(empty, *parts, strict=True)]
+
+    def _numbers(self, table: Any, names: Sequence[str]) -> Floats:
+        """Give some columns as float64, (n, k), NaN where a value is null or stands for that."""
+        out = np.empty((len(table), len(names)), order="F")
+        for index, name in enumerate(names):
+            out[:, index] = as_doubles(table.column(name), name, self.name)
+        for value in self._missing:
+            out[out == value] = np.nan
+        return out
+
+    def _sample(self) -> list[list[str]]:
+        """Give the first rows as text, which is what heads of tables are understood by."""
+        from pyarrow import types
+
+        with _readable(self.name):
+            batch = next(self._file.iter_batches(_SAMPLE_ROWS, use_threads=False), None)
+        if batch is None:
+            return []
+        cells = []
+        for column in batch.columns:
+            known = types.is_integer(column.type) or types.is_floating(column.type)
+            values = column.to_pylist() if known else [None] * len(batch)
+            cells.append(["" if value is None else repr(value) for value in values])
+        return [list(row) for row in zip(*cells, strict=True)]
+
+
+def as_doubles(column: Any, name: str, table: str) -> Floats:
+    """Give an Arrow column as float64, exactly, NaN where it is null.
+
+    Raises
+    ------
+    TableError
+        If it does not hold numbers, or one that float64 cannot hold.
+    """
+    import pyarrow
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if types.is_decimal(kind):
+        column, kind = column.cast(pyarrow.string()), pyarrow.float64()
+    if not (types.is_floating(kind) or types.is_integer(kind)):
+        message = f"{table}: the column {name!r} holds {kind}, not numbers"
+        raise TableError(message)
+    try:
+        doubles: Floats = column.cast(pyarrow.float64()).to_numpy()
+    except pyarrow.ArrowInvalid as error:
+        message = f"{table}: the column {name!r} holds what float64 cannot hold exactly ({error})"
+        raise TableError(message) from None
+    return doubles
+
+
+def _with(
+    table: Any, schema: Any, columns: Sequence[NewColumn], codes: Sequence[Any], at: int | None
+) -> Any:
+    """Give a row group its new columns."""
+    import pyarrow
+
+    arrays = list(table.columns)
+    for column, each in zip(columns, codes, strict=True):
+        if at is None:
+            arrays.append(new_array(column, each))
+        else:
+            arrays[at] = new_array(column, each)
+    return pyarrow.Table.from_arrays(arrays, schema=schema)
