@@ -72,13 +72,7 @@ class LocalFrame:
         nothing to the rounding of the differences and sums. A point that lacks one coordinate
         (NaN) lacks all of them in the world.
         """
-        out = np.empty(points.shape, order="F")
-        with np.errstate(invalid="ignore"):
-            x, y, z = (points[:, axis] - self.local_origin[axis] for axis in range(3))
-            for axis, (along_x, along_y, along_z) in enumerate(self.matrix):
-                out[:, axis] = x * along_x + y * along_y + z * along_z
-                out[:, axis] += self.origin[axis]
-        return out
+        return turned(points, self.matrix, self.origin, self.local_origin)
 
     def say(self) -> str:
         """Say the frame as the options of a command would, to the last digit."""
@@ -114,6 +108,22 @@ class Frame:
                 raise ValueError(message)
             points = points + sizes / 2
         return points if self.local is None else self.local.to_world(points)
+
+
+def turned(
+    points: Floats,
+    matrix: Sequence[Sequence[float]] | Floats,
+    origin: Sequence[float],
+    local_origin: Sequence[float] = (0.0, 0.0, 0.0),
+) -> Floats:
+    """Give origin + matrix (points - local_origin), (n, 3), every operation rounded once."""
+    out = np.empty(points.shape, order="F")
+    with np.errstate(invalid="ignore"):
+        x, y, z = (points[:, axis] - local_origin[axis] for axis in range(3))
+        for axis, (along_x, along_y, along_z) in enumerate(matrix):
+            out[:, axis] = x * along_x + y * along_y + z * along_z
+            out[:, axis] += origin[axis]
+    return out
 
 
 def shortest(value: float) -> str:

@@ -33,6 +33,7 @@ _MODULES = {
     ".pq": "parquet",
     ".vti": "vtk",
     ".vtr": "vtk",
+    ".vts": "vtk",
     ".vtu": "vtk",
     ".vtk": "vtk",
 }

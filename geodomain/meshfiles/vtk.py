@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import MeshError
+from geodomain.errors import GeodomainError, MeshError
 from geodomain.mesh import Mesh
 from geodomain.meshfiles.faces import Faces
 
@@ -44,19 +44,35 @@ def read(path: Path, extension: str) -> Faces:
     MeshError
         If PyVista cannot read it, or it holds something other than polygons.
     """
+    return from_dataset(read_dataset(path, extension), path.name)
+
+
+def read_dataset(path: Path, extension: str, error: type[GeodomainError] = MeshError) -> Any:
+    """Return the data set of a file that PyVista reads, as if it had the extension.
+
+    Raises
+    ------
+    GeodomainError
+        Of the type that is asked for, if PyVista cannot read it.
+    """
     import pyvista
 
     try:
-        with (
-            _quiet(),
-            pyvista.VtkErrorCatcher(raise_errors=True, send_to_logging=False),
-        ):
+        with vtk_errors():
             reader: Any = pyvista.get_reader  # its parameters have no types in some releases
-            dataset = reader(str(path), force_ext=extension).read()
-    except (RuntimeError, ValueError, TypeError, AttributeError, OSError) as error:
-        message = f"{path.name} cannot be read by PyVista ({_reason(error)}): export the file again"
-        raise MeshError(message) from error
-    return from_dataset(dataset, path.name)
+            return reader(str(path), force_ext=extension).read()
+    except (RuntimeError, ValueError, TypeError, AttributeError, OSError) as wrong:
+        message = f"{path.name} cannot be read by PyVista ({_reason(wrong)}): export the file again"
+        raise error(message) from wrong
+
+
+@contextmanager
+def vtk_errors() -> Iterator[None]:
+    """Raise what VTK would only print, as a RuntimeError, and have nothing printed."""
+    import pyvista
+
+    with _quiet(), pyvista.VtkErrorCatcher(raise_errors=True, send_to_logging=False):
+        yield
 
 
 @contextmanager
