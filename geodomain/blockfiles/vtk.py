@@ -148,7 +148,7 @@ def _save(dataset: Any, part: Path, name: str) -> None:
         with vtk_errors():
             dataset.save(str(part))
     except RuntimeError as error:
-        raise OSError(errno.EIO, " ".join(str(error).split())[-200:], name) from error
+        raise OSError(errno.EIO, "VTK could not write it; is the disk full?", name) from error
 
 
 def _array(name: str, column: NewColumn, codes: NDArray[np.int32]) -> Any:
