@@ -13,7 +13,8 @@ from geodomain.cli.options import CONTEXT
 
 # What each command is for is said here, so that help imports none of them.
 _COMMANDS = {
-    "label": "Add a domain column to a block-model CSV.",
+    "label": "Add a domain column to a block model.",
+    "inspect": "Say what a block model is, and how wireframes fit it.",
     "check": "Report on wireframes, and weld them.",
     "demo": "Make a synthetic deposit and label it.",
 }

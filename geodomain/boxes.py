@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from geodomain.errors import TableError
 from geodomain.labeller import Solid
+from geodomain.misfits import explain_apart, meet
 
 _AXES = "xyz"
 
@@ -18,11 +19,6 @@ def apart(solids: Sequence[Solid], model: NDArray[np.float64]) -> list[Solid]:
     if np.isnan(model).any():
         return []
     return [solid for solid in solids if not meet(solid.bounds, model)]
-
-
-def meet(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Tell whether two boxes, (2, 3) each, have a point in common."""
-    return bool((one[0] <= other[1]).all() and (other[0] <= one[1]).all())
 
 
 def within(inner: NDArray[np.float64], outer: NDArray[np.float64]) -> bool:
@@ -52,10 +48,10 @@ def say_box(box: NDArray[np.float64]) -> str:
 
 
 def _guess(solids: Sequence[Solid], model: NDArray[np.float64]) -> str:
-    """Say what is most likely wrong."""
-    for order, what in (((1, 0, 2), "x and y"), ((2, 1, 0), "x and z"), ((0, 2, 1), "y and z")):
-        if any(meet(solid.bounds[:, order], model) for solid in solids):
-            return f"With {what} exchanged they would meet: look at --x, --y and --z."
-    if any(meet(solid.bounds[:, :2], model[:, :2]) for solid in solids):
-        return "They meet in plan and not in elevation: is it another height datum?"
+    """Say what is most likely wrong, by the first solid that says anything."""
+    for solid in solids:
+        reason = explain_apart(solid.bounds, model)
+        if reason:
+            hint = " Look at --x, --y and --z." if "exchanged" in reason else ""
+            return f"{reason[0].upper()}{reason[1:]}{'' if reason.endswith('?') else '.'}{hint}"
     return "Is it another datum or grid, other units, or the local frame of a rotated model?"

@@ -81,6 +81,14 @@ class BlockFile(Protocol):
     def frame(self) -> Frame:
         """What the coordinates stand for."""
 
+    @property
+    def memory(self) -> int:
+        """How many bytes labelling it takes, roughly, with the libraries that read it."""
+
+    @property
+    def writing(self) -> float:
+        """How many seconds more, roughly, a block takes that is written and not only read."""
+
     def facts(self) -> dict[str, str]:
         """Say what else was understood, in words."""
 

@@ -78,7 +78,7 @@ class _Sink:
 class ParquetModel:
     """A Parquet file whose schema has been read; see `geodomain.blockfiles.BlockFile`."""
 
-    compressed = False
+    compressed, writing = False, 3e-7
 
     def __init__(self, file: Any, name: str, status: os.stat_result, options: TableOptions) -> None:
         self.name, self.status = name, status
@@ -105,6 +105,14 @@ class ParquetModel:
     def frame(self) -> Frame:
         """What the coordinates stand for."""
         return self._choice.frame
+
+    @property
+    def memory(self) -> int:
+        """The largest row group, as it is and on its way out, beside the libraries and a chunk."""
+        metadata = self._file.metadata
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        rows = max((int(group.num_rows) for group in groups), default=0)
+        return 200_000_000 + 16 * rows * int(metadata.num_columns) + 64 * min(rows, _CHUNK_ROWS)
 
     def facts(self) -> dict[str, str]:
         """Say how the file is written."""

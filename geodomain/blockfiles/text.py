@@ -30,6 +30,8 @@ def open_model(path: str, options: TableOptions) -> Iterator[TextModel]:
 class TextModel:
     """A text table whose head has been read; see `geodomain.blockfiles.BlockFile`."""
 
+    memory, writing = 75_000_000, 0.0
+
     def __init__(self, source: Source, layout: TableLayout, encoding: str) -> None:
         self._source, self._layout, self._encoding = source, layout, encoding
         self.name = source.name

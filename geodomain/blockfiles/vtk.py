@@ -46,7 +46,7 @@ def open_model(path: str, options: TableOptions) -> Iterator[VtkModel]:
 class VtkModel:
     """A VTK data set of blocks; see `geodomain.blockfiles.BlockFile`."""
 
-    compressed = False
+    compressed, writing = False, 6e-7
     centroid: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
     frame = Frame()
@@ -60,6 +60,11 @@ class VtkModel:
 
     def close(self) -> None:
         """Have nothing to close: the file has been read."""
+
+    @property
+    def memory(self) -> int:
+        """The data set, its labels and a chunk, beside the libraries."""
+        return 200_000_000 + 2048 * int(self._dataset.actual_memory_size) + 40 * self._cells.count
 
     def facts(self) -> dict[str, str]:
         """Say what kind of cells there are."""

@@ -1,0 +1,196 @@
+"""Gathers, chunk by chunk and in bounded memory, what a block model is made of; judges nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.frames import LocalFrame
+
+Floats = NDArray[np.float64]
+
+# More different coordinates along one axis, or kinds of sizes, are not remembered.
+MOST_VALUES, MOST_SIZES = 1 << 20, 1000
+# Coordinates are compared in so many parts of the first chunk's smallest block: exports round, and
+# smaller blocks may come.
+_PARTS = 10_000
+
+
+class Survey:
+    """All that is to be known of the blocks of a model.
+
+    Parameters
+    ----------
+    local : LocalFrame, optional
+        The frame in which they are a lattice, if it is not the world; otherwise the first blocks
+        tell whether the lattice is turned about z.
+    boxes : sequence of (2, 3) float64
+        Of meshes: blocks in each are counted.
+
+    Attributes
+    ----------
+    rows, missing : int
+        Blocks, and those without a centroid.
+    sizes : Counter
+        Block sizes and how many blocks have them; empty without sizes.
+    sized : bool
+        Whether every block with a centroid has sizes above zero.
+    centroids, extent : (2, 3) float64
+        Boxes of the centroids, and of the blocks with their sizes, in the world.
+    local : (2, 3) float64
+        Box of the blocks along the axes of the lattice.
+    azimuth : float
+        How far the lattice is turned about z, in degrees, clockwise, if the first blocks say so.
+    inside : (k,) int64
+        How many centroids are in each mesh's box.
+    volume : float
+        Of all the blocks with sizes.
+    """
+
+    def __init__(self, local: LocalFrame | None = None, boxes: Sequence[Floats] = ()) -> None:
+        self.rows = self.missing = 0
+        self.sizes: Counter[tuple[float, ...]] = Counter()
+        self.sized = True
+        self.centroids, self.extent, self.local = np.full((3, 2, 3), np.nan)
+        self.inside = np.zeros(len(boxes), np.int64)
+        self.azimuth, self.volume = 0.0, 0.0
+        self._boxes, self._frame = boxes, local
+        self._begun = False
+        self._start, self._quantum = np.zeros(3), np.ones(3)
+        self._axes: list[NDArray[np.int64] | None] = [np.empty(0, np.int64)] * 3
+
+    def add(self, points: Floats, sizes: Floats | None) -> None:
+        """Take in a chunk: (n, 3) world centroids and their (n, 3) sizes, or None."""
+        self.rows += len(points)
+        finite = np.isfinite(points).all(axis=1)
+        self.missing += int(len(points) - finite.sum())
+        if not finite.all():
+            points, sizes = points[finite], None if sizes is None else sizes[finite]
+        if not len(points):
+            return
+        if not self._begun:
+            self._begin(points, sizes)
+        for number, box in enumerate(self._boxes):
+            within = np.logical_and(points >= box[0], points <= box[1])
+            self.inside[number] += within.all(axis=1).sum()
+        self._measure(points, self._usable(sizes))
+
+    def _usable(self, sizes: Floats | None) -> Floats | None:
+        """Count the sizes; give them, zero where they are none."""
+        if sizes is None:
+            self.sized = False
+            return None
+        good = np.all(np.isfinite(sizes) & (sizes > 0), axis=1, keepdims=True)
+        self.sized &= bool(good.all())
+        if not good.all():
+            sizes = np.where(good, sizes, 0.0)
+        kinds, counts = _kinds(sizes)
+        if len(self.sizes) <= MOST_SIZES:
+            self.sizes.update(dict(zip(map(tuple, kinds.tolist()), counts.tolist(), strict=True)))
+        self.volume += float((np.prod(kinds, axis=1) * counts).sum())
+        return sizes
+
+    def _measure(self, points: Floats, sizes: Floats | None) -> None:
+        """Grow the boxes, and remember the coordinates of the blocks' lowest corners."""
+        half = np.zeros((1, 3)) if sizes is None else sizes / 2
+        local = self.to_local(points)
+        _grow(self.centroids, points, points)
+        _grow(self.local, local - half, local + half)
+        _grow(self.extent, points - half, points + half)
+        steps = np.round((local - half - self._start) / self._quantum).astype(np.int64)
+        for axis, known in enumerate(self._axes):
+            if known is not None:
+                merged = np.union1d(known, steps[:, axis])
+                self._axes[axis] = merged if len(merged) <= MOST_VALUES else None
+
+    def to_local(self, points: Floats) -> Floats:
+        """Give coordinates along the axes of the lattice."""
+        if self._frame is None:
+            return points
+        offsets = points - np.array(self._frame.origin)
+        turned: Floats = offsets @ np.array(self._frame.matrix) + self._frame.local_origin
+        return turned
+
+    def _begin(self, points: Floats, sizes: Floats | None) -> None:
+        """Settle from the first blocks how the lattice is turned, and what counts as equal."""
+        if self._frame is None and sizes is not None:
+            self.azimuth = azimuth_of(points, sizes)
+            if self.azimuth:
+                origin = (float(points[0, 0]), float(points[0, 1]), float(points[0, 2]))
+                self._frame = LocalFrame([("z", self.azimuth)], origin, origin)
+        self._begun = True
+        self._start = self.to_local(points)[0]
+        smallest = _steps(self.to_local(points)) if sizes is None else _least(sizes)
+        self._quantum = smallest / _PARTS
+
+    def lows(self, axis: int) -> Floats | None:
+        """Give the different coordinates of lowest corners along an axis of the lattice, ascending.
+
+        Centroids stand for them where there are no sizes. None where there are too many.
+        """
+        known = self._axes[axis]
+        if known is None:
+            return None
+        return np.asarray(self._start[axis] + known * self._quantum[axis], np.float64)
+
+
+def azimuth_of(points: Floats, sizes: Floats) -> float:
+    """Give how far blocks are turned about z: by neighbours that follow each other in a row.
+
+    Returns
+    -------
+    float
+        Degrees, clockwise, within 45 of zero; 0 where they are not turned, or do not say.
+    """
+    east, north, up = np.diff(points, axis=0).T
+    length = np.hypot(east, north)
+    same = (sizes[1:] == sizes[:-1]).all(axis=1) & (up == 0)
+    for axis in (0, 1):
+        beside = same & (np.abs(length - sizes[1:, axis]) < 1e-3 * sizes[1:, axis])
+        if beside.sum() * 4 > len(points):
+            angles = np.degrees(np.arctan2(north[beside], east[beside]))
+            turns = -((angles + 45) % 90 - 45)
+            found = float(np.median(turns))
+            agree = np.abs(turns - found) < 0.01
+            return found if abs(found) > 0.01 and agree.mean() > 0.9 else 0.0
+    return 0.0
+
+
+def _kinds(sizes: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Give the different sizes, (k, 3), and how many blocks have each."""
+    if (sizes == sizes[0]).all():
+        return sizes[:1], np.array([len(sizes)])
+    # Sorting numbers one axis at a time is far quicker than sorting rows.
+    code = np.zeros(len(sizes), np.int64)
+    for axis in range(3):
+        values, ranks = np.unique(sizes[:, axis], return_inverse=True)
+        code = np.unique(code * len(values) + ranks, return_inverse=True)[1]
+    _, first, counts = np.unique(code, return_index=True, return_counts=True)
+    return sizes[first], counts
+
+
+def _least(sizes: Floats) -> Floats:
+    """Give the smallest size above zero along each axis."""
+    least = np.where(sizes > 0, sizes, np.inf).min(axis=0)
+    return np.where(np.isfinite(least), least, 1.0)
+
+
+def _steps(points: Floats) -> Floats:
+    """Guess the distance between centroids along each axis: the usual one between neighbours."""
+    steps = np.ones(3)
+    for axis in range(3):
+        values = np.unique(points[:, axis])
+        gaps = np.diff(values)
+        gaps = gaps[gaps > 1e-9 * np.abs(values).max(initial=1.0)]
+        if len(gaps):
+            steps[axis] = np.median(gaps)
+    return steps
+
+
+def _grow(box: Floats, low: Floats, high: Floats) -> None:
+    """Take points into a box."""
+    box[0] = np.fmin(box[0], low.min(axis=0))
+    box[1] = np.fmax(box[1], high.max(axis=0))

@@ -1,0 +1,137 @@
+"""What is understood of block models: lattices, sub-blocks, rotations, and how meshes fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from wireframes import box
+
+from geodomain.frames import LocalFrame
+from geodomain.inspection.lattice_guess import find_lattice, sub_blocking
+from geodomain.inspection.survey import Survey, azimuth_of
+from geodomain.synthetic import deposit
+
+DATA = Path(__file__).parents[1].parent / "shared/data"
+
+
+def grid(shape=(5, 4, 3), size=(10.0, 20.0, 5.0), origin=(414_000.0, 7_480_000.0, 150.0)):
+    """Return the centroids and sizes of a regular model, x fastest."""
+    axes = [o + s * (np.arange(n) + 0.5) for n, s, o in zip(shape, size, origin, strict=True)]
+    z, y, x = np.meshgrid(*axes[::-1], indexing="ij")
+    points = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
+    return points, np.tile(size, (len(points), 1))
+
+
+def surveyed(points, sizes, *, chunk: int = 17, **options) -> Survey:
+    survey = Survey(**options)
+    for start in range(0, len(points), chunk):
+        rows = slice(start, start + chunk)
+        survey.add(points[rows], None if sizes is None else sizes[rows])
+    return survey
+
+
+@pytest.mark.parametrize("sized", [True, False])
+def test_a_regular_model(sized: bool) -> None:
+    points, sizes = grid()
+    survey = surveyed(points, sizes if sized else None)
+    lattice = find_lattice(survey)
+    assert lattice and lattice.cells == (5, 4, 3) and lattice.filled == pytest.approx(1)
+    assert lattice.spacing == pytest.approx((10, 20, 5))
+    assert lattice.origin == pytest.approx((414_000, 7_480_000, 150))
+    assert sub_blocking(survey) == ("regular" if sized else "sizes unknown")
+    assert survey.centroids.tolist() == [points.min(axis=0).tolist(), points.max(axis=0).tolist()]
+    if sized:
+        assert survey.extent[1].tolist() == [414_050, 7_480_080, 165]
+        assert survey.volume == 60 * 1000
+
+
+def test_a_model_with_holes_and_blocks_twice() -> None:
+    points, sizes = grid()
+    half = surveyed(points[::2], sizes[::2])
+    assert find_lattice(half).filled == pytest.approx(0.5)  # type: ignore[union-attr]
+    twice = surveyed(np.concatenate([points, points]), np.concatenate([sizes, sizes]))
+    assert find_lattice(twice).filled == pytest.approx(2)  # type: ignore[union-attr]
+
+
+def test_missing_centroids_and_sizes() -> None:
+    points, sizes = grid()
+    points[3, 1], sizes[7, 0] = np.nan, np.nan
+    survey = surveyed(points, sizes)
+    assert (survey.rows, survey.missing, survey.sized) == (60, 1, False)
+    assert sub_blocking(survey) == "sizes unknown"
+    nothing = surveyed(np.full((3, 3), np.nan), None)
+    assert find_lattice(nothing) is None and nothing.missing == 3
+    assert find_lattice(Survey()) is None
+
+
+def test_points_on_no_lattice() -> None:
+    points = np.random.default_rng(1).random((100, 3))
+    assert find_lattice(surveyed(points, np.full((100, 3), 0.1))) is None
+    assert find_lattice(surveyed(points, None)) is None
+
+
+@given(st.floats(-44, 44).filter(lambda angle: abs(angle) > 0.1), st.integers(1, 40))
+def test_a_turned_lattice_in_the_world(angle: float, chunk: int) -> None:
+    points, sizes = grid(shape=(12, 4, 3))
+    world = LocalFrame([("z", angle)], (414_000, 7_480_000, 0), (414_000, 7_480_000, 0))
+    survey = surveyed(world.to_world(points), sizes, chunk=12 * chunk)
+    assert survey.azimuth == pytest.approx(angle, abs=1e-5)
+    lattice = find_lattice(survey)
+    assert lattice and lattice.cells == (12, 4, 3) and lattice.filled == pytest.approx(1)
+
+
+def test_a_lattice_in_a_frame_that_is_known() -> None:
+    points, sizes = grid(origin=(0.0, 0.0, 0.0))
+    frame = LocalFrame([("z", 30), ("x", -60)], (414_000, 7_480_000, 150))
+    lattice = find_lattice(surveyed(frame.to_world(points), sizes, local=frame))
+    assert lattice and lattice.cells == (5, 4, 3)
+    assert lattice.origin == pytest.approx((0, 0, 0), abs=1e-6)
+
+
+def test_no_turn_is_seen_where_there_is_none() -> None:
+    points, sizes = grid()
+    assert azimuth_of(points, sizes) == 0
+    assert azimuth_of(np.random.default_rng(2).random((50, 3)), np.ones((50, 3))) == 0
+
+
+def test_the_deposits_octree() -> None:
+    blocks = deposit("small").subblocked
+    survey = surveyed(blocks.centroids, blocks.sizes, chunk=5000)
+    lattice = find_lattice(survey)
+    assert sub_blocking(survey) == "octree"
+    assert lattice and lattice.filled == pytest.approx(1)
+    assert np.prod(lattice.cells) * np.prod(lattice.spacing) == pytest.approx(survey.volume)
+
+
+def test_other_sub_blocks_than_an_octree() -> None:
+    points, sizes = grid()
+    sizes[0] = (10, 20, 2.5)
+    assert sub_blocking(surveyed(points, sizes)) == "sub-blocked"
+
+
+def test_blocks_in_the_box_of_a_mesh() -> None:
+    points, sizes = grid(origin=(0.0, 0.0, 0.0))
+    bounds = box((0, 0, 0), (25, 30, 100)).bounds  # walls count: x 5, 15, 25 and y 10, 30
+    assert surveyed(points, sizes, boxes=[bounds]).inside.tolist() == [3 * 2 * 3]
+
+
+def _rows(path: Path) -> Iterator[list[float]]:
+    for line in path.read_text().splitlines()[1:]:
+        yield [float(cell) for cell in line.split(",")[1:7]]
+
+
+def test_a_real_rotated_octree() -> None:
+    path = DATA / "bunny/bunny_blocks.csv"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    table = np.array(list(_rows(path)))
+    survey = surveyed(table[:, :3], table[:, 3:], chunk=1000)
+    lattice = find_lattice(survey)
+    assert survey.azimuth == pytest.approx(-10, abs=1e-6)
+    assert lattice and lattice.cells == (8, 6, 8) and lattice.spacing == (400, 400, 400)
+    assert lattice.filled == pytest.approx(1) and sub_blocking(survey) == "octree"
