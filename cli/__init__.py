@@ -16,6 +16,7 @@ _COMMANDS = {
     "label": "Add a domain column to a block model.",
     "inspect": "Say what a block model is, and how wireframes fit it.",
     "check": "Report on wireframes, and weld them.",
+    "plot": "Draw sections through a labelled block model.",
     "demo": "Make a synthetic deposit and label it.",
 }
 

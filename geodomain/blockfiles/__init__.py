@@ -7,7 +7,7 @@ labels, inspects or draws knows only that.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 # From world centroids (n, 3), NaN where missing, and block sizes (n, 3) or None, to codes (n,)
 # for each new column.
 LabelChunk = Callable[[Floats, Floats | None], Sequence[NDArray[np.int32]]]
+# World centroids, block sizes or None, and text (n,).
+Rows = tuple[Floats, Floats | None, NDArray[np.str_]]
 Progress = Callable[[int, int | None], None]
 
 # What is in none of these is text: .csv, .txt, .csv.gz, standard input.
@@ -91,6 +93,9 @@ class BlockFile(Protocol):
 
     def facts(self) -> dict[str, str]:
         """Say what else was understood, in words."""
+
+    def rows(self, column: str) -> Iterator[Rows]:
+        """Give the blocks with the text of one of the columns, chunk by chunk, once."""
 
     def relabel(
         self,

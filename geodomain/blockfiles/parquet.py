@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.blockfiles import Destination, Floats, LabelChunk, Progress
+from geodomain.blockfiles import Destination, Floats, LabelChunk, Progress, Rows
 from geodomain.blockfiles.parquet_schema import new_array, new_schema, writing_options
 from geodomain.errors import TableError
 from geodomain.frames import Frame
@@ -121,6 +121,17 @@ class ParquetModel:
             "format": f"Parquet {metadata.format_version}, by {metadata.created_by}",
             "row groups": f"{metadata.num_row_groups:,}",
         }
+
+    def rows(self, column: str) -> Iterator[Rows]:
+        """Give blocks and their texts; what is no text is written as one."""
+        import pyarrow
+
+        for group in range(self._file.num_row_groups):
+            table = self._read(group, [*self.centroid, *self.sizes, column])
+            sizes = self._numbers(table, self.sizes) if self.sizes else None
+            centroids = self.frame.centroids(self._numbers(table, self.centroid), sizes)
+            texts = table.column(column).cast(pyarrow.string()).fill_null("")
+            yield centroids, sizes, np.asarray(texts.to_pylist(), np.str_)
 
     def relabel(
         self,

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
-from geodomain.blockfiles import Destination, LabelChunk, Progress
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.blockfiles import Destination, LabelChunk, Progress, Rows
+from geodomain.errors import TableError
 from geodomain.frames import Frame
 from geodomain.tables.columns import NewColumn, plan_splice
 from geodomain.tables.files import Source, Target, open_source, open_target
 from geodomain.tables.layout import TableLayout, read_layout
 from geodomain.tables.options import TableOptions
+from geodomain.tables.pipeline import fill
 from geodomain.tables.stream import relabel
 
 # The head is looked for in so many bytes.
 _PEEK = 1 << 20
+# So many rows are read at a time for a picture.
+_ROWS = 1 << 18
 _MARKS = {b",": "comma", b";": "semicolon", b"\t": "tab", b"|": "bar", b".": "point"}
 
 
@@ -25,6 +34,19 @@ def open_model(path: str, options: TableOptions) -> Iterator[TextModel]:
         head = source.peek(_PEEK)
         layout = read_layout(head, options, name=source.name, whole=len(head) < _PEEK)
         yield TextModel(source, layout, options.encoding)
+
+
+class _Raw(io.RawIOBase):
+    """A source as Python's own files are."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._source.readinto(memoryview(buffer))
 
 
 class TextModel:
@@ -66,6 +88,50 @@ class TextModel:
             "first row of data": f"line {self._layout.data_line}",
             "vendor rows": ", ".join(kinds) or "none",
         }
+
+    def rows(self, column: str) -> Iterator[Rows]:
+        """Give blocks and their texts, read by pandas: nothing exact hangs on them."""
+        import pandas
+
+        layout = self._layout
+        wanted = [*layout.xyz, *(layout.sizes or ()), layout.names.index(column)]
+        fill(self._source, memoryview(bytearray(layout.data_start)))
+        try:
+            chunks = pandas.read_csv(
+                io.BufferedReader(_Raw(self._source)),
+                sep=layout.delimiter.decode(),
+                header=None,
+                names=list(range(len(layout.names))),
+                usecols=wanted,
+                dtype=str,
+                keep_default_na=False,
+                encoding=self._encoding,
+                encoding_errors="replace",
+                chunksize=_ROWS,
+            )
+            for chunk in chunks:
+                yield self._row_chunk(chunk, wanted)
+        except pandas.errors.ParserError as error:
+            message = f"{self.name} cannot be read ({error}): is a row of another length?"
+            raise TableError(message) from None
+
+    def _row_chunk(self, chunk: Any, wanted: Sequence[int]) -> Rows:
+        """Turn a chunk of texts into centroids, sizes and labels."""
+        *numeric, texts = (chunk[field].str.strip().to_numpy(str) for field in wanted)
+        numbers = np.stack([self._numbers(cells) for cells in numeric], axis=1)
+        sizes = numbers[:, 3:] if self._layout.sizes else None
+        return self.frame.centroids(numbers[:, :3], sizes), sizes, texts
+
+    def _numbers(self, cells: NDArray[np.str_]) -> NDArray[np.float64]:
+        """Read numbers, NaN where there is none."""
+        import pandas
+
+        decimal = self._layout.decimal.decode()
+        found = pandas.to_numeric(
+            pandas.Series(np.char.replace(cells, decimal, ".")), errors="coerce"
+        ).to_numpy(np.float64)
+        missing = np.isin(found, self._layout.missing)
+        return np.where(missing, np.nan, found)
 
     def relabel(
         self,

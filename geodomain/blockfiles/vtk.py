@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.blockfiles import Destination, LabelChunk, Progress
+from geodomain.blockfiles import Destination, LabelChunk, Progress, Rows
 from geodomain.blockfiles.cells import Corners, cells_of
 from geodomain.errors import GeodomainWarning, TableError
 from geodomain.frames import Frame
@@ -69,6 +69,12 @@ class VtkModel:
     def facts(self) -> dict[str, str]:
         """Say what kind of cells there are."""
         return {"format": f"VTK, {self._cells.say()}"}
+
+    def rows(self, column: str) -> Iterator[Rows]:
+        """Give cells and the texts of an array."""
+        texts = np.asarray(self._dataset.cell_data[column]).astype(np.str_)
+        for where, centres, sizes in self._cells.chunks():
+            yield centres, sizes, texts[where]
 
     def relabel(
         self,

@@ -62,6 +62,11 @@ class Survey:
         self._start, self._quantum = np.zeros(3), np.ones(3)
         self._axes: list[NDArray[np.int64] | None] = [np.empty(0, np.int64)] * 3
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether the lattice is not along the axes of the world."""
+        return self._frame is not None
+
     def add(self, points: Floats, sizes: Floats | None) -> None:
         """Take in a chunk: (n, 3) world centroids and their (n, 3) sizes, or None."""
         self.rows += len(points)

@@ -1,0 +1,1 @@
+"""Pictures of sections through labelled block models and wireframes."""
