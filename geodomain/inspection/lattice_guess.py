@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,8 @@ def find_lattice(survey: Survey) -> Lattice | None:
             return None
         spacing[axis] = least if sizes is None else float(sizes[:, axis].max())
         starts[axis] = low[axis] - (least / 2 if sizes is None else 0.0)
+        if survey.is_turned:  # what turning has rounded is not worth saying
+            starts[axis] = round(starts[axis], 6 - math.floor(math.log10(spacing[axis]))) + 0.0
     length = high - low + (spacing if sizes is None else 0.0)
     cells = np.maximum(1, np.ceil(length / spacing - _SLACK)).astype(int)
     whole = float(np.prod(cells, dtype=np.float64))

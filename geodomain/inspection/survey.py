@@ -104,7 +104,8 @@ class Survey:
         local = self.to_local(points)
         _grow(self.centroids, points, points)
         _grow(self.local, local - half, local + half)
-        _grow(self.extent, points - half, points + half)
+        reach = half if self._frame is None else half @ np.abs(self._frame.matrix).T
+        _grow(self.extent, points - reach, points + reach)
         steps = np.round((local - half - self._start) / self._quantum).astype(np.int64)
         for axis, known in enumerate(self._axes):
             if known is not None:
