@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         contains,
         contains_lattice,
         count_crossings,
+        generalised_winding,
         on_surface,
         winding_numbers,
     )
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from geodomain.locator import PointLocator
     from geodomain.mesh import Mesh
     from geodomain.meshfiles import read_mesh, write_mesh
+    from geodomain.surfaces import sides
 
 # Where each public name lives. It is imported when it is first used, so that
 # `import geodomain` costs nothing and a script pays for what it touches.
@@ -45,10 +47,12 @@ _HOME = {
     "contains": "containment",
     "contains_lattice": "containment",
     "count_crossings": "containment",
+    "generalised_winding": "containment",
     "label_codes": "labelling",
     "label_points": "labelling",
     "on_surface": "containment",
     "read_mesh": "meshfiles",
+    "sides": "surfaces",
     "weld": "faults.welding",
     "winding_numbers": "containment",
     "write_mesh": "meshfiles",
@@ -69,10 +73,12 @@ __all__ = [
     "contains",
     "contains_lattice",
     "count_crossings",
+    "generalised_winding",
     "label_codes",
     "label_points",
     "on_surface",
     "read_mesh",
+    "sides",
     "weld",
     "winding_numbers",
     "write_mesh",
