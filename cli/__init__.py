@@ -14,6 +14,7 @@ from geodomain.cli.options import CONTEXT
 # What each command is for is said here, so that help imports none of them.
 _COMMANDS = {
     "label": "Add a domain column to a block-model CSV.",
+    "flag": "Add a domain column to samples or composites.",
     "check": "Report on wireframes, and weld them.",
     "demo": "Make a synthetic deposit and label it.",
 }

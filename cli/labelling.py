@@ -1,9 +1,9 @@
-"""The command `geodomain label`: a block model in, the same with a domain column out."""
+"""The run that `geodomain label` and `geodomain flag` share: read, label, report."""
 
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +16,10 @@ from geodomain.cli.request import Request, read_request
 from geodomain.cli.talk import Talk
 
 if TYPE_CHECKING:
+    from geodomain.domain_sources import DomainSource
     from geodomain.label_table import ColumnPlan
-    from geodomain.labeller import Labeller, Solid
-    from geodomain.solids import Weld
+    from geodomain.labeller import Labeller
+    from geodomain.record import Run
     from geodomain.summary import Summary
     from geodomain.tables.files import Source, Target
     from geodomain.tables.layout import TableLayout
@@ -27,81 +28,35 @@ if TYPE_CHECKING:
 _PEEK = 1 << 20
 
 
-_EXAMPLE = """\b
-Example:
-  geodomain label blocks.csv --solid ORE=ore.stl --solid WASTE=waste.obj -o labelled.csv
-"""
+def run_labelling(command: str, given: dict[str, Any]) -> None:
+    """Do what the user asks, and say what came of it."""
+    from geodomain.record import Run
 
-
-@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
-@click.argument("blocks", metavar="BLOCKS.csv")
-@click.option(
-    "--solid",
-    "solids",
-    type=options.named_path,
-    multiple=True,
-    required=True,
-    metavar="NAME=PATH",
-    help="A closed wireframe and its label; the first one named wins, and a repeated NAME is a "
-    "union. Without NAME= the file's stem.",
-)
-@click.option("-o", "--output", metavar="OUT.csv", help="Where to write; - is stdout.")
-@click.option("--column", metavar="NAME", help="Name of the new column.  [default: domain]")
-@click.option("--background", default="", metavar="LABEL", help="For blocks in no solid.")
-@click.option("--unassigned", default="", metavar="LABEL", help="For blocks without coordinates.")
-@click.option(
-    "--leaky",
-    metavar="LABEL",
-    help="With --allow-open: for blocks above or below a hole, for which an open mesh has no "
-    "answer, unless a solid named before it has them.  [default: as --unassigned]",
-)
-@click.option("--flags", is_flag=True, help="Add a column in_<name> of 0 and 1 for each solid.")
-@options.table_options
-@options.rule_options
-@click.option("--allow-disjoint", is_flag=True, help="Accept that no solid meets the model.")
-@click.option("--count-on-wall", is_flag=True, help="Count blocks exactly on a wall.")
-@options.machine_options
-@click.option("--overwrite", is_flag=True, help="Replace OUT.csv if it is there.")
-@click.option(
-    "--replace-column",
-    is_flag=False,
-    flag_value="",
-    default=None,
-    metavar="[NAME]",
-    help="Rewrite the column NAME, or that of --column, where it stands.",
-)
-@click.option("--in-place", is_flag=True, help="Write to BLOCKS.csv itself.")
-@click.option("--dry-run", is_flag=True, help="Label and report, and write nothing.")
-@options.report_options
-def label(**given: Any) -> None:
-    """Label the blocks of BLOCKS.csv by the closed wireframes that contain them.
-
-    The table comes back as it was, byte for byte, with one column more. BLOCKS.csv may be - for
-    stdin, and may be compressed (.csv.gz). The summary goes to stderr.
-
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
-    """
+    run = Run(command, dict(given))
     request = read_request(given)
     # JSON on stderr holds the warnings itself, and must stay JSON.
     talk = Talk(request.quiet or (request.as_json and request.destination == "-"))
     with talk.listening():
-        summary = _run(request, talk)
+        summary = _label(request, run, talk)
+    if request.record is not None:
+        run.write(request.record, summary)
     _report(summary, request)
 
 
-def _run(request: Request, talk: Talk) -> Summary:
+def _label(request: Request, run: Run, talk: Talk) -> Summary:
     """Read the meshes and the head, label every row, and say what was found."""
     from geodomain.label_table import label_table
     from geodomain.summary import summarise
     from geodomain.tables.files import open_source
 
-    began = time.perf_counter()
-    _check_destination(request)
-    solids, welds = _solids(request)
-    labeller, plan = _labeller(request, solids), _plan(request)
-    with open_source(request.blocks) as source:
+    _check_places(request)
+    given = _domains(request)
+    run.inputs.extend(given.files)
+    _refuse_inputs(request, given.files)
+    labeller, plan = _labeller(request, given), _plan(request, given)
+    with open_source(request.blocks, digest=run.source) as source:
         layout = _layout(request, source)
-        with _target(request, source) as target, talk.progress() as progress:
+        with _target(request, source, run) as target, talk.progress() as progress:
             _, tally = label_table(
                 source,
                 target,
@@ -117,28 +72,39 @@ def _run(request: Request, talk: Talk) -> Summary:
         labeller,
         tally,
         plan.labels,
-        seconds=time.perf_counter() - began,
-        columns=[column.name for column in plan.columns(solids)],
+        seconds=run.seconds,
+        columns=[column.name for column in plan.columns(labeller.targets)],
         output=request.destination,
-        welds=welds,
+        welds=given.welds,
     )
     for doubt in summary.warnings:
         talk.warn(doubt)
     return replace(summary, warnings=tuple(talk.said))
 
 
-def _check_destination(request: Request) -> None:
-    """Refuse, before there is any work, an output in no folder or over a wireframe."""
+def _check_places(request: Request) -> None:
+    """Refuse, before there is any work, outputs in no folder, and a record that is there."""
+    if request.destination not in (None, "-"):
+        options.require_folder(Path(request.destination))
+    if request.record is None:
+        return
+    options.require_folder(request.record)
+    if request.record.exists() and not request.overwrite:
+        message = f"{request.record} is there already; name another record, or replace it"
+        raise FileExistsError(message)
+
+
+def _refuse_inputs(request: Request, files: Sequence[Path]) -> None:
+    """Refuse an output or a record over a wireframe or the list of domains."""
     from geodomain.errors import TableError
 
-    if request.destination in (None, "-"):
-        return
-    place = Path(request.destination)
-    options.require_folder(place)
-    for _, path in request.solids:
-        if place.exists() and Path(path).exists() and place.samefile(path):
-            message = f"{place} is the wireframe {path}; name another output"
-            raise TableError(message)
+    written = [] if request.destination in (None, "-") else [Path(request.destination)]
+    written += [] if request.record is None else [request.record]
+    for place in written:
+        for path in files:
+            if place.exists() and path.exists() and place.samefile(path):
+                message = f"{place} is the input {path}; name another output"
+                raise TableError(message)
 
 
 def _layout(request: Request, source: Source) -> TableLayout:
@@ -150,7 +116,7 @@ def _layout(request: Request, source: Source) -> TableLayout:
     return read_layout(head, options, name=source.name, whole=len(head) < _PEEK)
 
 
-def _target(request: Request, source: Source) -> AbstractContextManager[Target | None]:
+def _target(request: Request, source: Source, run: Run) -> AbstractContextManager[Target | None]:
     """Open what is written; a dry run has nothing."""
     from geodomain.tables.files import open_target
 
@@ -161,22 +127,25 @@ def _target(request: Request, source: Source) -> AbstractContextManager[Target |
         source=source,
         overwrite=request.overwrite,
         in_place=request.in_place,
+        digest=run.target,
     )
 
 
-def _solids(request: Request) -> tuple[tuple[Solid, ...], tuple[Weld, ...]]:
-    """Read all the meshes, and weld them if that was asked for."""
-    from geodomain.solids import read_solids
+def _domains(request: Request) -> DomainSource:
+    """Read the domains and all the meshes, and weld them if that was asked for."""
+    from geodomain.domain_sources import from_file, from_solids
 
-    return read_solids(request.solids, weld=request.weld)
+    if request.domains is not None:
+        return from_file(request.domains, weld=request.weld)
+    return from_solids(request.solids, weld=request.weld)
 
 
-def _labeller(request: Request, solids: tuple[Solid, ...]) -> Labeller:
-    """Make the solids ready to be asked."""
+def _labeller(request: Request, given: DomainSource) -> Labeller:
+    """Make the domains ready to be asked."""
     from geodomain.labeller import Labeller
 
     return Labeller(
-        solids,
+        given.domains,
         rule=request.rule,
         backend=request.backend,
         threads=request.threads,
@@ -185,18 +154,25 @@ def _labeller(request: Request, solids: tuple[Solid, ...]) -> Labeller:
     )
 
 
-def _plan(request: Request) -> ColumnPlan:
+def _plan(request: Request, given: DomainSource) -> ColumnPlan:
     """Say which columns the table gets."""
     from geodomain.label_table import ColumnPlan
-    from geodomain.summary import Labels
+    from geodomain.summary import labels_of
 
-    leaky = request.unassigned if request.leaky is None else request.leaky
     return ColumnPlan(
         request.column,
-        Labels(request.background, request.unassigned, leaky),
+        labels_of(
+            given.domains,
+            codes=request.codes,
+            background=request.background,
+            unassigned=request.unassigned,
+            leaky=request.leaky,
+        ),
         flags=request.flags,
         replace=request.replace,
         encoding=request.table["encoding"],
+        codes=request.codes,
+        uncertain=request.uncertain,
     )
 
 

@@ -1,0 +1,39 @@
+"""The command `geodomain label`: a block model in, the same with a domain column out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from geodomain.cli import options
+from geodomain.cli.labelling import run_labelling
+
+_EXAMPLE = """\b
+Example:
+  geodomain label blocks.csv --solid ORE=ore.stl --solid WASTE=waste.obj -o labelled.csv
+"""
+
+
+@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("blocks", metavar="BLOCKS.csv")
+@options.domain_options
+@options.output_options
+@options.table_options
+@options.rule_options
+@options.meeting_options
+@options.machine_options
+@options.replacing_options
+@options.report_options
+def label(**given: Any) -> None:
+    """Label the blocks of BLOCKS.csv by the wireframes that they are in, above or below.
+
+    Name closed wireframes with --solid, or list domains in a file, --domains domains.toml: solids,
+    surfaces and stacks of them, with conditions, codes and an order (see the README).
+
+    The table comes back as it was, byte for byte, with one column more. BLOCKS.csv may be - for
+    stdin, and may be compressed (.csv.gz). The summary goes to stderr.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    """
+    run_labelling("label", given)
