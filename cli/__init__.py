@@ -14,6 +14,7 @@ from geodomain.cli.options import CONTEXT
 # What each command is for is said here, so that help imports none of them.
 _COMMANDS = {
     "label": "Add a domain column to a block model.",
+    "flag": "Add a domain column to samples or composites.",
     "inspect": "Say what a block model is, and how wireframes fit it.",
     "check": "Report on wireframes, and weld them.",
     "plot": "Draw sections through a labelled block model.",

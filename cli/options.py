@@ -184,6 +184,72 @@ rule_options = together(
     ),
 )
 
+domain_options = together(
+    click.option(
+        "--solid",
+        "solids",
+        type=named_path,
+        multiple=True,
+        metavar="NAME=PATH",
+        help="A closed wireframe and its label; the first one named wins, and a repeated NAME is a "
+        "union. Without NAME= the file's stem.",
+    ),
+    click.option(
+        "--domains",
+        metavar="FILE.toml",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="A list of domains instead: solids, surfaces, stacks, conditions, order.",
+    ),
+    click.option("--codes", is_flag=True, help="Write the domains' codes, not their names."),
+)
+
+output_options = together(
+    click.option("-o", "--output", metavar="OUT.csv", help="Where to write; - is stdout."),
+    click.option("--column", metavar="NAME", help="Name of the new column.  [default: domain]"),
+    click.option("--background", metavar="LABEL", help="For what is in no domain."),
+    click.option("--unassigned", metavar="LABEL", help="For rows without coordinates."),
+    click.option(
+        "--leaky",
+        metavar="LABEL",
+        help="With --allow-open: for rows above or below a hole, for which an open mesh has no "
+        "answer, unless a domain named before it has them.  [default: as --unassigned]",
+    ),
+    click.option(
+        "--flags", is_flag=True, help="Add a column in_<name> of 0 and 1 for each domain."
+    ),
+    click.option(
+        "--uncertain",
+        is_flag=True,
+        help="Add a column of 0 and 1: whether rounding may have decided, by winding number of an "
+        "open mesh.",
+    ),
+)
+
+replacing_options = together(
+    click.option("--overwrite", is_flag=True, help="Replace the output if it is there."),
+    click.option(
+        "--replace-column",
+        is_flag=False,
+        flag_value="",
+        default=None,
+        metavar="[NAME]",
+        help="Rewrite the column NAME, or that of --column, where it stands.",
+    ),
+    click.option("--in-place", is_flag=True, help="Write to the input itself."),
+    click.option("--dry-run", is_flag=True, help="Label and report, and write nothing."),
+    click.option(
+        "--record",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write to FILE, as JSON, what was run, on what, and what came of it.",
+    ),
+)
+
+meeting_options = together(
+    click.option("--allow-disjoint", is_flag=True, help="Accept that no domain meets the rows."),
+    click.option("--count-on-wall", is_flag=True, help="Count rows exactly on a wireframe."),
+)
+
 machine_options = together(
     click.option(
         "--backend",

@@ -12,6 +12,8 @@ from geodomain.cli.request import table_of
 from geodomain.cli.talk import Talk
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from geodomain.mesh import Mesh
     from geodomain.sections.cutting import Section
 
@@ -51,6 +53,12 @@ def _section(value: str) -> Section:
     metavar="NAME=PATH",
     help="A wireframe, closed or open, whose trace is drawn in the colour of the domain NAME.",
 )
+@click.option(
+    "--domains",
+    metavar="FILE.toml",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A list of domains whose wireframes are drawn instead, and whose background is ground.",
+)
 @click.option("--column", default="domain", show_default=True, help="The column of labels.")
 @click.option(
     "--background",
@@ -74,6 +82,7 @@ def plot(
     labelled: str,
     sections: tuple[Section, ...],
     solids: tuple[tuple[str, str], ...],
+    domains: Path | None,
     column: str,
     background: tuple[str, ...],
     output: Path,
@@ -96,21 +105,33 @@ def plot(
     from geodomain.tables.files import open_target
     from geodomain.tables.options import TableOptions
 
+    if solids and domains:
+        message = "--solid and --domains both list wireframes: give one of them"
+        raise click.UsageError(message)
     options.require_folder(output)
     kind = require_kind(output)
     talk = Talk(quiet)
     with talk.listening(), open_target(output, overwrite=overwrite) as target:
-        wireframes = _wireframes(solids)
+        wireframes, ground = _wireframes(solids, domains)
+        ground = (*background, *ground)
         table = TableOptions(**table_of(given))
-        cuts = gather(labelled, table, column, sections, background=background)
-        target.write(memoryview(draw(cuts, wireframes, background=background, kind=kind)))
+        cuts = gather(labelled, table, column, sections, background=ground)
+        target.write(memoryview(draw(cuts, wireframes, background=ground, kind=kind)))
 
 
-def _wireframes(solids: tuple[tuple[str, str], ...]) -> dict[str, list[Mesh]]:
-    """Read wireframes by their names."""
+def _wireframes(
+    solids: tuple[tuple[str, str], ...], domains: Path | None
+) -> tuple[dict[str, Sequence[Mesh]], tuple[str, ...]]:
+    """Read wireframes by the domains that they bound, and the label of the background."""
     from geodomain.meshfiles import read_mesh
 
-    found: dict[str, list[Mesh]] = {}
-    for name, path in solids:
-        found.setdefault(name, []).append(read_mesh(path))
-    return found
+    if domains is None:
+        found: dict[str, list[Mesh]] = {}
+        for name, path in solids:
+            found.setdefault(name, []).append(read_mesh(path))
+        return {**found}, ()
+    from geodomain.domain_file import read_domains
+    from geodomain.sections.gathering import wireframes_of
+
+    listed = read_domains(domains)
+    return wireframes_of(listed), (listed.background,) if listed.background else ()

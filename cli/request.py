@@ -1,8 +1,9 @@
-"""What the user asks of `geodomain label`, checked option against option; nothing is opened."""
+"""What the user asks of `label` and `flag`, checked option against option; nothing is opened."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
@@ -17,12 +18,15 @@ class Request:
 
     blocks: str
     solids: tuple[tuple[str, str], ...]
+    domains: Path | None
+    codes: bool
     output: str | None
     column: str
-    background: str
-    unassigned: str
+    background: str | None
+    unassigned: str | None
     leaky: str | None
     flags: bool
+    uncertain: bool
     replace: bool
     rule: Literal["parity", "winding"]
     allow_open: bool
@@ -32,6 +36,7 @@ class Request:
     overwrite: bool
     in_place: bool
     dry_run: bool
+    record: Path | None
     backend: str
     threads: int | None
     as_json: bool
@@ -51,27 +56,42 @@ def read_request(given: dict[str, Any]) -> Request:
         _misuse("--column needs a name")
     if replace and column and replace != column:
         _misuse("--replace-column and --column name different columns")
-    if replace is not None and given["flags"]:
-        _misuse("--flags adds columns; label with --replace-column first, then with --flags")
+    for option in ("flags", "uncertain"):
+        if replace is not None and given[option]:
+            _misuse(
+                f"--{option} adds columns; run with --replace-column first, then with --{option}"
+            )
     table = table_of(given)
     request = Request(
         **given, column=replace or column or "domain", replace=replace is not None, table=table
     )
+    _require_one_source(request)
     _require_one_destination(request)
     if request.leaky is not None and not request.allow_open:
         _misuse("--leaky says what open meshes do, and needs --allow-open")
     return request
 
 
+def _require_one_source(request: Request) -> None:
+    """Refuse no domains, and two kinds of them."""
+    if not request.solids and request.domains is None:
+        _misuse("say what to label with: --solid NAME=PATH, or --domains FILE.toml")
+    if request.solids and request.domains is not None:
+        _misuse("--solid and --domains both list domains: give one of them")
+    if request.codes and request.domains is None:
+        _misuse("--codes writes the codes of --domains FILE.toml, which solids do not have")
+
+
 def table_of(given: dict[str, Any]) -> dict[str, Any]:
     """Take what is said of the table out of the options, as TableOptions wants it."""
     table = {key: given.pop(key) for key in ("x", "y", "z", "dx", "dy", "dz")}
-    table |= {key: given.pop(key) for key in ("delimiter", "encoding", "position")}
+    table |= {key: given.pop(key) for key in ("delimiter", "encoding")}
+    table["position"] = given.pop("position", None)  # samples are no blocks, and have none
     codes = given.pop("missing")
     table["missing"] = tuple(code for code in codes if not isinstance(code, str))
     table["missing_words"] = tuple(code for code in codes if isinstance(code, str))
     table["rotation"] = _rotation(
-        *(given.pop(key) for key in ("rotation", "origin", "local_origin"))
+        *(given.pop(key, None) for key in ("rotation", "origin", "local_origin"))
     )
     return table
 

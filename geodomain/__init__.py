@@ -10,11 +10,16 @@ if TYPE_CHECKING:
         contains,
         contains_lattice,
         count_crossings,
+        generalised_winding,
         on_surface,
         winding_numbers,
     )
+    from geodomain.dataframes import label_blocks
+    from geodomain.domain_file import read_domains
+    from geodomain.domains import Domain
     from geodomain.errors import (
         DeviceError,
+        DomainError,
         GeodomainError,
         GeodomainWarning,
         MeshError,
@@ -27,11 +32,17 @@ if TYPE_CHECKING:
     from geodomain.locator import PointLocator
     from geodomain.mesh import Mesh
     from geodomain.meshfiles import read_mesh, write_mesh
+    from geodomain.ordering import Domains
+    from geodomain.stacks import Stack
+    from geodomain.surfaces import sides
 
 # Where each public name lives. It is imported when it is first used, so that
 # `import geodomain` costs nothing and a script pays for what it touches.
 _HOME = {
     "DeviceError": "errors",
+    "Domain": "domains",
+    "DomainError": "errors",
+    "Domains": "ordering",
     "GeodomainError": "errors",
     "GeodomainWarning": "errors",
     "Mesh": "mesh",
@@ -39,16 +50,21 @@ _HOME = {
     "MeshReport": "faults.report",
     "PointError": "errors",
     "PointLocator": "locator",
+    "Stack": "stacks",
     "TableError": "errors",
     "WeldResult": "faults.welding",
     "check": "faults.report",
     "contains": "containment",
     "contains_lattice": "containment",
     "count_crossings": "containment",
+    "generalised_winding": "containment",
+    "label_blocks": "dataframes",
     "label_codes": "labelling",
     "label_points": "labelling",
     "on_surface": "containment",
+    "read_domains": "domain_file",
     "read_mesh": "meshfiles",
+    "sides": "surfaces",
     "weld": "faults.welding",
     "winding_numbers": "containment",
     "write_mesh": "meshfiles",
@@ -56,6 +72,9 @@ _HOME = {
 
 __all__ = [
     "DeviceError",
+    "Domain",
+    "DomainError",
+    "Domains",
     "GeodomainError",
     "GeodomainWarning",
     "Mesh",
@@ -63,16 +82,21 @@ __all__ = [
     "MeshReport",
     "PointError",
     "PointLocator",
+    "Stack",
     "TableError",
     "WeldResult",
     "check",
     "contains",
     "contains_lattice",
     "count_crossings",
+    "generalised_winding",
+    "label_blocks",
     "label_codes",
     "label_points",
     "on_surface",
+    "read_domains",
     "read_mesh",
+    "sides",
     "weld",
     "winding_numbers",
     "write_mesh",

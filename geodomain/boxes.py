@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import TableError
-from geodomain.labeller import Solid
 from geodomain.misfits import explain_apart, meet
+from geodomain.ordering import Target
 
 _AXES = "xyz"
 
 
-def apart(solids: Sequence[Solid], model: NDArray[np.float64]) -> list[Solid]:
+def apart(solids: Sequence[Target], model: NDArray[np.float64]) -> list[Target]:
     """Give the solids whose box does not meet the model's, (2, 3); none for an empty model."""
     if np.isnan(model).any():
         return []
@@ -26,28 +26,31 @@ def within(inner: NDArray[np.float64], outer: NDArray[np.float64]) -> bool:
     return bool((outer[0] <= inner[0]).all() and (inner[1] <= outer[1]).all())
 
 
-def refuse_disjoint(solids: Sequence[Solid], model: NDArray[np.float64], table: str) -> None:
+def refuse_disjoint(solids: Sequence[Target], model: NDArray[np.float64], table: str) -> None:
     """Raise TableError where no solid at all meets the model, with both boxes and a guess why."""
     if len(apart(solids, model)) < max(len(solids), 1):
         return
     boxes = np.stack([solid.bounds for solid in solids])
     everything = np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+    what = "solid" if all(solid.is_solid for solid in solids) else "domain"
     message = (
-        f"no solid meets the block model: the blocks of {table} are in {say_box(model)}, "
-        f"the solids in {say_box(everything)}. {_guess(solids, model)} "
+        f"no {what} meets the block model: the blocks of {table} are in {say_box(model)}, "
+        f"the {what}s in {say_box(everything)}. {_guess(solids, model)} "
         "--allow-disjoint labels all the same."
     )
     raise TableError(message)
 
 
 def say_box(box: NDArray[np.float64]) -> str:
-    """Say a box, axis by axis."""
+    """Say a box, axis by axis; one that has no ends goes without saying."""
     return ", ".join(
-        f"{axis} {low:.10g} to {high:.10g}" for axis, low, high in zip(_AXES, *box, strict=True)
+        f"{axis} {low:.10g} to {high:.10g}"
+        for axis, low, high in zip(_AXES, *box, strict=True)
+        if np.isfinite([low, high]).all()
     )
 
 
-def _guess(solids: Sequence[Solid], model: NDArray[np.float64]) -> str:
+def _guess(solids: Sequence[Target], model: NDArray[np.float64]) -> str:
     """Say what is most likely wrong, by the first solid that says anything."""
     for solid in solids:
         reason = explain_apart(solid.bounds, model)

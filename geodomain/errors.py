@@ -21,6 +21,10 @@ class TableError(GeodomainError):
     """A block-model table that cannot be read or must not be guessed at."""
 
 
+class DomainError(GeodomainError):
+    """A list of domains that cannot be used: a name twice, a wrong value, a missing file."""
+
+
 class DeviceError(GeodomainError):
     """A compute device that was asked for and cannot be used."""
 

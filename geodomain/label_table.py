@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from geodomain.blockfiles import BlockFile, Destination, Floats, Progress
 from geodomain.boxes import refuse_disjoint
-from geodomain.errors import PointError
-from geodomain.labeller import Labeller, Solid
+from geodomain.conditions import Column
+from geodomain.errors import DomainError, PointError
+from geodomain.labeller import Labeller
+from geodomain.ordering import Target, allowed_rows
 from geodomain.summary import Labels
 from geodomain.tables.columns import NewColumn
+from geodomain.tables.families import find_column
 from geodomain.tally import Tally
 
 
@@ -28,7 +31,12 @@ class ColumnPlan:
     labels : Labels
         What blocks are labelled with that no solid surely has.
     flags : bool
-        Add a column of 0 and 1 for each solid, before priority; 0 where there is no sure answer.
+        Add a column of 0 and 1 for each domain, before priority; 0 where there is no sure answer.
+    codes : bool
+        Write the domains' codes, not their names; the labels are to be codes too.
+    uncertain : bool
+        Add a column of 0 and 1: whether rounding may have decided, which only winding numbers
+        of open solids allow.
     replace : bool
         Rewrite the domain column where it stands.
     """
@@ -37,17 +45,27 @@ class ColumnPlan:
     labels: Labels = field(default_factory=Labels)
     flags: bool = False
     replace: bool = False
+    codes: bool = False
+    uncertain: bool = False
 
-    def columns(self, solids: Sequence[Solid]) -> list[NewColumn]:
+    def columns(self, targets: Sequence[Target]) -> list[NewColumn]:
         """Give the new columns, in order."""
-        rest = (self.labels.background, self.labels.unassigned, self.labels.leaky)
-        names = tuple(solid.name for solid in solids)
-        domain = NewColumn(self.column, names + rest, default=self.labels.background)
-        flags = [
-            NewColumn(f"in_{name}".lower(), ("0", "1"), default="0", numeric=True)
-            for name in (names if self.flags else ())
-        ]
-        return [domain, *flags]
+        labels = self.labels
+        rest = (labels.background, labels.unassigned, labels.leaky, labels.unassigned)
+        names = tuple(target.name for target in targets)
+        cells = tuple(map(_code, targets)) if self.codes else names
+        domain = NewColumn(self.column, cells + rest, default=labels.background, numeric=self.codes)
+        flags = [f"in_{name}".lower() for name in (names if self.flags else ())]
+        flags += ["uncertain"] if self.uncertain else []
+        return [domain, *(NewColumn(f, ("0", "1"), default="0", numeric=True) for f in flags)]
+
+
+def _code(target: Target) -> str:
+    """Give a domain's code as a cell."""
+    if target.code is None:
+        message = f"{target.name} has no code: give it one, 'code = 1', or write names"
+        raise DomainError(message)
+    return str(target.code)
 
 
 def label_table(
@@ -89,29 +107,41 @@ def label_table(
         Where a row is malformed, a column is there already, or no solid meets the blocks; the
         last is decided when all rows are known, before the output takes its place.
     """
-    tally = Tally(len(labeller.solids))
+    tally = Tally(labeller.targets)
+    asked = _condition_columns(labeller, model)
 
-    def label(points: Floats, sizes: Floats | None) -> list[NDArray[np.int32]]:
+    def label(
+        points: Floats, sizes: Floats | None, column: Callable[[int], Column]
+    ) -> list[NDArray[np.int32]]:
+        allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]))
         try:
-            verdict = labeller.judge(points)
+            verdict = labeller.judge(points, allowed)
         except PointError as error:
             message = f"{model.name}, among the blocks from number {tally.rows + 1} on: {error}"
             raise PointError(message) from None
         tally.add(points, sizes, verdict)
-        flags = verdict.inside.astype(np.int32) if plan.flags else ()
-        return [verdict.codes, *flags]
+        flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
+        doubts = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
+        return [verdict.codes, *flags, *doubts]
 
     def before_commit() -> None:
         if not allow_disjoint:
-            refuse_disjoint(labeller.solids, tally.bounds, model.name)
+            refuse_disjoint(labeller.targets, tally.bounds, model.name)
 
     model.relabel(
         destination,
-        plan.columns(labeller.solids),
+        plan.columns(labeller.targets),
         label,
+        also=sorted(set(asked.values())),
         replace=plan.replace,
         threads=threads,
         progress=progress,
         before_commit=before_commit,
     )
     return tally
+
+
+def _condition_columns(labeller: Labeller, model: BlockFile) -> dict[str, int]:
+    """Find the columns that conditions are about."""
+    named = {one.column for conditions in labeller.domains.conditions for one in conditions}
+    return {one: find_column(model.columns, one, model.name) for one in sorted(named)}

@@ -1,195 +1,214 @@
-"""Blocks against an ordered list of solids: which label each gets, and what it is in besides."""
+"""Blocks against domains in their order: which label each gets, and what it is in besides."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends import choose, meshcheck
+from geodomain.backends import choose
+from geodomain.claims import Claim, Found, Shell, SolidClaim, StackClaim, SurfaceClaim
+from geodomain.domains import Domain
+from geodomain.errors import GeodomainWarning
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
+from geodomain.ordering import as_domains
+from geodomain.scene import Bools, Scene, Surface
+from geodomain.stacks import Stack
+from geodomain.topology import require_balanced, require_fit
 
-Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Solid:
-    """A named domain: the union of its meshes."""
-
-    name: str
-    meshes: tuple[Mesh, ...]
-
-    @property
-    def bounds(self) -> NDArray[np.float64]:
-        """Give the box of all the meshes, (2, 3), lowest corner first."""
-        boxes = np.stack([mesh.bounds for mesh in self.meshes])
-        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+# What codes beyond those of the domains stand for.
+NONE, LOST, LEAKING, BEYOND = range(4)
+REST = 4
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of n blocks and k solids.
+    """What was found of n blocks and k domains, layers of stacks included.
 
     Attributes
     ----------
     codes : (n,) int32
-        The first solid that has the block; k none, k + 1 not finite, k + 2 in a leaking column.
-    inside : (k, n) bool
-        Membership of each solid by itself, before priority.
-    leaking : (k, n) bool
-        Blocks for which an open mesh has no answer: the crossings above and below differ in
-        parity.
-    doubled : (k, n) bool
-        Blocks that a solid holds more than once: by parity an even count with a winding number
-        other than 0, by winding a number beyond 1, or more than one mesh of the union. Within a
-        mesh they are looked for where it has several pieces, since one piece hardly meets itself.
+        The domain whose label the block gets; k none, k + 1 not finite, k + 2 in a leaking
+        column, k + 3 beyond a surface.
+    found : mapping of int to Found
+        What domains say by themselves; those that are not there have no block and no doubt.
+    folded : mapping of str to (n,) bool
+        For surfaces, the blocks whose vertical line crosses them more than once.
     on_wall : (n,) bool, optional
         Blocks exactly on a wall of any mesh, where that was asked for.
     """
 
     codes: NDArray[np.int32]
-    inside: Bools
-    leaking: Bools
-    doubled: Bools
+    count: int
+    found: Mapping[int, Found]
+    folded: Mapping[str, Bools]
     on_wall: Bools | None
 
+    def table(self, what: str) -> Bools:
+        """Return one attribute of all that was found, (k, n) bool, such as "inside"."""
+        rows: Bools = np.zeros((self.count, len(self.codes)), np.bool_)
+        for index, found in self.found.items():
+            part = getattr(found, what)
+            if part is not None:
+                np.copyto(rows[index], part)
+        return rows
 
-@dataclass(frozen=True)
-class _Shell:
-    """A mesh that is ready to be asked."""
-
-    mesh: Mesh
-    locator: PointLocator
-    rule: Rule
-    bounds: NDArray[np.float64]
-    may_double: bool
-
-    def ask(self, points: NDArray[np.float64]) -> tuple[Bools, Bools | None]:
-        """Give membership and, for a balanced mesh of several pieces, where they double."""
-        inside = self.locator.contains(points, rule=self.rule)
-        if not self.may_double:
-            return inside, None
-        # Parity is the last bit of the winding number: what has an odd one is inside already.
-        # Winding numbers cost more than membership, so only blocks that may be doubled are asked.
-        suspects = np.flatnonzero(self._in_box(points) & (inside == (self.rule == "winding")))
-        winding = np.abs(self.locator.winding_numbers(points[suspects]))
-        doubled = np.zeros(len(points), np.bool_)
-        doubled[suspects] = winding > (1 if self.rule == "winding" else 0)
-        return inside, doubled
-
-    def _in_box(self, points: NDArray[np.float64]) -> Bools:
-        """Tell the blocks in the mesh's box, which is closed."""
-        low, high = self.bounds
-        within = np.ones(len(points), np.bool_)
-        for axis in range(3):
-            within &= (points[:, axis] >= low[axis]) & (points[:, axis] <= high[axis])
-        return within
-
-    def leaks(self, points: NDArray[np.float64]) -> Bools | None:
-        """Tell the blocks whose vertical line crosses an open mesh an odd number of times."""
-        if self.mesh.is_closed:
-            return None
-        low = float(self.bounds[0, 2])
-        below = points.copy()
-        # From below the mesh, the crossings above are all there are.
-        below[:, 2] = np.where(np.isfinite(points[:, 2]), low - max(1.0, abs(low)), np.nan)
-        return self.locator.contains(below, rule="parity")
+    @property
+    def uncertain(self) -> Bools:
+        """Tell the blocks whose label rounding may have decided."""
+        return np.asarray(self.table("uncertain").any(axis=0))
 
 
-@dataclass(frozen=True)
 class Labeller:
-    """Solids in their order of priority, ready to label chunk after chunk; safe among threads.
+    """Domains in their order, ready to label chunk after chunk; safe among threads.
 
     Parameters
     ----------
-    solids : sequence of Solid
-        The first that has a block wins.
+    domains : Domains, or what `as_domains` makes them of
+        What blocks can be labelled with.
     rule : {"parity", "winding"}
-        What counts as inside.
+        What counts as inside where a domain does not say.
     backend : str
         As for `geodomain.contains`.
     threads : int, optional
         As for `geodomain.contains`.
     allow_open : bool
-        Take meshes that are not closed.
+        Take solids that are not closed.
     count_on_wall : bool
         Look for blocks exactly on a wall, which takes longer.
+
+    Attributes
+    ----------
+    targets : tuple of Domain and Layer
+        What codes stand for.
     """
 
-    solids: tuple[Solid, ...]
-    rule: Rule = "parity"
-    backend: str = "auto"
-    threads: int | None = None
-    allow_open: bool = False
-    count_on_wall: bool = False
-    _shells: tuple[tuple[_Shell, ...], ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Build the index of every mesh."""
-        shells = tuple(tuple(map(self._shell, solid.meshes)) for solid in self.solids)
-        object.__setattr__(self, "_shells", shells)
-
-    def _shell(self, mesh: Mesh) -> _Shell:
-        """Build the index of one mesh."""
-        locator = PointLocator(
-            mesh, backend=self.backend, threads=self.threads, allow_open=self.allow_open
-        )
-        several = not meshcheck.is_one_piece(mesh.triangles, len(mesh.vertices))
-        return _Shell(mesh, locator, self.rule, mesh.bounds, mesh.is_balanced and several)
+    def __init__(
+        self,
+        domains: Any,
+        *,
+        rule: Rule = "parity",
+        backend: str = "auto",
+        threads: int | None = None,
+        allow_open: bool = False,
+        count_on_wall: bool = False,
+    ) -> None:
+        self.domains = as_domains(domains)
+        self.targets = self.domains.targets
+        self.rule, self.backend, self.allow_open = rule, backend, allow_open
+        self.threads, self.count_on_wall = threads, count_on_wall
+        self._locators: dict[int, PointLocator] = {}
+        self._surfaces: dict[tuple[int, ...], Surface] = {}
+        self._claims = [
+            *(self._claim(domain) for domain in self.domains.domains),
+            *(self._layers(stack) for stack in self.domains.stacks),
+        ]
+        self._sequence = self._in_sequence()
 
     @property
     def machine(self) -> str:
         """Name the backend that "auto" stands for."""
         return choose(self.backend).__name__.rpartition(".")[2]
 
-    def judge(self, points: NDArray[np.float64]) -> Verdict:
-        """Label (n, 3) centroids; one that is not finite is in no solid."""
-        found = [_judge_union(shells, points) for shells in self._shells]
-        inside, leaking, doubled = (np.stack(part) for part in zip(*found, strict=True))
-        codes = _first_wins(inside, leaking)
-        x, y, z = np.isfinite(points).T
-        codes[~(x & y & z)] = len(self.solids) + 1
+    def judge(
+        self, points: NDArray[np.float64], allowed: Sequence[Bools | None] | None = None
+    ) -> Verdict:
+        """Label (n, 3) centroids; one that is not finite is in no domain.
+
+        `allowed` has for each domain, then for each stack, the blocks that meet its
+        conditions; None stands for all of them.
+        """
+        scene, found, index = Scene(points), dict[int, Found](), 0
+        for claim, rows in zip(self._claims, allowed or [None] * len(self._claims), strict=True):
+            for part, each in enumerate(claim.ask(scene)):
+                found[index + part] = each if rows is None else each.within(rows)
+            index += claim.width
+        codes = self._decide(found, len(points))
+        codes[~scene.finite] = len(self.targets) + LOST
         walls = self._on_wall(points) if self.count_on_wall else None
-        return Verdict(codes, inside, leaking, doubled, walls)
+        return Verdict(codes, len(self.targets), found, scene.folded, walls)
+
+    def _decide(self, found: Mapping[int, Found], count: int) -> NDArray[np.int32]:
+        """Give each block the domain that wins it, or that may have it and has no answer."""
+        none = len(self.targets)
+        codes = np.full(count, none, np.int32)
+        for index, keeps in self._sequence:
+            if index not in found:
+                continue
+            one = found[index]
+            free = codes == none if keeps else None
+            for rows, code in (
+                (one.leaking, none + LEAKING),
+                (one.beyond, none + BEYOND),
+                (one.inside, index),
+            ):
+                if rows is not None:
+                    codes[rows if free is None else rows & free] = code
+        return codes
+
+    def _in_sequence(self) -> list[tuple[int, bool]]:
+        """Give the targets in the order in which they label, and whether they keep labels.
+
+        Domains come before stacks in rank, so where the last wins they come after them in time.
+        """
+        count = len(self.domains.domains)
+        layers = [(index, False) for index in range(count, len(self.targets))]
+        if self.domains.order == "first":
+            return [(index, True) for index in range(len(self.targets))]
+        return layers + [(index, domain.keep) for index, domain in enumerate(self.domains)]
 
     def _on_wall(self, points: NDArray[np.float64]) -> Bools:
         """Tell the blocks that are exactly on a wall of any mesh."""
-        locators = [shell.locator for shells in self._shells for shell in shells]
         walls = np.zeros(len(points), np.bool_)
-        for locator in locators:
+        for locator in self._locators.values():
             walls |= locator.on_surface(points)
         return walls
 
+    def _claim(self, domain: Domain) -> Claim:
+        """Make a domain ready to be asked."""
+        if domain.kind != "solid":
+            return SurfaceClaim(domain, self._surface(domain.meshes))
+        rule = domain.rule or self.rule
+        # To write the rule with a domain is to ask for it, also of an open mesh.
+        takes_open = self.allow_open or domain.rule == "winding"
+        shells = []
+        for mesh in domain.meshes:
+            require_fit(mesh, allow_open=takes_open)
+            if rule == "winding" and mesh.is_closed:
+                require_balanced(mesh)
+            shells.append(Shell(mesh, self._locator(mesh), rule))
+            if shells[-1].by_fraction:
+                warnings.warn(_by_fraction(mesh), GeodomainWarning, stacklevel=4)
+        return SolidClaim(domain, tuple(shells))
 
-def _judge_union(
-    shells: Sequence[_Shell], points: NDArray[np.float64]
-) -> tuple[Bools, Bools, Bools]:
-    """Give membership, leaks and doubled blocks of one solid.
+    def _layers(self, stack: Stack) -> Claim:
+        """Make a stack ready to be asked."""
+        return StackClaim(stack, tuple(map(self._surface, stack.surfaces)))
 
-    A closed mesh of a union is sure of its blocks, whatever an open one beside it leaks.
-    """
-    inside, leaking, doubled = (np.zeros(len(points), bool) for _ in range(3))
-    for shell in shells:
-        has, twice = shell.ask(points)
-        leaks = shell.leaks(points)
-        if leaks is not None:
-            has, leaking = has & ~leaks, leaking | leaks
-        doubled |= inside & has
-        if twice is not None:
-            doubled |= twice
-        inside |= has
-    return inside, leaking & ~inside, doubled
+    def _surface(self, tiles: tuple[Mesh, ...]) -> Surface:
+        """Make a surface ready to be asked, once for all that share it."""
+        key = tuple(map(id, tiles))
+        if key not in self._surfaces:
+            self._surfaces[key] = Surface(tiles, tuple(map(self._locator, tiles)))
+        return self._surfaces[key]
+
+    def _locator(self, mesh: Mesh) -> PointLocator:
+        """Build the index of a mesh, once for all that share it."""
+        if id(mesh) not in self._locators:
+            self._locators[id(mesh)] = PointLocator(
+                mesh, backend=self.backend, threads=self.threads, allow_open=True
+            )
+        return self._locators[id(mesh)]
 
 
-def _first_wins(inside: Bools, leaking: Bools) -> NDArray[np.int32]:
-    """Give the first solid that has, or may have, each block; see Verdict.codes."""
-    count = len(inside)
-    codes = np.full(inside.shape[1], count, np.int32)
-    # From the last to the first, so that the first is written over the others.
-    for solid in reversed(range(count)):
-        codes[leaking[solid]] = count + 2
-        codes[inside[solid]] = solid
-    return codes
+def _by_fraction(mesh: Mesh) -> str:
+    """Say that an open mesh is labelled by other than crossings."""
+    return (
+        f"{mesh.name} is not closed, and is labelled by its generalised winding number, 1/2 or "
+        "more: a rounded measure of how far it surrounds a block, not an exact one"
+    )

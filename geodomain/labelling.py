@@ -1,19 +1,28 @@
-"""Which of several solids each point belongs to; one pass over the points for all of them."""
+"""Which of several domains each point belongs to; for solids, one pass over the points."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.backends import choose
 from geodomain.backends.native import thread_count
-from geodomain.locator import PointLocator
+from geodomain.conditions import ArrayColumn, Column
+from geodomain.domains import Domain
+from geodomain.errors import DomainError
+from geodomain.labeller import LOST, NONE, Labeller
+from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
-from geodomain.points import as_columns, refuse_row
+from geodomain.ordering import Domains, allowed_rows, as_domains
+from geodomain.points import as_columns, as_doubles, refuse_row
+from geodomain.stacks import Stack
+from geodomain.tables.families import plain_name
 
-NONE, NOT_FINITE = -1, -2
+# Points that are labelled at a time, where several arrays as long are needed.
+_PART = 1 << 18
 
 
 def label_codes(
@@ -73,27 +82,34 @@ def label_codes(
 
 def label_points(
     points: ArrayLike,
-    domains: Mapping[str, Mesh | PointLocator | Iterable[Mesh | PointLocator]],
+    domains: Domains | Mapping[str, Mesh | Iterable[Mesh]] | Iterable[Domain | Stack],
     *,
-    background: str = "",
-    unassigned: str = "",
+    background: str | None = None,
+    unassigned: str | None = None,
+    columns: Mapping[str, ArrayLike] | None = None,
+    rule: Rule = "parity",
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
 ) -> NDArray[np.str_]:
-    """Return the name of the first domain that contains each point.
+    """Return the name of the domain that each point is labelled with.
 
     Parameters
     ----------
     points : array_like of shape (n, 3)
         Coordinates x, y, z, in the unit of the meshes.
-    domains : mapping of str to Mesh, PointLocator or several of them
-        The domains by name, the first one first; several meshes are a union.
-    background : str
-        The label of points in no domain.
-    unassigned : str
-        The label of points that are not finite.
-    backend, threads, allow_open
+    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+        In their order: the first that contains a point wins, if nothing else is said; see
+        `Domain`, `Stack`, `read_domains`. In a mapping each name stands for a Mesh, a
+        PointLocator or several, a union.
+    background : str, optional
+        The label of points in no domain; that of `domains`, or empty, if not given.
+    unassigned : str, optional
+        The label of points that are not finite, or that a domain has no answer for:
+        beyond a surface, above or below a hole; chosen as `background` is.
+    columns : mapping of str to array_like of shape (n,)
+        What conditions are about.
+    rule, backend, threads, allow_open
         As in `geodomain.contains`.
 
     Returns
@@ -102,6 +118,8 @@ def label_points(
 
     Raises
     ------
+    DomainError
+        For conditions on columns that are not given.
     MeshError, PointError
         As in `geodomain.contains`.
 
@@ -113,6 +131,35 @@ def label_points(
     >>> geodomain.label_points([[1, 1, 1], [9, 9, 9]], {"ORE": ore}, background="WASTE")
     array(['ORE', 'WASTE'], dtype='<U5')
     """
+    if isinstance(domains, Mapping) and rule == "parity" and not columns:
+        names, codes = _codes_by_names(points, domains, backend, threads, allow_open)
+        given = Domains()
+    else:
+        given = as_domains(domains)
+        names = [target.name for target in given.targets]
+        codes = codes_by_domains(
+            as_doubles(points, "points"),
+            given,
+            partial(_given_column, columns or {}, len(points)),  # type: ignore[arg-type]
+            rule=rule,
+            backend=backend,
+            threads=threads,
+            allow_open=allow_open,
+        )
+    rest = given.background if background is None else background
+    lost = given.unassigned if unassigned is None else unassigned
+    labels: NDArray[np.str_] = np.array([*names, rest, lost, lost, lost])[codes]
+    return labels
+
+
+def _codes_by_names(
+    points: ArrayLike,
+    domains: Mapping[str, Mesh | PointLocator | Iterable[Mesh | PointLocator]],
+    backend: str,
+    threads: int | None,
+    allow_open: bool,
+) -> tuple[list[str], NDArray[np.intp]]:
+    """Give the names of closed unions, and codes as a Verdict's."""
     meshes: list[Mesh | PointLocator] = []
     owners: list[int] = []
     for owner, union in enumerate(domains.values()):
@@ -121,7 +168,73 @@ def label_points(
         owners.extend([owner] * len(parts))
     codes = label_codes(points, meshes, backend=backend, threads=threads, allow_open=allow_open)
     # Codes -2 and -1 count from the end of the table.
-    names = np.array([*domains, unassigned, background])
-    table = np.array([*owners, len(domains), len(domains) + 1])
-    labels: NDArray[np.str_] = names[table[codes]]
-    return labels
+    table = np.array([*owners, len(domains) + LOST, len(domains) + NONE])
+    return list(domains), table[codes]
+
+
+def codes_by_domains(
+    points: NDArray[np.float64],
+    domains: Domains,
+    column: Callable[[str], Column],
+    *,
+    rule: Rule,
+    backend: str,
+    threads: int | None,
+    allow_open: bool,
+) -> NDArray[np.intp]:
+    """Return the codes of a `Verdict` for points, a part at a time.
+
+    `column` gives the columns of conditions. Where all domains are closed solids without
+    conditions, one pass of the kernels does all of it.
+    """
+    as_columns(points)
+    if rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks:
+        return _codes_of_solids(points, domains, backend, threads, allow_open)
+    labeller = Labeller(domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
+    allowed = allowed_rows(domains, column)
+    codes = np.empty(len(points), np.intp)
+    for begin in range(0, len(points), _PART):
+        rows = slice(begin, begin + _PART)
+        some = allowed and [None if one is None else one[rows] for one in allowed]
+        codes[rows] = labeller.judge(points[rows], some).codes
+    return codes
+
+
+def _codes_of_solids(
+    points: NDArray[np.float64],
+    domains: Domains,
+    backend: str,
+    threads: int | None,
+    allow_open: bool,
+) -> NDArray[np.intp]:
+    """Return the codes where the order is all there is to it."""
+    ranked = list(enumerate(domains))
+    if domains.order == "last":
+        # One that keeps labels given before it yields to all of those; the others outrank them.
+        ranked = [one for one in ranked[::-1] if not one[1].keep] + [o for o in ranked if o[1].keep]
+    names = {str(index): domain.meshes for index, domain in ranked}
+    _, codes = _codes_by_names(points, names, backend, threads, allow_open)
+    count = len(ranked)
+    places = np.array([*(index for index, _ in ranked), count + NONE, count + LOST], np.intp)
+    return places[codes]
+
+
+def _is_plain(domain: Domain) -> bool:
+    """Whether a domain is a closed solid, all of it and nothing else."""
+    bare = domain.kind == "solid" and not domain.invert and not domain.only_if
+    return bare and domain.rule != "winding" and all(mesh.is_closed for mesh in domain.meshes)
+
+
+def _given_column(columns: Mapping[str, ArrayLike], count: int, name: str) -> Column:
+    """Give a column in memory, of the right length."""
+    places = [plain_name(known) for known in columns]
+    if plain_name(name) not in places:
+        message = (
+            f"a condition is about the column {name!r}; give it with columns={{{name!r}: ...}}"
+        )
+        raise DomainError(message)
+    column = ArrayColumn(list(columns.values())[places.index(plain_name(name))], name)
+    if len(column.present()) != count:
+        message = f"column {name!r} has {len(column.present())} rows for {count} points"
+        raise ValueError(message)
+    return column

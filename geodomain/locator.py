@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from functools import cached_property, partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from geodomain.backends import choose
 from geodomain.backends.native import thread_count
 from geodomain.mesh import Mesh
 from geodomain.points import as_columns, refuse_row
+from geodomain.rim import signed_rim
 
 Rule = Literal["parity", "winding"]
 
@@ -21,6 +23,29 @@ def check_rule(rule: str) -> None:
     if rule not in ("parity", "winding"):
         message = f"rule is {rule!r}; it can be 'parity' or 'winding'"
         raise ValueError(message)
+
+
+class Winding(NamedTuple):
+    """Winding numbers of an open mesh, which are fractions, and what rounding may have done.
+
+    Attributes
+    ----------
+    number, bound : (n,) float64
+        The number of each point, and a bound on its error.
+    """
+
+    number: NDArray[np.float64]
+    bound: NDArray[np.float64]
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Tell the points with a number of 1/2 or more, whatever the orientation."""
+        return np.abs(self.number) >= 0.5
+
+    @property
+    def uncertain(self) -> NDArray[np.bool_]:
+        """Tell the points so close to 1/2 that rounding may have decided."""
+        return np.abs(np.abs(self.number) - 0.5) <= self.bound
 
 
 class PointLocator:
@@ -76,6 +101,8 @@ class PointLocator:
     def contains(self, points: ArrayLike, *, rule: Rule = "parity") -> NDArray[np.bool_]:
         """Return which points are inside; see `geodomain.contains`."""
         check_rule(rule)
+        if rule == "winding" and self._by_fraction:
+            return self.generalised_winding(points).inside
         if rule == "winding":
             return np.not_equal(self.winding_numbers(points), 0)
         columns = as_columns(points)
@@ -99,6 +126,21 @@ class PointLocator:
         refuse_row(columns, self.index.on_surface(columns, out, self._threads))
         return out
 
+    def count_sides(self, points: ArrayLike) -> NDArray[np.int32]:
+        """Return the crossings above and below each point, (n, 2) int32; 0 where not finite."""
+        columns = as_columns(points)
+        out = np.empty((len(columns[0]), 2), dtype=np.int32)
+        refuse_row(columns, self.index.sides(columns, out, self._threads))
+        return out
+
+    def generalised_winding(self, points: ArrayLike) -> Winding:
+        """Return winding numbers of an open mesh; see `geodomain.generalised_winding`."""
+        columns = as_columns(points)
+        out = np.empty((len(columns[0]), 2))
+        ends, weights = self._rim
+        refuse_row(columns, self.index.winding(columns, ends, weights, out, self._threads))
+        return Winding(out[:, 0], out[:, 1])
+
     def contains_lattice(
         self,
         x: ArrayLike,
@@ -112,12 +154,21 @@ class PointLocator:
         check_rule(rule)
         axes = lattice.Axes(x, y, z)
         if rule == "winding":
-            labels = lattice.by_layers(axes, self.winding_numbers)
+            labels = lattice.by_layers(axes, partial(self.contains, rule=rule))
             return np.packbits(labels, axis=2, bitorder="little") if packed else labels
         bits = lattice.label_bits(self.mesh, axes, self.backend, self._threads)
         if packed:
             return axes.packed(bits, self.backend, self._threads)
         return axes.expanded(bits, self.backend, self._threads)
+
+    @property
+    def _by_fraction(self) -> bool:
+        """Whether winding numbers are fractions: the mesh is open, and may be."""
+        return not self.mesh.is_closed and not self.mesh.is_balanced
+
+    @cached_property
+    def _rim(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        return signed_rim(self.mesh)
 
     def _crossings(self, points: ArrayLike, *, signed: bool) -> NDArray[np.int32]:
         columns = as_columns(points)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from geodomain.domains import Domain
 from geodomain.errors import GeodomainWarning, MeshError
 from geodomain.faults.welding import weld as weld_mesh
-from geodomain.labeller import Solid
 from geodomain.mesh import Mesh
 from geodomain.meshfiles import read_mesh
 from geodomain.topology import list_warnings
@@ -26,7 +27,7 @@ class Weld:
 
 def read_solids(
     named: Sequence[tuple[str, str]], *, weld: float | None = None
-) -> tuple[tuple[Solid, ...], tuple[Weld, ...]]:
+) -> tuple[tuple[Domain, ...], tuple[Weld, ...]]:
     """Read meshes and gather them into solids.
 
     Parameters
@@ -38,7 +39,7 @@ def read_solids(
 
     Returns
     -------
-    tuple of Solid, tuple of Weld
+    tuple of Domain, tuple of Weld
         And what welding changed, mesh by mesh.
 
     Warns
@@ -48,19 +49,29 @@ def read_solids(
         `geodomain.topology.list_warnings`.
     """
     meshes: dict[str, list[Mesh]] = {}
-    welds = []
+    welds: list[Weld] = []
     for name, path in named:
-        mesh = read_mesh(path)
-        if weld is not None:
-            result = weld_mesh(mesh, weld)
-            _require_some_left(result.mesh, weld)
-            welds.append(Weld(mesh.name, weld, result.moved, result.largest_move))
-            mesh = result.mesh
-        # At a hole edges are mis-oriented by nature; what an open mesh does is said elsewhere.
-        for sentence in list_warnings(mesh) if mesh.is_closed else ():
-            warnings.warn(sentence, GeodomainWarning, stacklevel=2)
+        mesh, welded = read_solid(path, weld=weld)
+        welds.extend(welded)
         meshes.setdefault(name, []).append(mesh)
-    return tuple(Solid(name, tuple(parts)) for name, parts in meshes.items()), tuple(welds)
+    return tuple(Domain(name, parts) for name, parts in meshes.items()), tuple(welds)
+
+
+def read_solid(
+    path: str | os.PathLike[str], *, weld: float | None = None
+) -> tuple[Mesh, tuple[Weld, ...]]:
+    """Read one mesh to label with, as `read_solids` does."""
+    mesh = read_mesh(path)
+    welds: list[Weld] = []
+    if weld is not None:
+        result = weld_mesh(mesh, weld)
+        _require_some_left(result.mesh, weld)
+        welds.append(Weld(mesh.name, weld, result.moved, result.largest_move))
+        mesh = result.mesh
+    # At a hole edges are mis-oriented by nature; what an open mesh does is said elsewhere.
+    for sentence in list_warnings(mesh) if mesh.is_closed else ():
+        warnings.warn(sentence, GeodomainWarning, stacklevel=3)
+    return mesh, tuple(welds)
 
 
 def _require_some_left(mesh: Mesh, tolerance: float) -> None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from geodomain.boxes import apart, within
-from geodomain.labeller import Labeller, Solid
+from geodomain.boxes import within
+from geodomain.errors import DomainError
+from geodomain.labeller import Labeller
 from geodomain.mesh import Mesh
+from geodomain.ordering import Domains, Target
+from geodomain.remarks import counted, doubts
 from geodomain.solids import Weld
 from geodomain.tally import Tally
-
-# A regular model can miss its wireframe's volume by about so much; more deserves a look.
-_VOLUME_TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Part:
     Attributes
     ----------
     name : str
-        The solid, or background, unassigned, leaking.
+        The domain, or background, unassigned, leaking, beyond.
     label : str
         What its blocks are labelled with.
     blocks : int
@@ -39,6 +39,8 @@ class Part:
         Of a solid by itself, before priority.
     wireframe_volume : float, optional
         Of the solid's meshes, where it can be compared with `own_volume`.
+    code : int, optional
+        What stands for the label in models that carry numbers.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Part:
     own_blocks: int | None = None
     own_volume: float | None = None
     wireframe_volume: float | None = None
+    code: int | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,10 @@ class Summary:
     background: Part
     unassigned: Part
     leaking: Part
+    beyond: Part
     overlaps: tuple[dict[str, Any], ...]
+    folded: tuple[dict[str, Any], ...]
+    uncertain: int
     on_wall: int | None
     seconds: float
     rows_per_second: float
@@ -82,6 +88,42 @@ class Labels:
     background: str = ""
     unassigned: str = ""
     leaky: str = ""
+
+
+def labels_of(
+    domains: Domains,
+    *,
+    codes: bool = False,
+    background: str | None = None,
+    unassigned: str | None = None,
+    leaky: str | None = None,
+) -> Labels:
+    """Return the labels that are given, and for the others those of the domains.
+
+    Raises
+    ------
+    DomainError
+        For a label that is the name of a domain: nobody could tell them apart.
+    """
+    rest = _number(domains.background_code) if codes else domains.background
+    lost = _number(domains.unassigned_code) if codes else domains.unassigned
+    rest, lost = (
+        own if given is None else given for given, own in ((background, rest), (unassigned, lost))
+    )
+    labels = Labels(rest, lost, lost if leaky is None else leaky)
+    taken = {_number(t.code) if codes else t.name: t.name for t in domains.targets}
+    for what, label in asdict(labels).items():
+        if label and label in taken:
+            message = (
+                f"{label!r} labels {what} blocks and stands for {taken[label]} too; change one"
+            )
+            raise DomainError(message)
+    return labels
+
+
+def _number(code: int | None) -> str:
+    """Give a code as a cell, empty where there is none."""
+    return "" if code is None else str(code)
 
 
 def summarise(
@@ -114,15 +156,18 @@ def summarise(
     Summary
         Its warnings are what the counts alone give cause for.
     """
-    solids = labeller.solids
-    *domains, background, unassigned, leaking = parts_of(solids, tally, labels)
+    solids = labeller.targets
+    *domains, background, unassigned, leaking, beyond = parts_of(solids, tally, labels)
     return Summary(
         rows=tally.rows,
         domains=tuple(domains),
         background=background,
         unassigned=unassigned,
         leaking=leaking,
+        beyond=beyond,
         overlaps=overlap_pairs(solids, tally),
+        folded=folded_surfaces(tally),
+        uncertain=int(tally.uncertain.sum()),
         on_wall=tally.on_wall if labeller.count_on_wall else None,
         seconds=seconds,
         rows_per_second=tally.rows / max(seconds, 1e-9),
@@ -134,13 +179,14 @@ def summarise(
     )
 
 
-def parts_of(solids: Sequence[Solid], tally: Tally, labels: Labels) -> list[Part]:
-    """Give the rows of the summary: the solids, then background, unassigned and leaking."""
+def parts_of(solids: Sequence[Target], tally: Tally, labels: Labels) -> list[Part]:
+    """Give the rows of the summary: the domains, then what no domain surely has."""
     names = [solid.name for solid in solids]
     rest = {
         "background": labels.background,
         "unassigned": labels.unassigned,
         "leaking": labels.leaky,
+        "beyond": labels.unassigned,
     }
     rows = max(tally.rows, 1)
     parts = []
@@ -152,15 +198,16 @@ def parts_of(solids: Sequence[Solid], tally: Tally, labels: Labels) -> list[Part
     return parts
 
 
-def _own(solid: Solid, index: int, tally: Tally) -> dict[str, Any]:
+def _own(solid: Target, index: int, tally: Tally) -> dict[str, Any]:
     """Give what a solid has by itself, and its wireframe's volume where that can be compared."""
     sized = tally.sized and tally.rows > 0
+    frames = solid.wireframes
     whole = sized and within(solid.bounds, tally.bounds) and not tally.doubled[index]
-    measurable = all(mesh.is_closed and mesh.is_balanced for mesh in solid.meshes)
     return {
         "own_blocks": int(tally.own_blocks[index]),
         "own_volume": float(tally.own_volumes[index]) if sized else None,
-        "wireframe_volume": sum(map(mesh_volume, solid.meshes)) if whole and measurable else None,
+        "wireframe_volume": sum(map(mesh_volume, frames)) if whole and frames else None,
+        "code": solid.code,
     }
 
 
@@ -175,63 +222,37 @@ def mesh_volume(mesh: Mesh) -> float:
     return abs(float(np.einsum("ij,ij->", corners[:, 0], cross))) / 6.0
 
 
-def overlap_pairs(solids: Sequence[Solid], tally: Tally) -> tuple[dict[str, Any], ...]:
-    """Give the pairs of solids that share blocks, and how many."""
+def overlap_pairs(solids: Sequence[Target], tally: Tally) -> tuple[dict[str, Any], ...]:
+    """Give the pairs of solids that share blocks, how many, and their volume where it is known."""
     return tuple(
-        {"solids": [solids[one].name, solids[two].name], "blocks": int(tally.overlaps[one, two])}
+        {
+            "solids": [solids[one].name, solids[two].name],
+            "blocks": int(tally.overlaps[one, two]),
+            "volume": float(tally.overlap_volumes[one, two]) if tally.sized else None,
+        }
         for one, two in combinations(range(len(solids)), 2)
         if tally.overlaps[one, two]
     )
 
 
-def doubts(solids: Sequence[Solid], tally: Tally, parts: Sequence[Part]) -> Iterator[str]:
-    """Yield a sentence for everything in the counts that a geologist should look at."""
-    for solid in apart(solids, tally.bounds):
-        yield f"{solid.name} does not meet the block model: no block is in it"
-    for index, (solid, part) in enumerate(zip(solids, parts, strict=False)):
-        if tally.doubled[index]:
-            yield _doubled(solid, int(tally.doubled[index]))
-        if tally.leaking[index]:
-            x, y, z = tally.first_leak[index]
-            leaking = _count(int(tally.leaking[index]), "block")
-            yield (
-                f"{solid.name} is open and has no answer for {leaking} above "
-                f"or below its holes, the first at ({x:.10g}, {y:.10g}, {z:.10g})"
-            )
-        if part.wireframe_volume and part.own_volume is not None:
-            off = part.own_volume / part.wireframe_volume - 1
-            if abs(off) > _VOLUME_TOLERANCE:
-                way = "more" if off > 0 else "less"
-                yield (
-                    f"the blocks in {solid.name} have {abs(off):.1%} {way} "
-                    "volume than its wireframe: are they too large for it, or too few?"
-                )
-
-
-def _doubled(solid: Solid, blocks: int) -> str:
-    """Say what blocks in more than one shell of a solid mean."""
-    said = f"{_count(blocks, 'block')} {'is' if blocks == 1 else 'are'}"
-    if len(solid.meshes) > 1:
-        return f"{said} in more than one shell of {solid.name}, whose parts overlap"
-    return (
-        f"{said} in overlapping shells of {solid.name}, or in a void that faces "
-        "outward: by parity not inside, by winding inside"
+def folded_surfaces(tally: Tally) -> tuple[dict[str, Any], ...]:
+    """Give the surfaces that vertical lines cross more than once, and in how many columns."""
+    return tuple(
+        {"surface": name, "columns": len(folds.columns), "blocks": folds.blocks}
+        for name, folds in sorted(tally.folds.items())
     )
 
 
 def as_table(summary: Summary) -> str:
     """Lay the summary out as lines to read."""
     parts = [*summary.domains, summary.background, summary.unassigned]
-    parts += [summary.leaking] if summary.leaking.blocks else []
+    parts += [part for part in (summary.leaking, summary.beyond) if part.blocks]
     sized = any(part.volume is not None for part in parts)
-    rows = [["domain", "blocks", "share", *(["volume", "in solid", "wireframe"] if sized else [])]]
+    rows = [["domain", "blocks", "share", *(["volume", "by itself", "wireframe"] if sized else [])]]
     rows += [_cells(part, sized=sized, solid=part in summary.domains) for part in parts]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(_aligned(row, widths)).rstrip() for row in rows]
-    lines += [
-        f"in both {pair['solids'][0]} and {pair['solids'][1]}: {pair['blocks']:,}"
-        for pair in summary.overlaps
-    ]
+    lines += [_overlap(pair) for pair in summary.overlaps]
     if summary.on_wall is not None:
         lines.append(f"exactly on a wall: {summary.on_wall:,}")
     lines += [
@@ -240,15 +261,17 @@ def as_table(summary: Summary) -> str:
         for weld in summary.welds
     ]
     lines.append(
-        f"{_count(summary.rows, 'row')} in {summary.seconds:.2f} s, "
+        f"{counted(summary.rows, 'row')} in {summary.seconds:.2f} s, "
         f"{summary.rows_per_second:,.0f} rows/s, {summary.backend}"
     )
     return "\n".join(lines)
 
 
-def _count(number: int, what: str) -> str:
-    """Say how many there are of something."""
-    return f"{number:,} {what}" + "s" * (number != 1)
+def _overlap(pair: dict[str, Any]) -> str:
+    """Say what two solids share."""
+    one, two = pair["solids"]
+    volume = "" if pair["volume"] is None else f", volume {_volume(pair['volume'])}"
+    return f"in both {one} and {two}: {pair['blocks']:,}{volume}"
 
 
 def _cells(part: Part, *, sized: bool, solid: bool) -> list[str]:

@@ -3,30 +3,63 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.labeller import Bools, Verdict
+from geodomain.labeller import REST, Verdict
+from geodomain.ordering import Target
+from geodomain.scene import Bools
+
+# Places of folded columns are told apart up to so many of them.
+MOST_COLUMNS = 1_000_000
+
+
+@dataclass
+class Folds:
+    """Blocks whose vertical line crosses one surface more than once, and their columns."""
+
+    blocks: int = 0
+    columns: set[bytes] = field(default_factory=set)
+    first: tuple[float, float] = (np.nan, np.nan)
+
+    def add(self, places: NDArray[np.float64]) -> None:
+        """Count blocks at (n, 2) places."""
+        if not self.blocks:
+            self.first = float(places[0, 0]), float(places[0, 1])
+        self.blocks += len(places)
+        if len(self.columns) < MOST_COLUMNS:
+            self.columns.update(row.tobytes() for row in np.unique(places, axis=0))
 
 
 class Tally:
     """Blocks, volumes and boxes of everything that was labelled; safe among threads.
 
+    Parameters
+    ----------
+    targets : sequence of Domain and Layer
+        What blocks can be labelled with; k of them.
+
     Attributes
     ----------
-    blocks, volumes : (k + 3,) arrays
-        By code: the k solids, background, unassigned, leaking. Volumes in cubed units of the file.
+    blocks, volumes : (k + 4,) arrays
+        By code: the k domains, background, unassigned, leaking, beyond a surface. Volumes in
+        cubed units of the file.
     own_blocks, own_volumes : (k,) arrays
-        Each solid's own blocks before priority.
-    doubled, leaking : (k,) int64
-        Blocks that a solid holds more than once, and those it has no answer for.
-    overlaps : (k, k) int64
+        Each domain's own blocks before priority.
+    doubled, leaking, beyond, uncertain : (k,) int64
+        Blocks that a solid holds more than once, those a domain has no answer for, and those
+        whose answer rounding may have decided.
+    overlaps, overlap_volumes : (k, k) arrays
         Blocks that two solids both have, above the diagonal.
+    folds : dict of str to Folds
+        For surfaces, where vertical lines cross them more than once.
     on_wall : int
         Blocks exactly on a wall, where they were looked for.
     first_leak : (k, 3) float64
-        The first block that leaks of each solid, NaN where none does.
+        The first block that leaks of each domain, NaN where none does.
     bounds : (2, 3) float64
         Box of the finite blocks, with their sizes where those are known; NaN without blocks.
     sized : bool
@@ -34,15 +67,20 @@ class Tally:
         their sum is finite.
     """
 
-    def __init__(self, solid_count: int) -> None:
+    def __init__(self, targets: Sequence[Target]) -> None:
         self._lock = threading.Lock()
-        self.blocks = np.zeros(solid_count + 3, np.int64)
-        self.volumes = np.zeros(solid_count + 3)
-        self.own_blocks, self.doubled, self.leaking = np.zeros((3, solid_count), np.int64)
-        self.own_volumes = np.zeros(solid_count)
-        self.overlaps = np.zeros((solid_count, solid_count), np.int64)
+        count = len(targets)
+        self._solids = [index for index, target in enumerate(targets) if target.is_solid]
+        self.blocks = np.zeros(count + REST, np.int64)
+        self.volumes = np.zeros(count + REST)
+        self.own_blocks, self.doubled, self.leaking = np.zeros((3, count), np.int64)
+        self.beyond, self.uncertain = np.zeros((2, count), np.int64)
+        self.own_volumes = np.zeros(count)
+        self.overlaps = np.zeros((count, count), np.int64)
+        self.overlap_volumes = np.zeros((count, count))
+        self.folds: dict[str, Folds] = {}
         self.on_wall = 0
-        self.first_leak = np.full((solid_count, 3), np.nan)
+        self.first_leak = np.full((count, 3), np.nan)
         self.bounds = np.full((2, 3), np.nan)
         self.sized = True
 
@@ -57,28 +95,53 @@ class Tally:
         """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, and their labels."""
         with self._lock:
             self._count(points, verdict)
-            self._count_overlaps(verdict)
+            self._count_folds(points, verdict.folded)
             self._measure(points, sizes, verdict)
 
     def _count(self, points: NDArray[np.float64], verdict: Verdict) -> None:
         """Add the numbers of blocks."""
         self.blocks += np.bincount(verdict.codes, minlength=len(self.blocks))
-        self.own_blocks += verdict.inside.sum(axis=1)
-        self.doubled += verdict.doubled.sum(axis=1)
-        self.leaking += verdict.leaking.sum(axis=1)
-        for solid in np.flatnonzero(verdict.leaking.any(axis=1) & np.isnan(self.first_leak[:, 0])):
-            self.first_leak[solid] = points[verdict.leaking[solid].argmax()]
+        for index, found in verdict.found.items():
+            self.own_blocks[index] += np.count_nonzero(found.inside)
+            for count, rows in (
+                (self.doubled, found.doubled),
+                (self.leaking, found.leaking),
+                (self.beyond, found.beyond),
+                (self.uncertain, found.uncertain),
+            ):
+                if rows is not None:
+                    count[index] += np.count_nonzero(rows)
+            self._keep_first_leak(index, points, found.leaking)
         if verdict.on_wall is not None:
             self.on_wall += int(verdict.on_wall.sum())
 
-    def _count_overlaps(self, verdict: Verdict) -> None:
-        """Add the blocks that two solids both have."""
-        if len(self.overlaps) < 2:
+    def _keep_first_leak(
+        self, index: int, points: NDArray[np.float64], leaking: Bools | None
+    ) -> None:
+        """Keep the place of the first block that leaks."""
+        if leaking is not None and np.isnan(self.first_leak[index, 0]) and leaking.any():
+            self.first_leak[index] = points[leaking.argmax()]
+
+    def _count_folds(self, points: NDArray[np.float64], folded: Mapping[str, Bools]) -> None:
+        """Add the blocks and columns where surfaces are crossed more than once."""
+        for name, rows in folded.items():
+            self.folds.setdefault(name, Folds()).add(points[rows, :2])
+
+    def _count_overlaps(self, verdict: Verdict, volume: NDArray[np.float64] | None) -> None:
+        """Add the blocks that two solids both have, and their volumes."""
+        near = [index for index in self._solids if index in verdict.found]
+        if len(near) < 2:
             return
-        shared = verdict.inside[:, verdict.inside.sum(axis=0, dtype=np.int32) > 1]
-        if shared.size:
-            members = shared.astype(np.int64)
-            self.overlaps += np.triu(members @ members.T, 1)
+        inside = np.stack([verdict.found[index].inside for index in near])
+        rows = np.flatnonzero(inside.sum(axis=0, dtype=np.int32) > 1)
+        if not rows.size:
+            return
+        members = inside[:, rows].astype(np.int64)
+        place = np.ix_(near, near)
+        self.overlaps[place] += np.triu(members @ members.T, 1)
+        if volume is not None:
+            with np.errstate(over="ignore"):
+                self.overlap_volumes[place] += np.triu((members * volume[rows]) @ members.T, 1)
 
     def _measure(
         self,
@@ -86,8 +149,9 @@ class Tally:
         sizes: NDArray[np.float64] | None,
         verdict: Verdict,
     ) -> None:
-        """Add the volumes and grow the box."""
+        """Add the volumes and overlaps, and grow the box."""
         finite = verdict.codes != len(self.own_blocks) + 1
+        volume = None
         if sizes is None:
             self.sized = False
         else:
@@ -100,8 +164,10 @@ class Tally:
                 sizes = np.where(usable[:, None], sizes, 0.0)
             with np.errstate(over="ignore"):
                 self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
-                self.own_volumes += verdict.inside @ volume
+                for index, found in verdict.found.items():
+                    self.own_volumes[index] += found.inside @ volume
             self.sized = self.sized and bool(np.isfinite(self.volumes).all())
+        self._count_overlaps(verdict, volume)
         self._grow(points, sizes, finite)
 
     def _grow(

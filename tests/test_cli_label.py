@@ -108,7 +108,7 @@ def test_json_to_stdout(folder: Path) -> None:
     assert (halo["blocks"], halo["own_blocks"]) == (1, 2)
     assert summary["background"]["blocks"] == 1 and summary["unassigned"]["blocks"] == 1
     assert summary["on_wall"] == 0 and summary["columns"] == ["domain"]
-    assert summary["overlaps"] == [{"solids": ["ORE", "HALO"], "blocks": 1}]
+    assert summary["overlaps"] == [{"solids": ["ORE", "HALO"], "blocks": 1, "volume": 125.0}]
 
 
 def test_compressed_both_ways(folder: Path) -> None:
@@ -374,7 +374,7 @@ def test_a_device_that_is_not_there_exits_5(folder: Path, monkeypatch: pytest.Mo
 def test_an_interrupt_exits_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from geodomain.labeller import Labeller
 
-    def interrupt(self: Labeller, points: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Labeller, "judge", interrupt)
@@ -385,7 +385,7 @@ def test_an_interrupt_exits_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_bug_keeps_its_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from geodomain.labeller import Labeller
 
-    monkeypatch.setattr(Labeller, "judge", lambda self, points: 1 / 0)
+    monkeypatch.setattr(Labeller, "judge", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run("b.csv", *BOTH, "-o", "out.csv", code=1)
     assert not (folder / "out.csv").exists()

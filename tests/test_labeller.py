@@ -7,14 +7,15 @@ import pytest
 from shapes import joined
 from wireframes import box, cube, roofless
 
+from geodomain.domains import Domain
 from geodomain.errors import MeshError
-from geodomain.labeller import Labeller, Solid
+from geodomain.labeller import Labeller
 
 POINTS = np.array(
     [[2, 2, 2], [7, 7, 7], [12, 12, 12], [50, 50, 50], [np.nan, 1, 1], [1, np.inf, 1]], float
 )
-ORE = Solid("ORE", (cube(),))
-HALO = Solid("HALO", (box((5, 5, 5), (15, 15, 15)),))
+ORE = Domain("ORE", (cube(),))
+HALO = Domain("HALO", (box((5, 5, 5), (15, 15, 15)),))
 NONE, LOST, LEAK = 2, 3, 4
 
 
@@ -23,32 +24,32 @@ def test_the_first_solid_wins() -> None:
     assert verdict.codes.tolist() == [0, 0, 1, NONE, LOST, LOST]
     assert verdict.codes.dtype == np.int32
     assert Labeller((HALO, ORE)).judge(POINTS).codes.tolist() == [1, 0, 0, NONE, LOST, LOST]
-    assert verdict.inside.tolist() == [[1, 1, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0]]
-    assert not verdict.leaking.any() and not verdict.doubled.any()
+    assert verdict.table("inside").tolist() == [[1, 1, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0]]
+    assert not verdict.table("leaking").any() and not verdict.table("doubled").any()
     assert verdict.on_wall is None
 
 
 def test_a_repeated_name_is_a_union() -> None:
-    both = Solid("BOTH", (cube(), box((5, 5, 5), (15, 15, 15))))
+    both = Domain("BOTH", (cube(), box((5, 5, 5), (15, 15, 15))))
     verdict = Labeller((both,)).judge(POINTS)
     assert verdict.codes.tolist() == [0, 0, 0, 1, 2, 2]
-    assert verdict.doubled.tolist() == [[0, 1, 0, 0, 0, 0]]
+    assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
     assert both.bounds.tolist() == [[0, 0, 0], [15, 15, 15]]
 
 
 def test_overlapping_shells_are_doubled() -> None:
     mesh = joined(cube(), box((5, 5, 5), (15, 15, 15)))
-    verdict = Labeller((Solid("A", (mesh,)),)).judge(POINTS)
-    assert verdict.inside.tolist() == [[1, 0, 1, 0, 0, 0]]
-    assert verdict.doubled.tolist() == [[0, 1, 0, 0, 0, 0]]
-    verdict = Labeller((Solid("A", (mesh,)),), rule="winding").judge(POINTS)
-    assert verdict.inside.tolist() == [[1, 1, 1, 0, 0, 0]]
-    assert verdict.doubled.tolist() == [[0, 1, 0, 0, 0, 0]]
+    verdict = Labeller((Domain("A", (mesh,)),)).judge(POINTS)
+    assert verdict.table("inside").tolist() == [[1, 0, 1, 0, 0, 0]]
+    assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
+    verdict = Labeller((Domain("A", (mesh,)),), rule="winding").judge(POINTS)
+    assert verdict.table("inside").tolist() == [[1, 1, 1, 0, 0, 0]]
+    assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
 
 
 def test_an_open_mesh_is_refused() -> None:
     with pytest.raises(MeshError, match="roofless"):
-        Labeller((Solid("A", (roofless(),)),))
+        Labeller((Domain("A", (roofless(),)),))
 
 
 # Under the triangle of the roof that is there, under the hole, above the hole, outside.
@@ -56,14 +57,14 @@ BY_HOLE = np.array([[2, 8, 5], [8, 2, 5], [8, 2, 50], [20, 20, 5], [8, 2, np.nan
 
 
 def test_blocks_in_line_with_a_hole_leak() -> None:
-    verdict = Labeller((Solid("A", (roofless(),)),), allow_open=True).judge(BY_HOLE)
+    verdict = Labeller((Domain("A", (roofless(),)),), allow_open=True).judge(BY_HOLE)
     assert verdict.codes.tolist() == [0, 3, 3, 1, 2]
-    assert verdict.leaking.tolist() == [[0, 1, 1, 0, 0]]
-    assert verdict.inside.tolist() == [[1, 0, 0, 0, 0]]
+    assert verdict.table("leaking").tolist() == [[0, 1, 1, 0, 0]]
+    assert verdict.table("inside").tolist() == [[1, 0, 0, 0, 0]]
 
 
 def test_a_leak_yields_to_solids_before_it_and_not_to_those_after() -> None:
-    sure, leaky = Solid("S", (box((7, 1, 4), (9, 3, 6)),)), Solid("L", (roofless(),))
+    sure, leaky = Domain("S", (box((7, 1, 4), (9, 3, 6)),)), Domain("L", (roofless(),))
     first = Labeller((sure, leaky), allow_open=True).judge(BY_HOLE)
     assert first.codes.tolist() == [1, 0, LEAK, NONE, LOST]
     last = Labeller((leaky, sure), allow_open=True).judge(BY_HOLE)
@@ -71,10 +72,10 @@ def test_a_leak_yields_to_solids_before_it_and_not_to_those_after() -> None:
 
 
 def test_a_closed_part_of_a_union_is_sure() -> None:
-    union = Solid("U", (roofless(), box((7, 1, 4), (9, 3, 6))))
+    union = Domain("U", (roofless(), box((7, 1, 4), (9, 3, 6))))
     verdict = Labeller((union,), allow_open=True).judge(BY_HOLE)
     assert verdict.codes.tolist() == [0, 0, 3, 1, 2]
-    assert verdict.leaking.tolist() == [[0, 0, 1, 0, 0]]
+    assert verdict.table("leaking").tolist() == [[0, 0, 1, 0, 0]]
 
 
 def test_blocks_on_a_wall() -> None:
@@ -87,4 +88,4 @@ def test_blocks_on_a_wall() -> None:
 
 def test_no_blocks() -> None:
     verdict = Labeller((ORE, HALO)).judge(np.empty((0, 3)))
-    assert verdict.codes.shape == (0,) and verdict.inside.shape == (2, 0)
+    assert verdict.codes.shape == (0,) and verdict.table("inside").shape == (2, 0)

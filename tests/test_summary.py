@@ -10,13 +10,14 @@ from shapes import joined
 from wireframes import box, cube, roofless
 
 from geodomain.boxes import apart, refuse_disjoint
+from geodomain.domains import Domain
 from geodomain.errors import TableError
-from geodomain.labeller import Labeller, Solid
+from geodomain.labeller import Labeller
 from geodomain.summary import Labels, Summary, as_table, mesh_volume, summarise
 from geodomain.tally import Tally
 
-ORE = Solid("ORE", (cube(),))
-HALO = Solid("HALO", (box((5, 5, 5), (15, 15, 15)),))
+ORE = Domain("ORE", (cube(),))
+HALO = Domain("HALO", (box((5, 5, 5), (15, 15, 15)),))
 
 
 def lattice(low: float, high: float, step: float) -> np.ndarray:
@@ -29,7 +30,7 @@ def counted(
     labeller: Labeller, points: np.ndarray, step: float | None, chunk: int = 10**9
 ) -> Tally:
     """Count the labels of blocks of one size, chunk by chunk."""
-    tally = Tally(len(labeller.solids))
+    tally = Tally(labeller.targets)
     for start in range(0, len(points), chunk):
         part = points[start : start + chunk]
         sizes = None if step is None else np.full(part.shape, step)
@@ -37,7 +38,9 @@ def counted(
     return tally
 
 
-def summary_of(*solids: Solid, step: float | None = 2.5, high: float = 20, **kw: object) -> Summary:
+def summary_of(
+    *solids: Domain, step: float | None = 2.5, high: float = 20, **kw: object
+) -> Summary:
     """Label a cube of blocks and summarise it."""
     labeller = Labeller(solids, **kw)  # type: ignore[arg-type]
     points = lattice(-5, high, step or 2.5)
@@ -48,10 +51,10 @@ def summary_of(*solids: Solid, step: float | None = 2.5, high: float = 20, **kw:
 def test_tally_is_the_same_for_any_chunk(chunk: int) -> None:
     points = np.concatenate([lattice(-5, 20, 2.5), [[np.nan, 0, 0]]])
     tally = counted(Labeller((ORE, HALO)), points, 2.5, chunk)
-    assert tally.blocks.tolist() == [64, 56, 1000 - 120, 1, 0]
+    assert tally.blocks.tolist() == [64, 56, 1000 - 120, 1, 0, 0]
     assert tally.own_blocks.tolist() == [64, 64]
     assert tally.overlaps.tolist() == [[0, 8], [0, 0]]
-    assert tally.volumes.tolist() == pytest.approx([1000, 875, 13750, 0, 0])
+    assert tally.volumes.tolist() == pytest.approx([1000, 875, 13750, 0, 0, 0])
     assert tally.bounds.tolist() == [[-5] * 3, [20] * 3]
     assert tally.rows == 1001
 
@@ -62,7 +65,7 @@ def test_report_of_domains() -> None:
     assert (ore.blocks, ore.share, ore.volume, ore.wireframe_volume) == (64, 0.064, 1000, 1000)
     assert (halo.blocks, halo.volume, halo.own_volume) == (56, 875, 1000)
     assert summary.background.label == "bg" and summary.background.blocks == 880
-    assert summary.overlaps == ({"solids": ["ORE", "HALO"], "blocks": 8},)
+    assert summary.overlaps == ({"solids": ["ORE", "HALO"], "blocks": 8, "volume": 125.0},)
     assert summary.warnings == () and summary.rows_per_second == 500
     table = as_table(summary)
     assert "ORE" in table and "(background) bg" in table and "in both ORE and HALO: 8" in table
@@ -74,13 +77,14 @@ def test_volumes_need_sizes_and_a_model_around_the_solid() -> None:
     assert summary_of(ORE, step=None).domains[0].volume is None
     assert "wireframe" not in as_table(summary_of(ORE, step=None))
     assert summary_of(ORE, high=7.5).domains[0].wireframe_volume is None
-    shells = Solid("S", (joined(cube(), box((5, 5, 5), (15, 15, 15))),))
+    shells = Domain("S", (joined(cube(), box((5, 5, 5), (15, 15, 15))),))
     assert summary_of(shells).domains[0].wireframe_volume is None
 
 
 @pytest.mark.parametrize("size", [0.0, -1.0, np.nan, np.inf])
 def test_one_block_without_a_size_leaves_volumes_out(size: float) -> None:
-    tally, labeller = Tally(1), Labeller((ORE,))
+    labeller = Labeller((ORE,))
+    tally = Tally(labeller.targets)
     points = np.array([[1.0, 1, 1], [2, 2, 2], [np.nan, 3, 3]])
     sizes = np.full((3, 3), 2.0)
     tally.add(points, sizes, labeller.judge(points))
@@ -88,20 +92,20 @@ def test_one_block_without_a_size_leaves_volumes_out(size: float) -> None:
     sizes[1, 2] = size
     tally.add(points, sizes, labeller.judge(points))
     assert not tally.sized
-    assert np.isfinite(tally.bounds).all() and tally.blocks.tolist() == [4, 0, 2, 0]
+    assert np.isfinite(tally.bounds).all() and tally.blocks.tolist() == [4, 0, 2, 0, 0]
     assert summarise(labeller, tally, Labels(), seconds=1.0).domains[0].volume is None
 
 
 def test_doubts_are_said() -> None:
-    (warning,) = summary_of(Solid("S", (box((0, 0, 0), (9, 9, 9)),))).warnings
+    (warning,) = summary_of(Domain("S", (box((0, 0, 0), (9, 9, 9)),))).warnings
     assert "S have 37.2% more volume than its wireframe" in warning
-    far = Solid("FAR", (box((90, 90, 90), (99, 99, 99)),))
+    far = Domain("FAR", (box((90, 90, 90), (99, 99, 99)),))
     assert "FAR does not meet the block model" in summary_of(ORE, far).warnings[0]
-    shells = Solid("S", (joined(cube(), box((5, 5, 5), (15, 15, 15))),))
+    shells = Domain("S", (joined(cube(), box((5, 5, 5), (15, 15, 15))),))
     assert "8 blocks are in overlapping shells of S" in summary_of(shells).warnings[0]
-    union = Solid("U", (cube(), box((5, 5, 5), (15, 15, 15))))
+    union = Domain("U", (cube(), box((5, 5, 5), (15, 15, 15))))
     assert "8 blocks are in more than one shell of U" in summary_of(union).warnings[0]
-    leaky = summary_of(Solid("L", (roofless(),)), allow_open=True)
+    leaky = summary_of(Domain("L", (roofless(),)), allow_open=True)
     assert leaky.leaking.blocks > 0 and "(leaking)" in as_table(leaky)
     assert "L is open and has no answer for" in leaky.warnings[0]
 
@@ -115,7 +119,7 @@ def test_volume_far_from_the_origin() -> None:
 
 def test_disjoint_boxes() -> None:
     model = np.array([[100.0, 0, 0], [200, 10, 10]])
-    touching = Solid("T", (box((200, 10, 10), (210, 20, 20)),))
+    touching = Domain("T", (box((200, 10, 10), (210, 20, 20)),))
     assert apart([ORE, touching], model) == [ORE]
     assert apart([ORE], np.full((2, 3), np.nan)) == []
     refuse_disjoint([ORE, touching], model, "b.csv")
@@ -136,4 +140,4 @@ def test_disjoint_boxes_get_a_guess(
 ) -> None:
     model = np.array([[100.0, 0, 0], [200, 10, 10]])
     with pytest.raises(TableError, match=guess):
-        refuse_disjoint([Solid("A", (box(low, high),))], model, "b.csv")
+        refuse_disjoint([Domain("A", (box(low, high),))], model, "b.csv")

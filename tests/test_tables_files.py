@@ -30,7 +30,7 @@ def label_file(source, target, **options):
     layout = TableLayout(b",", b".", ("ID", "XC", "YC", "ZC"), (1, 2, 3), None, 13, 2, ())
     splice = Splice(((11, 11, b",domain"),), ((b"ORE",),))
     with open_source(source) as opened, open_target(target, source=opened, **options) as sink:
-        zeros = lambda points, sizes: [np.zeros(len(points), np.int32)]  # noqa: E731
+        zeros = lambda points, *_: [np.zeros(len(points), np.int32)]  # noqa: E731
         return relabel(opened, sink, layout, splice, zeros, chunk_bytes=50_000)
 
 

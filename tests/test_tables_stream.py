@@ -29,7 +29,7 @@ def by_row(counts=None):
     """Label rows 0, 1, 0, 1, ... in the order of the file, and note the points."""
     seen = []
 
-    def label(points, sizes):
+    def label(points, sizes, column):
         start = sum(map(len, seen))
         seen.append(points.copy())
         return [((start + np.arange(len(points))) % 2).astype(np.int32)]
@@ -195,7 +195,7 @@ def test_quoted_newlines_across_pieces():
 
 
 def test_appends_several_columns():
-    label = lambda points, sizes: [np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int32)]  # noqa: E731
+    label = lambda points, *_: [np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int32)]  # noqa: E731
     splice = Splice(((18, 18, b",domain"), (18, 18, b",in_ore")), ((b"ORE", b""), (b"0", b"1")))
     table = b"ID,XC,YC,ZC,NOTE\r\n1,2,3,4,5\r\n\r\n6,7,8,9,10"
     layout = layout_of(b"ID,XC,YC,ZC,NOTE\r\n")
@@ -232,7 +232,7 @@ def test_gives_block_sizes():
     )  # fmt: skip
     kept = []
 
-    def label(points, sizes):
+    def label(points, sizes, column):
         kept.append((points, sizes))
         return [np.zeros(len(points), np.int32)]
 
@@ -291,10 +291,10 @@ def test_a_check_before_the_end_can_abandon():
 
 
 def test_a_code_without_a_cell_is_a_slip():
-    label = lambda points, sizes: [np.full(len(points), 2, np.int32)]  # noqa: E731
+    label = lambda points, *_: [np.full(len(points), 2, np.int32)]  # noqa: E731
     with pytest.raises(ValueError, match="no cell"):
         run(HEAD + b"1,2,3,4,5\n", label=label)
-    label = lambda points, sizes: [np.zeros(7, np.int32)]  # noqa: E731
+    label = lambda points, *_: [np.zeros(7, np.int32)]  # noqa: E731
     with pytest.raises(ValueError, match=r"shape \(7,\) for 1 rows"):
         run(HEAD + b"1,2,3,4,5\n", label=label)
 

@@ -80,7 +80,7 @@ class Index:
             for address, size in zip(addresses, sizes, strict=True)
         ]
 
-    def _ask(self, function: str, points: Columns, out: Any, *options: int) -> int:
+    def _ask(self, function: str, points: Columns, out: Any, *options: Any) -> int:
         """Run a kernel over points; return the first row it refused, or -1."""
         addresses, strides = _columns(points)
         refused = ctypes.c_int64(-1)
@@ -110,6 +110,25 @@ class Index:
     def on_surface(self, points: Columns, out: NDArray[np.bool_], threads: int) -> int:
         """Write whether each point is on a triangle; return the first refused row or -1."""
         return self._ask("geodomain_grid_on_surface", points, out, threads)
+
+    def sides(self, points: Columns, out: NDArray[np.int32], threads: int) -> int:
+        """Write the crossings above and below each point, (n, 2); the first refused row or -1."""
+        return self._ask("geodomain_grid_sides", points, out, threads)
+
+    def winding(
+        self,
+        points: Columns,
+        ends: Floats,
+        weights: NDArray[np.int32],
+        out: Floats,
+        threads: int,
+    ) -> int:
+        """Write generalised winding numbers and their bounds, (n, 2); the first refused row or -1.
+
+        ``ends`` (m, 2, 3) and ``weights`` (m,) are the rim, in the order of the sum.
+        """
+        rim = pointer(ends), pointer(weights), ctypes.c_int64(len(weights))
+        return self._ask("geodomain_grid_winding", points, out, *rim, threads)
 
 
 def codes(indexes: Sequence[Index], points: Columns, out: NDArray[np.int32], threads: int) -> int:

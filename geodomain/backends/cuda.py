@@ -152,6 +152,45 @@ class Index:
 
         return _by_chunks(points, out, answer)
 
+    def sides(self, points: Columns, out: NDArray[np.int32], threads: int) -> int:
+        """Write the crossings above and below each point, (n, 2); the first refused row or -1."""
+
+        def answer(chunk: Points, part: NDArray[Any]) -> None:
+            found = device.driver().mem_alloc(8 * chunk.rows)
+            device.launch(
+                "sides.cu", "geodomain_sides", chunk.rows, self.view, chunk.view,
+                chunk.rows, int(found), chunk.refused,
+            )  # fmt: skip
+            device.driver().memcpy_dtoh(part, found)
+            found.free()
+
+        return _by_chunks(points, out, answer)
+
+    def winding(
+        self,
+        points: Columns,
+        ends: Floats,
+        weights: NDArray[np.int32],
+        out: Floats,
+        threads: int,
+    ) -> int:
+        """Write generalised winding numbers and bounds, (n, 2); as the CPU's."""
+        kept: list[Any] = []
+
+        def answer(chunk: Points, part: NDArray[Any]) -> None:
+            if not kept:
+                kept.extend([device.upload(ends), device.upload(weights)])
+            rim = device.structure(int(kept[0]), int(kept[1]), len(weights))
+            found = device.driver().mem_alloc(16 * chunk.rows)
+            device.launch(
+                "winding.cu", "geodomain_winding", chunk.rows, self.view, chunk.view,
+                chunk.rows, rim, int(found), chunk.refused,
+            )  # fmt: skip
+            device.driver().memcpy_dtoh(part, found)
+            found.free()
+
+        return _by_chunks(points, out, answer)
+
 
 def _by_chunks(points: Columns, out: NDArray[Any], answer: Any) -> int:
     """Answer all points, a chunk at a time; return the first refused row or -1."""

@@ -1,7 +1,7 @@
 """Kinds of block-model files: which module reads which extension; what a module must have is here.
 
-A module has `open_model(path, options)`, a context manager that gives a `BlockFile`. Whoever
-labels, inspects or draws knows only that.
+A module has `open_model(path, options, digest)`, a context manager that gives a `BlockFile`.
+Whoever labels, inspects or draws knows only that.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.conditions import Column
 from geodomain.errors import TableError
 from geodomain.frames import Frame
 from geodomain.tables.columns import NewColumn
+from geodomain.tables.digest import Digest
 from geodomain.tables.options import TableOptions
 
 Floats = NDArray[np.float64]
-# From world centroids (n, 3), NaN where missing, and block sizes (n, 3) or None, to codes (n,)
-# for each new column.
-LabelChunk = Callable[[Floats, Floats | None], Sequence[NDArray[np.int32]]]
+# From world centroids (n, 3), NaN where missing, block sizes (n, 3) or None, and what gives the
+# other columns that were asked for, to codes (n,) for each new column.
+LabelChunk = Callable[[Floats, Floats | None, Callable[[int], Column]], Sequence[NDArray[np.int32]]]
 # World centroids, block sizes or None, and text (n,).
 Rows = tuple[Floats, Floats | None, NDArray[np.str_]]
 Progress = Callable[[int, int | None], None]
@@ -53,11 +55,14 @@ class Destination:
         Whether a file that is there may be replaced.
     in_place : bool
         Whether the path is the model itself.
+    digest : Digest, optional
+        Takes the bytes as they are stored.
     """
 
     path: str
     overwrite: bool = False
     in_place: bool = False
+    digest: Digest | None = None
 
 
 class BlockFile(Protocol):
@@ -103,6 +108,7 @@ class BlockFile(Protocol):
         columns: Sequence[NewColumn],
         label: LabelChunk,
         *,
+        also: Sequence[int] = (),
         replace: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -111,11 +117,14 @@ class BlockFile(Protocol):
         """Pass over the blocks once, chunk by chunk, and write them with new columns.
 
         Without a destination nothing is written; without columns `label` gives none, and only
-        looks. `before_commit` is called when all blocks are known: what it raises leaves no output.
+        looks. `also` are the columns that it may ask for. `before_commit` is called when all
+        blocks are known: what it raises leaves no output.
         """
 
 
-def open_model(path: str, options: TableOptions) -> AbstractContextManager[BlockFile]:
+def open_model(
+    path: str, options: TableOptions, *, digest: Digest | None = None
+) -> AbstractContextManager[BlockFile]:
     """Open a block model of any kind, to be used in a `with` block.
 
     Parameters
@@ -124,6 +133,8 @@ def open_model(path: str, options: TableOptions) -> AbstractContextManager[Block
         A file, or `-` for text on standard input.
     options : TableOptions
         What the user says of it.
+    digest : Digest, optional
+        Takes its stored bytes.
 
     Raises
     ------
@@ -133,7 +144,7 @@ def open_model(path: str, options: TableOptions) -> AbstractContextManager[Block
         If it cannot be understood, or a library that reads it is not installed.
     """
     module = importlib.import_module(f"geodomain.blockfiles.{kind_of(path)}")
-    opened: AbstractContextManager[BlockFile] = module.open_model(path, options)
+    opened: AbstractContextManager[BlockFile] = module.open_model(path, options, digest)
     return opened
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 
 from geodomain.blockfiles import Destination, Floats, LabelChunk, Progress, Rows
 from geodomain.blockfiles.parquet_schema import new_array, new_schema, writing_options
+from geodomain.conditions import ArrayColumn, Column
 from geodomain.errors import TableError
 from geodomain.frames import Frame
 from geodomain.tables.choice import Choice, choose_columns
 from geodomain.tables.columns import NewColumn, place_columns
+from geodomain.tables.digest import Digest
 from geodomain.tables.files import Target, open_target
 from geodomain.tables.options import TableOptions
 
@@ -25,7 +28,7 @@ _CHUNK_ROWS, _SAMPLE_ROWS = 1 << 20, 200
 
 
 @contextmanager
-def open_model(path: str, options: TableOptions) -> Iterator[ParquetModel]:
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[ParquetModel]:
     """Open a Parquet file and read its schema and first rows."""
     try:
         import pyarrow
@@ -36,6 +39,8 @@ def open_model(path: str, options: TableOptions) -> Iterator[ParquetModel]:
     place = Path(path)
     status = place.stat()
     name = place.name
+    if digest is not None:
+        digest.add_file(place)
     with pyarrow.OSFile(str(place)) as raw:
         with _readable(name):
             file = parquet.ParquetFile(raw)
@@ -139,6 +144,7 @@ class ParquetModel:
         columns: Sequence[NewColumn],
         label: LabelChunk,
         *,
+        also: Sequence[int] = (),
         replace: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -151,7 +157,9 @@ class ParquetModel:
         with self._writer(destination, schema, columns) as writer:
             done = 0
             for group in range(self._file.num_row_groups):
-                table = self._read(group, None if writer else [*self.centroid, *self.sizes])
+                asked = [self.columns[column] for column in also]
+                looked = list(dict.fromkeys([*self.centroid, *self.sizes, *asked]))
+                table = self._read(group, None if writer else looked)
                 codes = self._label(table, label, len(columns))
                 if writer:
                     writer.write_table(_with(table, schema, columns, codes, at), max(len(table), 1))
@@ -176,6 +184,7 @@ class ParquetModel:
             source=self,
             overwrite=destination.overwrite,
             in_place=destination.in_place,
+            digest=destination.digest,
         ) as target:
             options = writing_options(self._file, [column.name for column in columns])
             sink = PythonFile(_Sink(target), mode="w")
@@ -194,9 +203,20 @@ class ParquetModel:
             rows = table.slice(start, _CHUNK_ROWS)
             sizes = self._numbers(rows, self.sizes) if self.sizes else None
             centroids = self.frame.centroids(self._numbers(rows, self.centroid), sizes)
-            parts.append(label(centroids, sizes))
+            parts.append(label(centroids, sizes, partial(self._column, rows)))
         empty = [np.empty(0, np.int32)] * count
         return [np.concatenate([*each]) for each in zip(empty, *parts, strict=True)]
+
+    def _column(self, table: Any, column: int) -> Column:
+        """Give another column as conditions take it: numbers with NaN, or texts with None."""
+        from pyarrow import types
+
+        name = self.columns[column]
+        values = table.column(name)
+        kind = values.type.value_type if types.is_dictionary(values.type) else values.type
+        if types.is_string(kind) or types.is_large_string(kind):
+            return ArrayColumn(np.array(values.to_pylist(), object), name)
+        return ArrayColumn(self._numbers(table, [name])[:, 0], name)
 
     def _numbers(self, table: Any, names: Sequence[str]) -> Floats:
         """Give some columns as float64, (n, k), NaN where a value is null or stands for that."""

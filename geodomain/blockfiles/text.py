@@ -14,6 +14,7 @@ from geodomain.blockfiles import Destination, LabelChunk, Progress, Rows
 from geodomain.errors import TableError
 from geodomain.frames import Frame
 from geodomain.tables.columns import NewColumn, plan_splice
+from geodomain.tables.digest import Digest
 from geodomain.tables.files import Source, Target, open_source, open_target
 from geodomain.tables.layout import TableLayout, read_layout
 from geodomain.tables.options import TableOptions
@@ -28,9 +29,9 @@ _MARKS = {b",": "comma", b";": "semicolon", b"\t": "tab", b"|": "bar", b".": "po
 
 
 @contextmanager
-def open_model(path: str, options: TableOptions) -> Iterator[TextModel]:
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[TextModel]:
     """Open a table and read its head."""
-    with open_source(path) as source:
+    with open_source(path, digest=digest) as source:
         head = source.peek(_PEEK)
         layout = read_layout(head, options, name=source.name, whole=len(head) < _PEEK)
         yield TextModel(source, layout, options.encoding)
@@ -139,6 +140,7 @@ class TextModel:
         columns: Sequence[NewColumn],
         label: LabelChunk,
         *,
+        also: Sequence[int] = (),
         replace: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -155,6 +157,7 @@ class TextModel:
                 self._layout,
                 splice,
                 label,
+                also=also,
                 threads=threads,
                 progress=progress,
                 before_commit=before_commit,
@@ -169,4 +172,5 @@ class TextModel:
             source=self._source,
             overwrite=destination.overwrite,
             in_place=destination.in_place,
+            digest=destination.digest,
         )

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from numpy.typing import NDArray
 
 from geodomain.blockfiles import Destination, LabelChunk, Progress, Rows
 from geodomain.blockfiles.cells import Corners, cells_of
+from geodomain.conditions import ArrayColumn, Column
 from geodomain.errors import GeodomainWarning, TableError
 from geodomain.frames import Frame
 from geodomain.meshfiles.faces import COARSE, single_resolution
 from geodomain.meshfiles.vtk import read_dataset, vtk_errors
 from geodomain.tables.atomic import AtomicFile
 from geodomain.tables.columns import NewColumn, place_columns
+from geodomain.tables.digest import Digest
 from geodomain.tables.files import open_target
 from geodomain.tables.options import TableOptions
 
@@ -30,7 +33,7 @@ _NOT_OF_CELLS = ("x", "y", "z", "dx", "dy", "dz", "position", "rotation")
 
 
 @contextmanager
-def open_model(path: str, options: TableOptions) -> Iterator[VtkModel]:
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[VtkModel]:
     """Read a VTK file."""
     place = Path(path)
     status = place.stat()
@@ -39,8 +42,10 @@ def open_model(path: str, options: TableOptions) -> Iterator[VtkModel]:
     if wrong:
         message = f"{path} has cells with a geometry of their own; leave out --{wrong[0]}"
         raise TableError(message)
+    if digest is not None:
+        digest.add_file(place)
     dataset = read_dataset(place, place.suffix.lower(), TableError)
-    yield VtkModel(dataset, place.name, status)
+    yield VtkModel(dataset, place.name, status, options.missing)
 
 
 class VtkModel:
@@ -51,8 +56,14 @@ class VtkModel:
     sizes: tuple[str, ...] = ()
     frame = Frame()
 
-    def __init__(self, dataset: Any, name: str, status: os.stat_result) -> None:
-        self.name, self.status = name, status
+    def __init__(
+        self,
+        dataset: Any,
+        name: str,
+        status: os.stat_result,
+        missing: Sequence[float] = (),
+    ) -> None:
+        self.name, self.status, self._missing = name, status, missing
         self._dataset, self._cells = dataset, cells_of(dataset, name)
         self.columns: tuple[str, ...] = tuple(dataset.cell_data.keys())
         if isinstance(self._cells, Corners) and self._cells.points.dtype == np.float32:
@@ -82,6 +93,7 @@ class VtkModel:
         columns: Sequence[NewColumn],
         label: LabelChunk,
         *,
+        also: Sequence[int] = (),
         replace: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -92,7 +104,8 @@ class VtkModel:
         codes = [np.empty(self._cells.count, np.int32) for _ in columns]
         done = 0
         for where, centres, sizes in self._cells.chunks():
-            for out, each in zip(codes, label(centres, sizes), strict=True):
+            labels = label(centres, sizes, partial(self._column, where))
+            for out, each in zip(codes, labels, strict=True):
                 out[where] = each
             done += len(centres)
             if progress:
@@ -129,6 +142,16 @@ class VtkModel:
                 name = column.name if at is None else self.columns[at]
                 _put(copy.GetCellData(), _array(name, column, each))
             _save(copy, target.part, destination.path)
+            if destination.digest is not None:
+                destination.digest.add_file(target.part)
+
+    def _column(self, where: Any, column: int) -> Column:
+        """Give another array of some cells as conditions take it."""
+        name = self.columns[column]
+        values = np.asarray(self._dataset.cell_data[name])[where]
+        if values.dtype.kind in "fiub":
+            values = np.where(np.isin(values, self._missing), np.nan, values.astype(np.float64))
+        return ArrayColumn(values, name)
 
     def _warn_of_resolution(self, points: Any) -> None:
         """Say how coarse single precision is where the blocks are, if it is coarse."""
@@ -163,16 +186,17 @@ def _save(dataset: Any, part: Path, name: str) -> None:
 
 
 def _array(name: str, column: NewColumn, codes: NDArray[np.int32]) -> Any:
-    """Give the array of a new column: integers where its cells are, otherwise strings.
+    """Give the array of a new column: numbers where its cells are, NaN for none, else strings.
 
     Strings are what PyVista draws as categories with their names in the legend, and ParaView
     colours by when it interprets values as categories; neither knows of a table of names.
     """
-    if column.numeric and all(column.cells):
+    if column.numeric:
         from pyvista import convert_array
 
-        numbers = np.array([int(cell) for cell in column.cells], np.int32)
-        return convert_array(numbers[codes], name=name)
+        kind: type = np.int32 if all(column.cells) else np.float64
+        numbers = np.array([float(cell) if cell else np.nan for cell in column.cells])
+        return convert_array(numbers.astype(kind)[codes], name=name)
     # By VTK itself: PyVista refuses text that is not ASCII.
     from vtkmodules.vtkCommonCore import vtkStringArray
 

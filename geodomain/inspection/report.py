@@ -115,7 +115,7 @@ def inspect_model(
     boxes = [mesh.bounds for mesh in meshes]
     survey, looking = Survey(model.frame.local, boxes), 0.0
 
-    def look(points: Floats, sizes: Floats | None) -> list[Any]:
+    def look(points: Floats, sizes: Floats | None, _: object) -> list[Any]:
         nonlocal looking
         began = time.perf_counter()
         survey.add(points, sizes)

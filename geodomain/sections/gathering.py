@@ -14,6 +14,8 @@ from geodomain.errors import TableError
 from geodomain.frames import LocalFrame
 from geodomain.inspection.lattice_guess import find_lattice
 from geodomain.inspection.survey import Survey
+from geodomain.mesh import Mesh
+from geodomain.ordering import Domains
 from geodomain.sections.cutting import AXES, Section, is_cut
 from geodomain.tables.families import find_column
 from geodomain.tables.options import TableOptions
@@ -52,6 +54,18 @@ class _Shape:
     matrix: Floats
     extent: Floats
     middle: Floats
+
+
+def wireframes_of(domains: Domains) -> dict[str, Sequence[Mesh]]:
+    """Give the wireframes of domains by name, those of stacks by the layer that each is the top of.
+
+    A surface above a layer without a name is called by its own.
+    """
+    found: dict[str, Sequence[Mesh]] = {domain.name: domain.meshes for domain in domains}
+    for stack in domains.stacks:
+        for tiles, below in zip(stack.surfaces, stack.layers[1:], strict=True):
+            found[below or tiles[0].name] = tiles
+    return found
 
 
 def gather(

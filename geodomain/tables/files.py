@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from geodomain.errors import TableError
 from geodomain.tables.atomic import AtomicFile, write_all
+from geodomain.tables.digest import Counted, Digest, Digested
 from geodomain.tables.gz import MAGIC, Compressor, Decompressor
 from geodomain.tables.pipeline import fill
 
@@ -51,6 +52,8 @@ class Source:
         What messages call the table.
     path : Path or None
         Where the table is, if it has a path.
+    digest : Digest, optional
+        Takes the stored bytes as they are read.
 
     Attributes
     ----------
@@ -60,9 +63,11 @@ class Source:
         The stored bytes in all, or None where that is not known.
     """
 
-    def __init__(self, raw: BinaryIO, name: str, path: Path | None) -> None:
+    def __init__(
+        self, raw: BinaryIO, name: str, path: Path | None, digest: Digest | None = None
+    ) -> None:
         self.name, self.path = name, path
-        self._raw = _Counted(raw)
+        self._raw = Counted(raw, digest)
         self._bytes: Any = self._raw
         self._head = b""
         self.compressed = self.peek(len(MAGIC)) == MAGIC
@@ -111,34 +116,15 @@ class Source:
         self.close()
 
 
-class _Counted:
-    """A raw file that counts what is read of it."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.file, self.count, self._pushed = file, 0, b""
-
-    def put_back(self, data: bytes) -> None:
-        self._pushed = data
-
-    def read(self, size: int) -> bytes:
-        pushed, self._pushed = self._pushed, b""
-        data = self.file.read(size)
-        self.count += len(data)
-        return pushed + data
-
-    def readinto(self, buffer: memoryview) -> int:
-        count = int(cast(Any, self.file).readinto(buffer) or 0)
-        self.count += count
-        return count
-
-
-def open_source(path: str | os.PathLike[str]) -> Source:
+def open_source(path: str | os.PathLike[str], *, digest: Digest | None = None) -> Source:
     """Open a table to be read.
 
     Parameters
     ----------
     path : path or '-'
         A file, compressed or not, or standard input.
+    digest : Digest, optional
+        Takes the stored bytes as they are read.
 
     Returns
     -------
@@ -153,14 +139,14 @@ def open_source(path: str | os.PathLike[str]) -> Source:
         If it is a damaged gzip file.
     """
     if path == STANDARD:
-        return Source(_standard_input(), "standard input", None)
+        return Source(_standard_input(), "standard input", None, digest)
     place = Path(path)
     raw = io.FileIO(place)
     if hasattr(os, "posix_fadvise"):
         with contextlib.suppress(OSError):
             os.posix_fadvise(raw.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
     try:
-        return Source(cast(BinaryIO, raw), place.name, place)
+        return Source(cast(BinaryIO, raw), place.name, place, digest)
     except BaseException:
         raw.close()
         raise
@@ -174,6 +160,7 @@ def open_target(
     overwrite: bool = False,
     in_place: bool = False,
     threads: int | None = None,
+    digest: Digest | None = None,
     named: bool = False,
 ) -> Iterator[Target]:
     """Open what a table is written to; it is there, whole, only after the block.
@@ -191,6 +178,8 @@ def open_target(
         Whether the source itself is to be replaced, compressed if it was.
     threads : int, optional
         How many threads compress, where that is asked for.
+    digest : Digest, optional
+        Takes the bytes as they are stored.
     named : bool, optional
         Give an `AtomicFile` that has a name from the start, for a library that writes by name.
 
@@ -211,7 +200,7 @@ def open_target(
     """
     if path == STANDARD:
         _refuse_same(_status(sys.stdout), source, "standard output")
-        yield _standard_output()
+        yield _digested(_standard_output(), digest)
         return
     # Before links are resolved: those of /dev/stdout to a pipe lead to no path.
     status = Path(path).stat() if Path(path).exists() else None
@@ -219,26 +208,32 @@ def open_target(
         _refuse_same(status, source, str(path))
     if status is not None and not stat.S_ISREG(status.st_mode):
         with Path(path).open("wb", buffering=0) as device:
-            yield _Stream(device, str(path))
+            yield _digested(_Stream(device, str(path)), digest)
         return
     if status is not None and not (overwrite or in_place):
         message = f"{path} is there already; name another output, or allow it to be overwritten"
         raise FileExistsError(message)
     place = Path(os.path.realpath(path))
     compressed = source.compressed if in_place and source else place.suffix.lower() == ".gz"
-    yield from _replace(AtomicFile(place, named=named), source, compressed, threads)
+    yield from _replace(AtomicFile(place, named=named), source, compressed, threads, digest)
+
+
+def _digested(target: Target, digest: Digest | None) -> Target:
+    return target if digest is None else Digested(target, digest)
 
 
 def _replace(
-    file: AtomicFile, source: Input | None, compressed: bool, threads: int | None
-) -> Iterator[Target]:
+    file: AtomicFile, source: Input | None, compressed: bool, threads: int | None,
+    digest: Digest | None,
+) -> Iterator[Target]:  # fmt: skip
+    target = _digested(file, digest)
     try:
         if compressed:
-            with contextlib.closing(Compressor(file, threads)) as compressor:
+            with contextlib.closing(Compressor(target, threads)) as compressor:
                 yield compressor
                 compressor.finish()
         else:
-            yield file
+            yield target
         if source is not None:
             source.close()  # Windows replaces no file that is open
         file.commit()

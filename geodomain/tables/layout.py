@@ -41,6 +41,8 @@ class TableLayout:
         Numbers and texts that mean that a coordinate or size is missing.
     head_rows : tuple of HeadRow
         The names and the vendor's rows below them; lines before the names are not among them.
+    encoding : str
+        Of names and texts.
     frame : Frame
         What the coordinates stand for.
     """
@@ -55,6 +57,7 @@ class TableLayout:
     missing: tuple[float, ...] = ()
     head_rows: tuple[HeadRow, ...] = ()
     missing_words: tuple[bytes, ...] = ()
+    encoding: str = "utf-8"
     frame: Frame = field(default_factory=Frame)
 
 
@@ -109,6 +112,7 @@ def read_layout(
         data_line=count_line_ends(head, 0, end) + 1,
         missing=options.missing,
         missing_words=tuple(word.encode(options.encoding) for word in options.missing_words),
+        encoding=options.encoding,
         head_rows=head_rows,
         frame=choice.frame,
     )

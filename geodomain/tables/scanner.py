@@ -16,7 +16,8 @@ from geodomain.backends.native import pointer, thread_count
 from geodomain.errors import TableError
 from geodomain.tables.faults import Fault, Place, sentence
 from geodomain.tables.layout import TableLayout
-from geodomain.tables.textcore import core, pointers
+from geodomain.tables.textcolumn import TextColumn
+from geodomain.tables.textcore import core, exactly, pointers
 
 PIECE_BYTES = 256 << 10
 Bytes = NDArray[np.uint8]
@@ -69,6 +70,8 @@ class Scanner:
         What messages call it.
     replaced : int or None
         The field whose cell is rewritten, or None to append cells.
+    also : sequence of int
+        Other fields that `column` is asked for.
     threads : int or None
         How many threads to use; the result is the same for any number.
     piece_bytes : int or None
@@ -81,12 +84,14 @@ class Scanner:
         table: str,
         *,
         replaced: int | None = None,
+        also: Sequence[int] = (),
         threads: int | None = None,
         piece_bytes: int | None = None,
     ) -> None:
         self._layout = layout
         self._table = table
         self._wanted = [*layout.xyz, *(layout.sizes or ())]
+        self._also = list(also)
         self._threads = thread_count(threads)
         self._piece_bytes = piece_bytes or PIECE_BYTES
         self._handle = self._open(-1 if replaced is None else replaced)
@@ -156,6 +161,11 @@ class Scanner:
             missing += int(np.isnan(points[row]).any()) - int(before)
         return points, sizes, missing
 
+    def column(self, field: int) -> TextColumn:
+        """Return one of the fields `also` in the rows that were found, before the next scan."""
+        which = self._also.index(field)
+        return TextColumn(self, self._handle, self._text, self._found.rows, which, self._layout)
+
     def splice(
         self,
         columns: Sequence[Cells],
@@ -210,10 +220,11 @@ class Scanner:
             raise ValueError(message)
         wanted = np.array(self._wanted, dtype=np.int32)
         missing = np.array(layout.missing, dtype=np.float64)
+        also = np.array(self._also, dtype=np.int32)
         words = (ctypes.c_char_p * len(layout.missing_words))(*layout.missing_words)
         handle: int | None = core().geodomain_text_open(
             layout.delimiter, layout.decimal, len(layout.names), wanted.size, pointer(wanted),
-            replaced, missing.size, pointer(missing), len(words), words,
+            replaced, missing.size, pointer(missing), len(words), words, also.size, pointer(also),
         )  # fmt: skip
         if handle is None:
             raise MemoryError
@@ -229,8 +240,7 @@ class Scanner:
         self._call("unsure", pointer(table))
         decided = []
         for row, wanted, begin, end in table.tolist():
-            text = self._text[begin:end].tobytes()
-            value = float(text.replace(self._layout.decimal, b".").lower().replace(b"d", b"e"))
+            value = exactly(self._text[begin:end].tobytes(), self._layout.decimal)
             if math.isinf(value):
                 raise TableError(self._range_sentence(wanted, begin, end))
             decided.append((row, wanted, math.nan if value in self._layout.missing else value))

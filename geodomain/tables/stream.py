@@ -22,12 +22,14 @@ from geodomain.tables.pipeline import (
     fill,
 )
 from geodomain.tables.scanner import Cells, Scanner
+from geodomain.tables.textcolumn import TextColumn
 
 CHUNK_BYTES = 4 << 20
 LONGEST_ROW = 64 << 20
 
 LabelChunk = Callable[
-    [NDArray[np.float64], NDArray[np.float64] | None], Sequence[NDArray[np.int32]]
+    [NDArray[np.float64], NDArray[np.float64] | None, Callable[[int], TextColumn]],
+    Sequence[NDArray[np.int32]],
 ]
 Progress = Callable[[int, int | None], None]
 
@@ -75,6 +77,7 @@ def relabel(
     splice: Splice,
     label: LabelChunk,
     *,
+    also: Sequence[int] = (),
     threads: int | None = None,
     chunk_bytes: int = CHUNK_BYTES,
     progress: Progress | None = None,
@@ -94,8 +97,11 @@ def relabel(
     splice : Splice
         What changes in the head, and the cells of the new columns.
     label : callable
-        From world centroids (n, 3), NaN where missing, and block sizes (n, 3) or None, to
-        one int32 array of n codes into the vocabulary for each new column.
+        From world centroids (n, 3), NaN where missing, block sizes (n, 3) or None, and a
+        callable that gives one of the fields `also` as a `TextColumn`, to one int32 array of n
+        codes into the vocabulary for each new column.
+    also : sequence of int, optional
+        Other fields that `label` asks for.
     threads : int, optional
         How many threads read the text; the output is the same for any number.
     chunk_bytes : int, optional
@@ -120,7 +126,7 @@ def relabel(
     if chunk_bytes < 1:
         message = f"chunk_bytes must be positive, not {chunk_bytes!r}"
         raise ValueError(message)
-    stream = _Stream(source, target, layout, splice, label, threads)
+    stream = _Stream(source, target, layout, splice, label, also, threads)
     stream.run(chunk_bytes, progress)
     if before_commit is not None:
         before_commit()
@@ -137,6 +143,7 @@ class _Stream:
         layout: TableLayout,
         splice: Splice,
         label: LabelChunk,
+        also: Sequence[int],
         threads: int | None,
     ) -> None:
         before = layout.delimiter if splice.replace is None else b""
@@ -144,7 +151,9 @@ class _Stream:
         self._layout, self._head = layout, splice.head
         self._name = str(getattr(source, "name", "the table"))
         self._columns = [Cells(cells, before) for cells in splice.vocabulary]
-        self._scanner = Scanner(layout, self._name, replaced=splice.replace, threads=threads)
+        self._scanner = Scanner(
+            layout, self._name, replaced=splice.replace, also=also, threads=threads
+        )
         self._tail = np.empty(0, dtype=np.uint8)
         self._rows = self._missing = self._read = self._written = 0
 
@@ -187,7 +196,8 @@ class _Stream:
         points, sizes, missing = self._scanner.values()
         self._rows += found.rows
         self._missing += missing
-        codes = self._label(self._layout.frame.centroids(points, sizes), sizes)
+        centroids = self._layout.frame.centroids(points, sizes)
+        codes = self._label(centroids, sizes, self._scanner.column)
         if len(codes) != len(self._columns):
             message = f"{len(codes)} columns of labels for {len(self._columns)} vocabularies"
             raise ValueError(message)

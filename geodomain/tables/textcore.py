@@ -39,8 +39,13 @@ def read_number(text: bytes, decimal: bytes = b".") -> float | None:
     value = ctypes.c_double()
     reading = core().geodomain_text_number(text, len(text), decimal, ctypes.byref(value))
     if reading == 4:
-        return float(text.replace(decimal, b".").lower().replace(b"d", b"e"))
+        return exactly(text, decimal)
     return (value.value, math.nan, None, math.inf)[reading]
+
+
+def exactly(text: bytes, decimal: bytes) -> float:
+    """Return the number that a field says, by Python's own arithmetic."""
+    return float(text.replace(decimal, b".").lower().replace(b"d", b"e"))
 
 
 @functools.cache
@@ -52,11 +57,27 @@ def core() -> ctypes.CDLL:
     loaded.geodomain_text_open.restype = address
     loaded.geodomain_text_close.restype = None
     for name, types in {
-        "open": [mark, mark, number, number, address, number, number, address, number, address],
+        "open": [
+            mark,
+            mark,
+            number,
+            number,
+            address,
+            number,
+            number,
+            address,
+            number,
+            address,
+            number,
+            address,
+        ],
         "close": [address],
         "scan": [address, address, count, number, count, number, address],
         "values": [address, address, address, number],
         "unsure": [address, address],
+        "column": [address, address, number, address, address],
+        "among": [address, address, number, number, address, address],
+        "place": [address, number, count, address],
         "measure": [address, number, address, address, address, address, number, address],
         "write": [address, address, address],
         "number": [ctypes.c_char_p, count, ctypes.c_char, address],

@@ -32,6 +32,7 @@ struct Dialect {
   std::int32_t replaced;                   // the field that is rewritten, or -1: append
   std::vector<double> missing;             // numbers that say "missing"
   std::vector<std::string> missing_words;  // and texts that do, without outer blanks
+  std::vector<std::int32_t> also;          // fields whose places are kept, for conditions
 };
 
 // The values are known to Python, which words the sentences.

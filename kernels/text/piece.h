@@ -36,6 +36,7 @@ class Piece {
   std::vector<Range> cuts;      // for each row, what the new cells take the place of
   std::vector<double> values;   // the wanted numbers of each row, NaN where missing; then room
   std::vector<Unsure> unsure;
+  std::vector<Range> places;  // of the other fields that are asked for, by row, quotes left out
 
   std::int64_t rows() const { return static_cast<std::int64_t>(cuts.size()); }
 
@@ -46,6 +47,7 @@ class Piece {
     trouble = {};
     cuts.clear();
     unsure.clear();
+    places.clear();
   }
 
   void read(const Text& text, const Dialect& dialect, Marks& marks) {
@@ -148,6 +150,7 @@ class Piece {
       absent = absent || (i < 3 && std::isnan(value));
     }
     missing += absent;
+    for (const std::int32_t field : dialect.also) places.push_back(bare(field));
     cuts.push_back(dialect.replaced < 0 ? Range{content_end, content_end} : raw(dialect.replaced));
     return true;
   }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "chunk.h"
+#include "column.h"
 #include "number.h"
 #include "splice.h"
 
@@ -55,12 +56,14 @@ GD_API void* geodomain_text_open(char delimiter, char mark, std::int32_t fields,
                                  std::int32_t wanted_count, const std::int32_t* wanted,
                                  std::int32_t replaced, std::int32_t missing_count,
                                  const double* missing, std::int32_t word_count,
-                                 const char* const* words) {
+                                 const char* const* words, std::int32_t also_count,
+                                 const std::int32_t* also) {
   try {
-    Dialect dialect{delimiter, mark, fields, wanted_count, {}, replaced, {}, {}};
+    Dialect dialect{delimiter, mark, fields, wanted_count, {}, replaced, {}, {}, {}};
     std::copy(wanted, wanted + wanted_count, dialect.wanted.begin());
     dialect.missing.assign(missing, missing + missing_count);
     dialect.missing_words.assign(words, words + word_count);  // each ends in NUL
+    dialect.also.assign(also, also + also_count);
     return new Table(std::move(dialect));
   } catch (...) {
     return nullptr;
@@ -118,6 +121,48 @@ GD_API int geodomain_text_unsure(void* table, std::int64_t* out) {
     first_row += piece.rows();
   }
   return 0;
+}
+
+// The field `which` of those asked for besides, in every row of the text that was scanned:
+// its number, NaN where it is none, and its Kind.
+GD_API int geodomain_text_column(void* table, const char* text, std::int32_t which, double* numbers,
+                                 std::uint8_t* kinds) {
+  return guarded([&] {
+    const Chunk& chunk = static_cast<Table*>(table)->chunk;
+    each_cell(chunk, which, [&](Range place, std::int64_t row) {
+      const Kind kind = read_cell(word_at(text, place), chunk.dialect(), numbers[row]);
+      kinds[row] = static_cast<std::uint8_t>(kind);
+    });
+  });
+}
+
+// 1 where that field is one of the words, each ending in NUL.
+GD_API int geodomain_text_among(void* table, const char* text, std::int32_t which,
+                                std::int32_t word_count, const char* const* words,
+                                std::uint8_t* out) {
+  return guarded([&] {
+    const std::vector<std::string> wanted(words, words + word_count);
+    each_cell(static_cast<Table*>(table)->chunk, which, [&](Range place, std::int64_t row) {
+      out[row] = is_any(word_at(text, place), wanted);
+    });
+  });
+}
+
+// Where that field is in one row: begin, end.
+GD_API int geodomain_text_place(void* table, std::int32_t which, std::int64_t row,
+                                std::int64_t* out) {
+  const Chunk& chunk = static_cast<Table*>(table)->chunk;
+  for (const Piece& piece : chunk.pieces()) {
+    if (row < piece.rows()) {
+      const std::size_t step = chunk.dialect().also.size();
+      const Range place = piece.places[static_cast<std::size_t>(row) * step + which];
+      out[0] = place.begin;
+      out[1] = place.end;
+      return 0;
+    }
+    row -= piece.rows();
+  }
+  return -1;
 }
 
 // The size of the text with the new cells in it, to `size`; -1 there if a code

@@ -41,7 +41,7 @@ def label_file(table, out):
     splice = Splice(((end, end, b",domain"),), ((b"ORE", b"WASTE", b""),))
     with open_source(table) as source, open_target(out, source=source, overwrite=True) as target:
         return relabel(
-            source, target, layout, splice, lambda points, _: [np.zeros(len(points), np.int32)]
+            source, target, layout, splice, lambda points, *_: [np.zeros(len(points), np.int32)]
         )
 
 

@@ -1,0 +1,131 @@
+"""Labels for the blocks of a pandas DataFrame; no files, and no geometry of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.conditions import ArrayColumn
+from geodomain.errors import TableError
+from geodomain.labelling import codes_by_domains
+from geodomain.locator import Rule
+from geodomain.ordering import as_domains
+from geodomain.tables import families
+from geodomain.tables.families import CENTROIDS
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def label_blocks(
+    frame: pandas.DataFrame,
+    domains: Any,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    z: str | None = None,
+    background: str | None = None,
+    unassigned: str | None = None,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+) -> pandas.Series[Any]:
+    """Return the domain of each block of a DataFrame as a categorical.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A block to a row, with its centroid, and the columns that conditions name.
+    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+        As for `label_points`; such as `read_domains` gives.
+    x, y, z : str, optional
+        Columns of the centroid; found by the names that packages use otherwise.
+    background, unassigned : str, optional
+        Labels of blocks in no domain, and of blocks without coordinates or beyond a
+        surface; those of `domains` otherwise. An empty one is a missing value.
+    rule, backend, threads, allow_open
+        As in `geodomain.contains`.
+
+    Returns
+    -------
+    pandas.Series of category
+        With the index of the frame, called ``domain``. The categories are all the
+        domains in their order, then the background and unassigned labels.
+
+    Raises
+    ------
+    TableError
+        Where the columns are ambiguous or not there, or hold no numbers.
+    DomainError, MeshError, PointError
+        As in `label_points`.
+
+    Examples
+    --------
+    >>> import geodomain, pandas
+    >>> corners = [[0, 0, 5], [9, 0, 5], [0, 9, 5]]
+    >>> air = geodomain.Domain("AIR", geodomain.Mesh(corners, [[0, 1, 2]]), kind="above")
+    >>> blocks = pandas.DataFrame({"XC": [1, 1, 8], "YC": [1, 1, 8], "ZC": [6, 4, 6]})
+    >>> geodomain.label_blocks(blocks, [air], background="ROCK").tolist()
+    ['AIR', 'ROCK', nan]
+    """
+    import pandas as pd
+
+    ordered = as_domains(domains)
+    points = _points(frame, (x, y, z))
+    names = [str(name) for name in frame.columns]
+
+    def column(wanted: str) -> ArrayColumn:
+        place = families.find_column(names, wanted, "the frame")
+        return ArrayColumn(_values(frame.iloc[:, place]), names[place])
+
+    codes = codes_by_domains(
+        points, ordered, column, rule=rule, backend=backend, threads=threads, allow_open=allow_open
+    )
+    lost = ordered.unassigned if unassigned is None else unassigned
+    rest = [ordered.background if background is None else background, *[lost] * 3]
+    labels = [*(target.name for target in ordered.targets), *rest]
+    categories = list(dict.fromkeys(label for label in labels if label))
+    table = np.array([categories.index(label) if label else -1 for label in labels])
+    found = pd.Categorical.from_codes(table[codes], categories=categories)
+    return pd.Series(found, index=frame.index, name="domain")
+
+
+def _points(
+    frame: pandas.DataFrame, given: tuple[str | None, str | None, str | None]
+) -> NDArray[np.float64]:
+    """Give the centroids, column-major, so that no column is copied twice."""
+    names = [str(name) for name in frame.columns]
+    wanted = [
+        None if one is None else families.find_column(names, one, "the frame") for one in given
+    ]
+    found = families.matches(names, CENTROIDS, wanted)
+    if not found:
+        families.refuse_no_centroid(names, "the frame")
+    families.refuse_ambiguity(names, found, "the frame")
+    (xyz,) = found
+    points = np.empty((len(frame), 3), order="F")
+    for axis, place in enumerate(xyz):
+        points[:, axis] = _coordinates(frame.iloc[:, place], names[place])
+    return points
+
+
+def _coordinates(series: pandas.Series[Any], name: str) -> NDArray[np.float64]:
+    """Give a column as numbers, NaN where missing."""
+    if series.dtype.kind not in "fiu":
+        message = f"the frame's column {name!r} holds {series.dtype}, not numbers"
+        raise TableError(message)
+    numbers: NDArray[np.float64] = series.to_numpy(np.float64, na_value=np.nan)
+    return numbers
+
+
+def _values(series: pandas.Series[Any]) -> NDArray[Any]:
+    """Give a column as conditions take it: numbers with NaN, or texts with None."""
+    values: NDArray[Any] = (
+        series.to_numpy(np.float64, na_value=np.nan)
+        if series.dtype.kind in "fiub"
+        else series.astype(object).where(series.notna(), None).to_numpy(object)
+    )
+    return values

@@ -1,0 +1,74 @@
+"""Blocks that several domains are asked about, and surfaces that several domains share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.locator import PointLocator
+from geodomain.mesh import Mesh
+from geodomain.surfaces import OFF, Extension, count_all, sides_of
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+class Scene:
+    """Blocks that several domains are asked about: what is found once is kept.
+
+    Attributes
+    ----------
+    points : (n, 3) float64
+    finite : (n,) bool
+    box : (2, 3) float64
+        Of the finite ones; from +inf to -inf where there are none.
+    """
+
+    def __init__(self, points: Floats) -> None:
+        self.points = points
+        x, y, z = np.isfinite(points).T
+        self.finite: Bools = x & y & z
+        some = points if self.finite.all() else points[self.finite]
+        self.box = np.stack([some.min(axis=0, initial=np.inf), some.max(axis=0, initial=-np.inf)])
+        self._counts: dict[int, NDArray[np.int32]] = {}
+        self.folded: dict[str, Bools] = {}
+
+    def counts(self, surface: Surface) -> NDArray[np.int32]:
+        """Give the crossings above and below of a surface, which several domains may share."""
+        found = self._counts.get(id(surface))
+        if found is None:
+            found = self._counts[id(surface)] = count_all(surface.locators, self.points)
+            folded = found.sum(axis=1) > 1
+            if folded.any():
+                self.folded[surface.name] = folded | self.folded.get(surface.name, False)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """The tiles of a surface, ready to be asked."""
+
+    tiles: tuple[Mesh, ...]
+    locators: tuple[PointLocator, ...]
+
+    @property
+    def name(self) -> str:
+        """Name it by its first tile."""
+        return self.tiles[0].name
+
+    @cached_property
+    def extension(self) -> Extension:
+        """Give what it is beyond its footprint."""
+        return Extension(self.tiles)
+
+    def sides(self, scene: Scene, *, extend: str) -> NDArray[np.int8]:
+        """Return 1 above, -1 below, 0 where neither is known."""
+        side = sides_of(scene.counts(self))
+        if extend == "nearest":
+            off = np.flatnonzero((side == OFF) & scene.finite)
+            if len(off):
+                side[off] = self.extension.sides(scene.points[off])
+        return side

@@ -1,0 +1,125 @@
+"""Layers between surfaces that lie one below the other: a frozen noun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.conditions import Condition, read_conditions
+from geodomain.domains import (
+    Extend,
+    Meshes,
+    as_tiles,
+    box_of,
+    require_choice,
+    require_code,
+    require_name,
+)
+from geodomain.errors import DomainError
+from geodomain.mesh import Mesh
+
+Crossing = Literal["erode", "onlap"]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of a stack, as a domain of its own."""
+
+    name: str
+    code: int | None
+    bounds: NDArray[np.float64]
+    is_solid: bool = False
+    wireframes: tuple[Mesh, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Layers between surfaces that lie one below the other.
+
+    Parameters
+    ----------
+    surfaces : sequence of Mesh, or of several tiles each
+        From top to bottom.
+    layers : sequence of str
+        Names from top to bottom, one more than surfaces: above the first, between each
+        and the next, below the last. An empty name leaves its blocks to others.
+    rule : {"erode", "onlap"}
+        Where surfaces cross: the upper one cuts what is below it, so that a block above
+        it is in the layer above it, whatever the others say; or the lower one stays, and
+        a block below it is in the layer below it.
+    codes : sequence of int, optional
+        A number for each layer.
+    only_if : mapping
+        As a `Domain`'s, for all the layers.
+    extend : {"unassigned", "background", "nearest"}
+        What becomes of a block whose layer a surface would decide that is not there: no
+        label, none of the stack's, or what the nearest place of the rim makes of it.
+
+    Raises
+    ------
+    DomainError
+        For a value that is none of these, or a wrong number of layers.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners, square = [[0, 0], [9, 0], [9, 9], [0, 9]], [[0, 1, 2], [0, 2, 3]]
+    >>> top, base = (geodomain.Mesh([[*c, z] for c in corners], square) for z in (8, 5))
+    >>> stack = geodomain.Stack([top, base], ["AIR", "COAL", "FLOOR"])
+    >>> geodomain.label_points([[2, 2, 9], [2, 2, 8], [2, 2, 6], [2, 2, 1]], [stack]).tolist()
+    ['AIR', 'AIR', 'COAL', 'FLOOR']
+    """
+
+    surfaces: tuple[tuple[Mesh, ...], ...]
+    layers: tuple[str, ...]
+    rule: Crossing = "erode"
+    codes: tuple[int | None, ...] = ()
+    only_if: tuple[Condition, ...] = ()
+    extend: Extend = "unassigned"
+
+    def __init__(
+        self,
+        surfaces: Iterable[Meshes],
+        layers: Iterable[str],
+        *,
+        rule: Crossing = "erode",
+        codes: Iterable[int] = (),
+        only_if: Mapping[str, Any] | tuple[Condition, ...] = (),
+        extend: Extend = "unassigned",
+    ) -> None:
+        """Check every value, and hold them."""
+        tiles = tuple(as_tiles(surface, "a stack") for surface in surfaces)
+        names, numbers = tuple(layers), tuple(codes)
+        if not tiles or len(names) != len(tiles) + 1:
+            message = (
+                f"a stack of {len(tiles)} surfaces has {len(tiles) + 1} layers, not {len(names)}: "
+                "above the first, between each and the next, and below the last"
+            )
+            raise DomainError(message)
+        if numbers and len(numbers) != len(names):
+            message = f"a stack of {len(names)} layers has as many codes, not {len(numbers)}"
+            raise DomainError(message)
+        for name, code in zip(names, numbers or (None,) * len(names), strict=True):
+            if name != "":
+                require_name(name)
+            require_code(name, code)
+        require_choice("a stack", "rule", rule, get_args(Crossing))
+        require_choice("a stack", "extend", extend, get_args(Extend))
+        conditions = only_if if isinstance(only_if, tuple) else read_conditions(only_if)
+        values = {
+            "surfaces": tiles, "layers": names, "rule": rule,
+            "codes": numbers or (None,) * len(names), "only_if": conditions, "extend": extend,
+        }  # fmt: skip
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    @property
+    def named(self) -> tuple[Layer, ...]:
+        """Give the layers that have a name."""
+        box = box_of([mesh for tiles in self.surfaces for mesh in tiles], flat=True)
+        pairs = zip(self.layers, self.codes, strict=True)
+        return tuple(Layer(name, code, box) for name, code in pairs if name)

@@ -1,0 +1,36 @@
+// The whole vertical line through a point: how often it crosses the mesh above the
+// point, and how often below. That is what an open surface is asked.
+#pragma once
+
+#include "grid.h"
+
+namespace geodomain {
+
+struct Sides {
+  std::int32_t above, below;  // of the displaced point; above is -1 where undecided
+};
+
+// Every triangle of the cell may be on the line, so no slab is passed over; one whose
+// slabs are all below the point needs no arithmetic in z, since its top decides.
+GD_HD Sides count_sides(const GridView& grid, Vec3 q) {
+  Sides sides = {0, 0};
+  const Bounds& box = grid.bounds;
+  if (!(q.x >= box.low.x && q.x <= box.high.x && q.y >= box.low.y && q.y <= box.high.y)) {
+    return sides;
+  }
+  if (!(q.z - q.z == 0.0)) return sides;  // not finite
+  Axis z;
+  const List list = grid.lists[grid.cell(q, z)];
+  for (std::int32_t i = 0; i < list.count; ++i) {
+    const Triangle t = grid.mesh.triangle(grid.entries[list.start + i].triangle);
+    const int sign = crossing_sign<Full>(t, q.x, q.y);
+    if (sign == 0) continue;
+    const int above = sign == kUnsure ? kUnsure : crosses_above<Full>(t, sign, q);
+    if (above == kUnsure) return {-1, 0};
+    sides.above += above;
+    sides.below += 1 - above;
+  }
+  return sides;
+}
+
+}  // namespace geodomain

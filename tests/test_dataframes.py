@@ -1,0 +1,100 @@
+"""Labels of DataFrames: columns found by name, conditions, categories, the bunny by every way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sheets import level
+from wireframes import box, cube
+
+import geodomain
+from geodomain import Domain, DomainError, Domains, TableError, label_blocks
+from geodomain.cli import main
+
+ORE = Domain("ORE", cube())
+HALO = Domain("HALO", box((5, 5, 5), (15, 15, 15)))
+BLOCKS = pd.DataFrame(
+    {
+        "IJK": range(5),
+        "XC": [2.0, 7, 12, 50, np.nan],
+        "YC": [2, 7, 12, 50, 1],
+        "ZC": np.float32([2, 7, 12, 50, 1]),
+        "ROCK": ["OX", "SU", None, "OX", "OX"],
+    },
+    index=[9, 8, 7, 6, 5],
+)
+
+
+def test_a_categorical_with_the_index_of_the_frame() -> None:
+    found = label_blocks(BLOCKS, [ORE, HALO], background="WASTE", unassigned="LOST")
+    assert found.tolist() == ["ORE", "ORE", "HALO", "WASTE", "LOST"]
+    assert found.name == "domain" and found.index.tolist() == [9, 8, 7, 6, 5]
+    assert list(found.cat.categories) == ["ORE", "HALO", "WASTE", "LOST"]
+    assert BLOCKS.shape == (5, 5)
+
+
+def test_without_a_label_there_is_no_value() -> None:
+    found = label_blocks(BLOCKS, {"ORE": cube()})
+    assert found.isna().tolist() == [False, False, True, True, True]
+    assert list(found.cat.categories) == ["ORE"]
+    ordered = Domains((ORE,), background="W")
+    assert label_blocks(BLOCKS, ordered)[6] == "W"
+    assert label_blocks(BLOCKS, ordered, background="V")[6] == "V"
+
+
+@pytest.mark.parametrize("kind", [object, "string", "category"])
+def test_conditions_on_columns_of_the_frame(kind) -> None:
+    frame = BLOCKS.assign(ROCK=BLOCKS["ROCK"].astype(kind))
+    oxide = Domain("OX", HALO.meshes, only_if={"rock": {"!=": "OX"}})
+    assert label_blocks(frame, [oxide, ORE]).tolist()[:2] == ["ORE", "OX"]
+    assert label_blocks(frame, [oxide]).isna().tolist() == [True, False, True, True, True]
+
+
+@pytest.mark.parametrize("kind", ["Int64", "int16", "float32"])
+def test_numbers_of_any_width(kind) -> None:
+    frame = BLOCKS.assign(CODE=pd.array([1, 2, 3, 4, 5], dtype=kind))
+    assert label_blocks(frame, [Domain("A", cube(), only_if={"code": {">": 1}})]).tolist()[1] == "A"
+    assert pd.isna(label_blocks(frame, [Domain("A", cube(), only_if={"code": {">": 1}})])[9])
+
+
+def test_columns_that_are_not_found() -> None:
+    with pytest.raises(TableError, match="the frame"):
+        label_blocks(BLOCKS.rename(columns={"ZC": "depth"}), [ORE])
+    with pytest.raises(TableError, match="frame"):
+        label_blocks(BLOCKS, [Domain("A", cube(), only_if={"zone": 1})])
+    with pytest.raises(TableError, match="'XC' holds"):
+        label_blocks(BLOCKS.assign(XC="two"), [ORE])
+    with pytest.raises(DomainError, match="holds numbers"):
+        label_blocks(BLOCKS, [Domain("A", cube(), only_if={"IJK": "3"})])
+    renamed = BLOCKS.rename(columns={"XC": "a", "YC": "b", "ZC": "c"})
+    assert label_blocks(renamed, [ORE], x="a", y="b", z="c").tolist()[0] == "ORE"
+
+
+def test_an_empty_frame() -> None:
+    found = label_blocks(BLOCKS[:0], [ORE, Domain("AIR", level(1.0), kind="above")])
+    assert len(found) == 0 and list(found.cat.categories) == ["ORE", "AIR"]
+
+
+def test_the_bunny_is_the_same_by_every_way(shared_data: Path, tmp_path: Path) -> None:
+    blocks, mesh = shared_data / "bunny/bunny_blocks.csv", shared_data / "bunny/bunny.obj"
+    frame = pd.read_csv(blocks, keep_default_na=False)
+    given = Domains((Domain("Body", geodomain.read_mesh(mesh), code=7),), background="Air")
+    found = label_blocks(frame, given)
+    assert (found == "Body").sum() == 1774 == (frame["Bunny"] == "Body").sum()
+    assert (found[frame["Bunny"] == "Body"] == "Body").all()
+    assert (found[frame["Bunny"] != "Body"] == "Air").all() and len(found) == 5123
+    toml = f'background = "Air"\n[[domain]]\nname = "Body"\nmesh = "{mesh.as_posix()}"\n'
+    (tmp_path / "bunny.toml").write_text(toml)
+    by_toml, by_solid = tmp_path / "toml.csv", tmp_path / "solid.csv"
+    for out, how in (
+        (by_toml, ["--domains", str(tmp_path / "bunny.toml")]),
+        (by_solid, ["--solid", f"Body={mesh}", "--background", "Air"]),
+    ):
+        done = CliRunner().invoke(main, ["label", str(blocks), *how, "-o", str(out)])
+        assert done.exit_code == 0, done.output
+    assert by_toml.read_bytes() == by_solid.read_bytes()
+    assert pd.read_csv(by_toml)["domain"].tolist() == found.tolist()
