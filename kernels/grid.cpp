@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "built_grid.h"
+#include "crowd.h"
 #include "recognise.h"
 #include "surface.h"
 
@@ -29,58 +30,34 @@ void label_piece(const GridView& grid, const PointsView& points, std::int64_t be
   }
 }
 
-Bounds piece_bounds(const PointsView& points, std::int64_t begin, std::int64_t end) {
-  Bounds box = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
-  for (std::int64_t row = begin; row < end; ++row) {
-    const Vec3 q = points[row];  // comparisons with NaN leave the box as it is
-    box.low = {q.x < box.low.x ? q.x : box.low.x, q.y < box.low.y ? q.y : box.low.y,
-               q.z < box.low.z ? q.z : box.low.z};
-    box.high = {q.x > box.high.x ? q.x : box.high.x, q.y > box.high.y ? q.y : box.high.y,
-                q.z > box.high.z ? q.z : box.high.z};
+// Where each mesh may hold a point: its box, which for an open one goes all the way
+// down, since the crossings above a point below it may be odd.
+std::vector<Bounds> reaches(const void* const* handles, std::int32_t handle_count) {
+  std::vector<Bounds> boxes;
+  for (std::int32_t code = 0; code < handle_count; ++code) {
+    const GridView& grid = static_cast<const BuiltGrid*>(handles[code])->view;
+    boxes.push_back(grid.bounds);
+    if (!grid.closed) boxes.back().low.z = -HUGE_VAL;
   }
-  return box;
-}
-
-// Whether the grid's mesh has no crossing above any point of the box, or, being closed, an even
-// number above all that lie below it. An open one may have an odd number there.
-bool apart(const Bounds& box, const GridView& grid) {
-  const Bounds& mesh = grid.bounds;
-  return box.high.x < mesh.low.x || mesh.high.x < box.low.x || box.high.y < mesh.low.y ||
-         mesh.high.y < box.low.y || mesh.high.z < box.low.z ||
-         (grid.closed && box.high.z < mesh.low.z);
+  return boxes;
 }
 
 // The first of the grids that holds each point of a piece, -1 none, -2 not finite.
-// Only points without a label go on to the next grid.
-void code_piece(const void* const* handles, std::int32_t handle_count, const PointsView& points,
+void code_piece(const void* const* handles, const Crowd& crowd, const PointsView& points,
                 std::int64_t begin, std::int64_t end, std::int32_t* out, LeastRow& refused) {
-  std::int32_t open[kPiece];
-  int open_count = 0;
   for (std::int64_t row = begin; row < end; ++row) {
     const Vec3 q = points[row];
     const bool finite = std::isfinite(q.x) && std::isfinite(q.y) && std::isfinite(q.z);
     out[row] = finite ? -1 : -2;
-    open[open_count] = static_cast<std::int32_t>(row - begin);
-    open_count += finite;
-  }
-  const Bounds box = piece_bounds(points, begin, end);
-  for (std::int32_t code = 0; code < handle_count && open_count > 0; ++code) {
-    const GridView& grid = static_cast<const BuiltGrid*>(handles[code])->view;
-    if (apart(box, grid)) continue;
-    int still_open = 0;
-    for (int i = 0; i < open_count; ++i) {
-      const std::int64_t row = begin + open[i];
-      const Vec3 q = points[row];
+    if (!finite) continue;
+    crowd.find(q, [&](std::int32_t code) {
+      const GridView& grid = static_cast<const BuiltGrid*>(handles[code])->view;
       Answer answer = look_up(grid, q);
-      if (answer == Answer::undecided) {
-        answer = count_parity<Full>(grid, q);
-        if (answer == Answer::undecided) refused.keep(row);
-      }
+      if (answer == Answer::undecided) answer = count_parity<Full>(grid, q);
+      if (answer == Answer::undecided) refused.keep(row);
       if (answer == Answer::inside) out[row] = code;
-      open[still_open] = open[i];
-      still_open += answer != Answer::inside;
-    }
-    open_count = still_open;
+      return answer == Answer::inside;
+    });
   }
 }
 
@@ -154,10 +131,16 @@ GD_API int geodomain_grid_codes(const void* const* handles, std::int32_t handle_
                                 const void* const* columns, const std::int64_t* strides,
                                 std::int64_t rows, int threads, std::int32_t* out,
                                 std::int64_t* refused) {
-  return answer(
-      nullptr, columns, strides, rows, threads, refused,
-      [=](const GridView*, const PointsView& points, std::int64_t begin, std::int64_t end,
-          LeastRow& first) { code_piece(handles, handle_count, points, begin, end, out, first); });
+  try {
+    FloatGuard guard;  // points and boxes must be given their cells alike
+    const Crowd crowd(reaches(handles, handle_count));
+    return answer(
+        nullptr, columns, strides, rows, threads, refused,
+        [&](const GridView*, const PointsView& points, std::int64_t begin, std::int64_t end,
+            LeastRow& first) { code_piece(handles, crowd, points, begin, end, out, first); });
+  } catch (...) {
+    return 1;
+  }
 }
 
 // Crossings above the displaced point; with `with_sign`, each by its sign.

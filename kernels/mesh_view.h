@@ -41,10 +41,11 @@ struct Bounds {  // of the vertices that triangles use
 };
 
 // Beyond the bounds in x or y, above them, or not a number: in no solid, and
-// with no crossing above. Exact, and the first thing asked of any point.
+// with no crossing above. Exact, and the first thing asked of any point. All five
+// comparisons at once: one branch that is mostly foreseen, where five are not.
 GD_HD bool misses(const Bounds& bounds, Vec3 q) {
-  return !(q.x >= bounds.low.x && q.x <= bounds.high.x && q.y >= bounds.low.y &&
-           q.y <= bounds.high.y && q.z < bounds.high.z);
+  return !((q.x >= bounds.low.x) & (q.x <= bounds.high.x) & (q.y >= bounds.low.y) &
+           (q.y <= bounds.high.y) & (q.z < bounds.high.z));
 }
 
 }  // namespace geodomain

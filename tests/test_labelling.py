@@ -7,7 +7,7 @@ import pytest
 from shapes import UNDECIDABLE, cube, minute, random_body, staircase, star
 
 import geodomain
-from geodomain import PointLocator
+from geodomain import Mesh, PointLocator
 
 
 def test_codes_are_the_first_that_contains(backend: str) -> None:
@@ -71,3 +71,22 @@ def test_points_below_an_open_mesh_are_labelled_as_contains_does() -> None:
     assert (geodomain.label_codes(below, [roof], allow_open=True) == 0).all()
     mixed = np.concatenate([below, [[0.6, 0.3, 0.5]]])
     assert (geodomain.label_codes(mixed, [roof], allow_open=True) == 0).all()
+
+
+@pytest.mark.parametrize("open_one", [False, True])
+def test_many_solids_are_each_found(open_one: bool) -> None:
+    rng = np.random.default_rng(11)
+    solids = [
+        cube(float(size), at)
+        for size, at in zip(rng.integers(1, 6, 60), rng.integers(-20, 20, (60, 3)), strict=True)
+    ]
+    if open_one:  # and far above: what is below it is not outside its reach
+        roofless = np.delete(solids[7].triangles, 2, axis=0)
+        solids.insert(7, Mesh(solids[7].vertices + np.array([0, 0, 400]), roofless))
+    points = np.concatenate([rng.integers(-22, 28, (2000, 3)), rng.uniform(-25, 30, (2000, 3))])
+    points = np.concatenate([points, [[1e300, 0, 0], [0, -1e300, 0], [np.nan, 0, 0]]])
+    held = [geodomain.contains(solid, points, allow_open=True) for solid in solids]
+    first = np.where(np.any(held, axis=0), np.argmax(held, axis=0), -1)
+    first[-1] = -2
+    found = geodomain.label_codes(points, solids, allow_open=True, threads=2)
+    assert np.array_equal(found, first)
