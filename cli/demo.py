@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,7 @@ def _contents(folder: Path, deposit: Deposit) -> str:
     meshes = [*deposit.solids.values(), deposit.topography]
     counts = [f"{len(mesh.triangles):9,} triangles" for mesh in meshes]
     counts += [f"{len(table):9,} blocks" for table in (deposit.regular, deposit.subblocked)]
+    counts += [f"{len(tomllib.loads(files.DOMAIN_LIST)['domain']):9,} domains of blocks, in order"]
     lines = [f"  {name:16}{count}" for name, count in zip(files.file_names(), counts, strict=True)]
     title = f"A gold deposit that was never mined, at mine coordinates in metres, in {folder}:"
     return "\n".join([title, *lines])

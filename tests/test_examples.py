@@ -33,8 +33,10 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_picture_of_the_readme_is_what_the_example_draws(tmp_path: Path) -> None:
-    script = next(path for path in EXAMPLES if "section" in path.name)
+@pytest.mark.parametrize("name", ["section", "stacks"])
+def test_the_pictures_of_the_readme_are_what_the_examples_draw(name: str, tmp_path: Path) -> None:
+    script = next(path for path in EXAMPLES if name in path.name)
     subprocess.run([sys.executable, script], cwd=tmp_path, check=True)
-    drawn, shown = tmp_path / "section.svg", EXAMPLES[0].parents[1] / ".github" / "section.svg"
+    drawn = tmp_path / f"{name}.svg"
+    shown = EXAMPLES[0].parents[1] / ".github" / drawn.name
     assert drawn.read_text() == shown.read_text()
