@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _EXAMPLE = """\b
 Example:
-  geodomain plot labelled.csv --section z=310 --solid ORE=ore.stl -o section.png
+  geodomain plot labelled.csv --section z=310 --domains domains.toml -o section.png
 """
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
 import pyvista as pv
 from click.testing import CliRunner
 
+import geodomain
 from geodomain.cli import main
 from geodomain.frames import LocalFrame
 
@@ -99,3 +101,14 @@ def test_a_datamine_prototype(folder: Path, truth: list[str]) -> None:
     Path("b.csv").write_text(head + "".join(f"{row},{tail}\n" for row in rows))
     label("b.csv", "out.csv")
     assert of_text("out.csv") == truth
+
+
+def test_a_list_of_domains_and_a_data_frame(folder: Path, truth: list[str]) -> None:
+    solid = f"[[domain]]\nname = 'Body'\nmesh = '{BUNNY / 'bunny.obj'}'\n"
+    Path("d.toml").write_text("background = 'Out'\n" + solid)
+    source = str(BUNNY / "bunny_blocks.csv")
+    arguments = ["label", source, "--domains", "d.toml", "-o", "out.csv", "--quiet"]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    assert of_text("out.csv") == truth
+    frame = pd.read_csv(source)
+    assert geodomain.label_blocks(frame, geodomain.read_domains("d.toml")).tolist() == truth
