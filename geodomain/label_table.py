@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from geodomain.blockfiles import BlockFile, Destination, Floats, Progress
 from geodomain.boxes import refuse_disjoint
 from geodomain.conditions import Column
-from geodomain.errors import DomainError, PointError
+from geodomain.errors import DomainError, PointError, TableError
 from geodomain.labeller import Labeller
 from geodomain.ordering import Target, allowed_rows
 from geodomain.summary import Labels
@@ -113,6 +113,7 @@ def label_table(
     def label(
         points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> list[NDArray[np.int32]]:
+        _require_constants(model, column, tally.rows)
         allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]))
         try:
             verdict = labeller.judge(points, allowed)
@@ -132,7 +133,7 @@ def label_table(
         destination,
         plan.columns(labeller.targets),
         label,
-        also=sorted(set(asked.values())),
+        also=sorted({*asked.values(), *model.constants}),
         replace=plan.replace,
         threads=threads,
         progress=progress,
@@ -145,3 +146,18 @@ def _condition_columns(labeller: Labeller, model: BlockFile) -> dict[str, int]:
     """Find the columns that conditions are about."""
     named = {one.column for conditions in labeller.domains.conditions for one in conditions}
     return {one: find_column(model.columns, one, model.name) for one in sorted(named)}
+
+
+def _require_constants(model: BlockFile, column: Callable[[int], Column], done: int) -> None:
+    """Refuse a row that says something else of the frame than the first ones: another model."""
+    for place, value in model.constants.items():
+        numbers = column(place).numbers()
+        other = (numbers != value) & ~(np.isnan(numbers) & (value == 0))
+        if other.any():
+            row = int(other.argmax())
+            message = (
+                f"{model.name}: {model.columns[place]} is {value:g} in the first blocks and "
+                f"{numbers[row]:g} in block {done + row + 1}: these are several models, rotated "
+                "in different ways; label them one at a time."
+            )
+            raise TableError(message)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
 from wireframes import box
@@ -12,6 +14,7 @@ from wireframes import box
 from geodomain.cli import main
 from geodomain.meshfiles import write_mesh
 
+NULLS = pyarrow.csv.ConvertOptions(null_values=["-"])
 SOLID = ("--solid", "ORE=ore.obj")
 
 
@@ -89,3 +92,31 @@ def test_corners_of_a_lattice_give_the_labels_of_its_centroids(folder: Path) -> 
         run("X,Y,Z,DX,DY,DZ\n" + rows, "--position", option)
         found.append(labels())
     assert found[0] == found[1] and {"ORE", ""} == set(found[0])
+
+
+PROTOTYPE = "XC,YC,ZC,XMORIG,YMORIG,ZMORIG,X0,Y0,Z0,ANGLE1,ROTAXIS1,ANGLE2\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "column"),
+    [
+        ("0,0,0,500,1000,100,90,3,-", "0,0,0,500,1000,100,80,3,-", "ANGLE1 is 90"),
+        ("0,0,0,500,1000,100,90,3,-", "0,0,0,501,1000,100,90,3,-", "X0 is 500"),
+        ("0,0,0,500,1000,100,0,3,0", "0,0,0,500,1000,100,90,3,0", "ANGLE1 is 0"),
+        ("0,0,0,500,1000,100,90,3,-", "0,0,0,500,1000,100,90,3,0", ""),
+    ],
+)
+def test_a_model_that_another_one_follows(
+    folder: Path, first: str, other: str, column: str
+) -> None:
+    rows = [f"5,10,2.5,{first}\n"] * 5000 + [f"5,10,2.5,{other}\n"]
+    result = run(PROTOTYPE + "".join(rows), "--allow-disjoint", code=3 if column else 0)
+    assert not column or f"{column} in the first blocks" in result.stderr
+    assert not column or "in block 5001" in result.stderr
+    assert Path("out.csv").exists() is not bool(column)
+    if column:
+        table = pyarrow.csv.read_csv("blocks.csv", convert_options=NULLS)
+        pyarrow.parquet.write_table(table, "blocks.parquet")
+        arguments = ["label", "blocks.parquet", *SOLID, "-o", "out.parquet"]
+        found = CliRunner().invoke(main, arguments)
+        assert found.exit_code == 3 and f"{column} in the first blocks" in found.stderr

@@ -89,6 +89,10 @@ class BlockFile(Protocol):
         """What the coordinates stand for."""
 
     @property
+    def constants(self) -> dict[int, float]:
+        """Columns that say in every row what the coordinates stand for, and what they say."""
+
+    @property
     def memory(self) -> int:
         """How many bytes labelling it takes, roughly, with the libraries that read it."""
 

@@ -112,6 +112,11 @@ class ParquetModel:
         return self._choice.frame
 
     @property
+    def constants(self) -> dict[int, float]:
+        """The columns of a Datamine prototype."""
+        return self._choice.constants
+
+    @property
     def memory(self) -> int:
         """The largest row group, as it is and on its way out, beside the libraries and a chunk."""
         metadata = self._file.metadata

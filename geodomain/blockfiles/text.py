@@ -79,6 +79,11 @@ class TextModel:
         """What the coordinates stand for."""
         return self._layout.frame
 
+    @property
+    def constants(self) -> dict[int, float]:
+        """The columns of a Datamine prototype."""
+        return self._layout.constants
+
     def facts(self) -> dict[str, str]:
         """Say how the text is written."""
         kinds = [head.kind for head in self._layout.head_rows[1:]]

@@ -55,6 +55,7 @@ class VtkModel:
     centroid: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
     frame = Frame()
+    constants: dict[int, float] = {}  # noqa: RUF012
 
     def __init__(
         self,

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from geodomain.errors import TableError
 from geodomain.frames import Frame
 from geodomain.tables import families, micromine
-from geodomain.tables.families import CENTROIDS, SIZES, Triplet
+from geodomain.tables.families import CENTROIDS, DATAMINE, SIZES, Triplet
 from geodomain.tables.options import TableOptions
 from geodomain.tables.rotation import (
     Rotation,
+    datamine_constants,
     datamine_prototype,
     datamine_rotation,
     micromine_rotation,
@@ -21,11 +22,15 @@ from geodomain.tables.vendor import MicromineModel
 
 @dataclass(frozen=True)
 class Choice:
-    """The columns that matter, counted from 0, and what the coordinates stand for."""
+    """The columns that matter, counted from 0, and what the coordinates stand for.
+
+    `constants` are columns that say so in every row, and must say the same.
+    """
 
     xyz: Triplet
     sizes: Triplet | None
     frame: Frame
+    constants: dict[int, float]
 
 
 def choose_columns(
@@ -68,7 +73,16 @@ def choose_columns(
     )
     xyz = _centroid(names, options, turned, table)
     sizes = _sizes(names, options, xyz, table)
-    return Choice(xyz, sizes, _frame(names, options, turned, xyz, sizes, sample, table))
+    frame = _frame(names, options, turned, xyz, sizes, sample, table)
+    # Said by the user, or in the world: then rows have no say in it.
+    trusted = options.rotation or None not in options.centroid or _is_not_datamine(names, xyz)
+    constants = datamine_constants(names, sample, turned=frame.local is not None)
+    return Choice(xyz, sizes, frame, {} if trusted else constants)
+
+
+def _is_not_datamine(names: Sequence[str], xyz: Triplet) -> bool:
+    """Tell whether other columns than Datamine's, which may be local, have been chosen."""
+    return tuple(families.plain_name(names[column]) for column in xyz) != DATAMINE.names
 
 
 def _given(names: Sequence[str], wanted: Sequence[str | None], table: str) -> list[int | None]:

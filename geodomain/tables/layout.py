@@ -45,6 +45,8 @@ class TableLayout:
         Of names and texts.
     frame : Frame
         What the coordinates stand for.
+    constants : dict of int to float
+        Columns that say so in every row, and must say the same in all of them.
     """
 
     delimiter: bytes
@@ -59,6 +61,7 @@ class TableLayout:
     missing_words: tuple[bytes, ...] = ()
     encoding: str = "utf-8"
     frame: Frame = field(default_factory=Frame)
+    constants: dict[int, float] = field(default_factory=dict)
 
 
 def read_layout(
@@ -115,6 +118,7 @@ def read_layout(
         encoding=options.encoding,
         head_rows=head_rows,
         frame=choice.frame,
+        constants=choice.constants,
     )
 
 

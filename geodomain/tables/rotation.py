@@ -115,6 +115,10 @@ def datamine_rotation(names: Sequence[str], rows: Sequence[Sequence[str]]) -> st
     return ""
 
 
+_ORIGINS = tuple(f"{axis}{word}" for word in ("0", "morig") for axis in "xyz")
+_TURNS = tuple(f"{word}{index}" for index in "123" for word in ("rotaxis", "angle"))
+
+
 def datamine_prototype(names: Sequence[str], rows: Sequence[Sequence[str]]) -> LocalFrame | str:
     """Give the frame that a Datamine prototype describes, or what is lacking to know it.
 
@@ -122,14 +126,12 @@ def datamine_prototype(names: Sequence[str], rows: Sequence[Sequence[str]]) -> L
     and Z0, and in its own frame, XMORIG, YMORIG and ZMORIG. Of COPYMOD: XC, YC and ZC are in the
     latter, and ANGLE1..3 with ROTAXIS1..3 (1, 2, 3: x, y, z; 0: no rotation) relate the two.
     """
-    wanted = [f"{axis}0" for axis in "xyz"] + [f"{axis}morig" for axis in "xyz"]
-    wanted += [f"{word}{index}" for index in "123" for word in ("rotaxis", "angle")]
     plain = [plain_name(name) for name in names]
     values: list[float] = []
-    for name in wanted:
+    for name in (*_ORIGINS, *_TURNS):
         found = set(_numbers(rows, plain.index(name))) if name in plain else set()
         # The second and third turn may be missing altogether.
-        if not found and name[-1] in "23" and name[:-1] in ("rotaxis", "angle"):
+        if not found and name in _TURNS[2:]:
             found = {0.0}
         if len(found) != 1:
             return f"{name.upper()} {'differs among the rows' if found else 'is not there'}"
@@ -142,6 +144,19 @@ def datamine_prototype(names: Sequence[str], rows: Sequence[Sequence[str]]) -> L
         origin=(values[0], values[1], values[2]),
         local_origin=(values[3], values[4], values[5]),
     )
+
+
+def datamine_constants(
+    names: Sequence[str], rows: Sequence[Sequence[str]], *, turned: bool
+) -> dict[int, float]:
+    """Give the columns of a Datamine prototype that every row must repeat, and what they say.
+
+    Where the model is not turned only its angles matter: another model further down might be.
+    """
+    plain = [plain_name(name) for name in names]
+    wanted = (*_ORIGINS, *_TURNS) if turned else _TURNS
+    places = [plain.index(name) for name in wanted if name in plain]
+    return {place: next(iter(_numbers(rows, place)), 0.0) for place in places}
 
 
 def micromine_rotation(model: MicromineModel | None) -> str:
