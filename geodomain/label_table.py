@@ -12,8 +12,8 @@ from geodomain.boxes import refuse_disjoint
 from geodomain.conditions import Column
 from geodomain.errors import DomainError, PointError
 from geodomain.labeller import Labeller
+from geodomain.labels import Labels
 from geodomain.ordering import Target, allowed_rows
-from geodomain.summary import Labels
 from geodomain.tables.columns import NewColumn, plan_splice
 from geodomain.tables.families import find_column
 from geodomain.tables.layout import TableLayout
@@ -120,6 +120,7 @@ def label_table(
     columns = plan.columns(labeller.targets)
     asked = _condition_columns(labeller, layout, name)
     splice = plan_splice(layout, columns, replace=plan.replace, encoding=plan.encoding, name=name)
+    kept = splice.replace if any(domain.keep for domain in labeller.domains) else None
 
     def label(
         points: NDArray[np.float64],
@@ -128,7 +129,8 @@ def label_table(
     ) -> list[NDArray[np.int32]]:
         allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]))
         try:
-            verdict = labeller.judge(points, allowed)
+            labelled = None if kept is None else column(kept).present()
+            verdict = labeller.judge(points, allowed, labelled)
         except PointError as error:
             message = f"{name}, among the blocks from number {tally.rows + 1} on: {error}"
             raise PointError(message) from None
@@ -147,7 +149,7 @@ def label_table(
         layout,
         splice,
         label,
-        also=sorted(set(asked.values())),
+        also=sorted({*asked.values(), *([] if kept is None else [kept])}),
         threads=threads,
         progress=progress,
         before_commit=before_commit,

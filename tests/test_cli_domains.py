@@ -110,6 +110,36 @@ def test_missing_codes_meet_no_condition(folder: Path) -> None:
     assert added(folder / "o2.csv")[1:3] == ["OX ORE", "OX ORE"]  # -99 is a number then
 
 
+@pytest.mark.parametrize("keep", [(), ("ORE",), ("ORE", "HALO")])
+def test_labels_of_the_table_are_left_where_domains_keep_them(folder: Path, keep) -> None:
+    rows = [
+        '2,2,2,"old"',
+        "2,2,2,",
+        "12,12,12, OLD ",
+        "12,12,12,-",
+        "90,90,90,x",
+        ",,,y",
+        "90,1,1,",
+    ]
+    (folder / "t.csv").write_text("\n".join(["X,Y,Z,ROCK", *rows, ""]))
+    (folder / "k.toml").write_text(
+        'background = "W"\n'
+        + "".join(
+            f'[[domain]]\nname = "{n}"\nmesh = "{n.lower()}.obj"\nkeep = {str(n in keep).lower()}\n'
+            for n in ("ORE", "HALO")
+        )
+    )
+    given = ["--domains", "k.toml", "--replace-column", "ROCK", "--missing=-"]
+    result = run("t.csv", *given, "-o", "o.csv")
+    expected = {
+        0: ["ORE", "ORE", "HALO", "HALO", "W", "", "W"],
+        1: ['"old"', "ORE", "HALO", "HALO", "x", "y", "W"],
+        2: ['"old"', "ORE", " OLD ", "HALO", "x", "y", "W"],
+    }[len(keep)]
+    assert added(folder / "o.csv") == ["ROCK", *expected]
+    assert ("(kept)" in result.stderr) == bool(keep)
+
+
 def test_flags_of_every_domain(folder: Path) -> None:
     run("b.csv", "--domains", "d.toml", "--flags", "-o", "out.csv")
     head, first, second, *_ = (folder / "out.csv").read_text().splitlines()
