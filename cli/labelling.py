@@ -142,7 +142,7 @@ def _labeller(request: Request, given: DomainSource) -> Labeller:
 def _plan(request: Request, given: DomainSource) -> ColumnPlan:
     """Say which columns the table gets."""
     from geodomain.label_table import ColumnPlan
-    from geodomain.summary import labels_of
+    from geodomain.labels import labels_of
 
     return ColumnPlan(
         request.column,

@@ -37,7 +37,8 @@ class Domain:
         Conditions on columns, all of which must hold: ``{"rock": "OX"}``,
         ``{"zone": ["A", "B"]}``, ``{"grade": {">=": 0.3}}``. Missing values meet none.
     keep : bool
-        Where the last domain wins, leave a label that an earlier one gave.
+        Leave a label that is given already: where the last domain wins, by an earlier one;
+        where the column of a table is rewritten, by what it says.
     invert : bool
         Blocks that are not inside, or on the other side.
     rule : {"parity", "winding"}, optional

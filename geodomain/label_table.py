@@ -13,8 +13,8 @@ from geodomain.boxes import refuse_disjoint
 from geodomain.conditions import Column
 from geodomain.errors import DomainError, PointError, TableError
 from geodomain.labeller import Labeller
+from geodomain.labels import Labels
 from geodomain.ordering import Target, allowed_rows
-from geodomain.summary import Labels
 from geodomain.tables.columns import NewColumn
 from geodomain.tables.families import find_column
 from geodomain.tally import Tally
@@ -108,7 +108,7 @@ def label_table(
         last is decided when all rows are known, before the output takes its place.
     """
     tally = Tally(labeller.targets)
-    asked = _condition_columns(labeller, model)
+    asked, kept = _condition_columns(labeller, model), _kept_column(labeller, model, plan)
 
     def label(
         points: Floats, sizes: Floats | None, column: Callable[[int], Column]
@@ -116,7 +116,8 @@ def label_table(
         _require_constants(model, column, tally.rows)
         allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]))
         try:
-            verdict = labeller.judge(points, allowed)
+            labelled = None if kept is None else column(kept).present()
+            verdict = labeller.judge(points, allowed, labelled)
         except PointError as error:
             message = f"{model.name}, among the blocks from number {tally.rows + 1} on: {error}"
             raise PointError(message) from None
@@ -133,7 +134,7 @@ def label_table(
         destination,
         plan.columns(labeller.targets),
         label,
-        also=sorted({*asked.values(), *model.constants}),
+        also=sorted({*asked.values(), *model.constants, *([] if kept is None else [kept])}),
         replace=plan.replace,
         threads=threads,
         progress=progress,
@@ -146,6 +147,13 @@ def _condition_columns(labeller: Labeller, model: BlockFile) -> dict[str, int]:
     """Find the columns that conditions are about."""
     named = {one.column for conditions in labeller.domains.conditions for one in conditions}
     return {one: find_column(model.columns, one, model.name) for one in sorted(named)}
+
+
+def _kept_column(labeller: Labeller, model: BlockFile, plan: ColumnPlan) -> int | None:
+    """Find the column whose labels some domains keep, where it is rewritten."""
+    if not plan.replace or not any(domain.keep for domain in labeller.domains):
+        return None
+    return find_column(model.columns, plan.column, model.name)
 
 
 def _require_constants(model: BlockFile, column: Callable[[int], Column], done: int) -> None:

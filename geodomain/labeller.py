@@ -22,8 +22,8 @@ from geodomain.stacks import Stack
 from geodomain.topology import require_balanced, require_fit
 
 # What codes beyond those of the domains stand for.
-NONE, LOST, LEAKING, BEYOND = range(4)
-REST = 4
+NONE, LOST, LEAKING, BEYOND, KEPT = range(5)
+REST = 5
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Verdict:
     ----------
     codes : (n,) int32
         The domain whose label the block gets; k none, k + 1 not finite, k + 2 in a leaking
-        column, k + 3 beyond a surface.
+        column, k + 3 beyond a surface, k + 4 where a label that was there is left.
     found : mapping of int to Found
         What domains say by themselves; those that are not there have no block and no doubt.
     folded : mapping of str to (n,) bool
@@ -116,32 +116,44 @@ class Labeller:
         return choose(self.backend).__name__.rpartition(".")[2]
 
     def judge(
-        self, points: NDArray[np.float64], allowed: Sequence[Bools | None] | None = None
+        self,
+        points: NDArray[np.float64],
+        allowed: Sequence[Bools | None] | None = None,
+        labelled: Bools | None = None,
     ) -> Verdict:
         """Label (n, 3) centroids; one that is not finite is in no domain.
 
         `allowed` has for each domain, then for each stack, the blocks that meet its
-        conditions; None stands for all of them.
+        conditions; None stands for all of them. Blocks that are `labelled` already are left
+        alone by domains that keep labels, and stay as they are if no other one has them.
         """
         scene, found, index = Scene(points), dict[int, Found](), 0
         for claim, rows in zip(self._claims, allowed or [None] * len(self._claims), strict=True):
             for part, each in enumerate(claim.ask(scene)):
                 found[index + part] = each if rows is None else each.within(rows)
             index += claim.width
-        codes = self._decide(found, len(points))
+        codes = self._decide(found, len(points), labelled)
         codes[~scene.finite] = len(self.targets) + LOST
+        if labelled is not None:
+            codes[labelled & (~scene.finite | (codes == len(self.targets)))] = (
+                len(self.targets) + KEPT
+            )
         walls = self._on_wall(points) if self.count_on_wall else None
         return Verdict(codes, len(self.targets), found, scene.folded, walls)
 
-    def _decide(self, found: Mapping[int, Found], count: int) -> NDArray[np.int32]:
+    def _decide(
+        self, found: Mapping[int, Found], count: int, labelled: Bools | None
+    ) -> NDArray[np.int32]:
         """Give each block the domain that wins it, or that may have it and has no answer."""
         none = len(self.targets)
         codes = np.full(count, none, np.int32)
-        for index, keeps in self._sequence:
+        for index, yields in self._sequence:
             if index not in found:
                 continue
             one = found[index]
-            free = codes == none if keeps else None
+            if labelled is not None and self.targets[index].keep:
+                one = one.within(~labelled)
+            free = codes == none if yields else None
             for rows, code in (
                 (one.leaking, none + LEAKING),
                 (one.beyond, none + BEYOND),
@@ -152,7 +164,7 @@ class Labeller:
         return codes
 
     def _in_sequence(self) -> list[tuple[int, bool]]:
-        """Give the targets in the order in which they label, and whether they keep labels.
+        """Give the targets in the order in which they label, and whether they yield.
 
         Domains come before stacks in rank, so where the last wins they come after them in time.
         """

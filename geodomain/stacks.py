@@ -33,6 +33,7 @@ class Layer:
     code: int | None
     bounds: NDArray[np.float64]
     is_solid: bool = False
+    keep: bool = False
     wireframes: tuple[Mesh, ...] = ()
 
 

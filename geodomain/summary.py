@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from geodomain.boxes import within
-from geodomain.errors import DomainError
 from geodomain.labeller import Labeller
+from geodomain.labels import Labels
 from geodomain.mesh import Mesh
-from geodomain.ordering import Domains, Target
+from geodomain.ordering import Target
 from geodomain.remarks import counted, doubts
 from geodomain.solids import Weld
 from geodomain.tally import Tally
@@ -26,7 +26,7 @@ class Part:
     Attributes
     ----------
     name : str
-        The domain, or background, unassigned, leaking, beyond.
+        The domain, or background, unassigned, leaking, beyond, kept.
     label : str
         What its blocks are labelled with.
     blocks : int
@@ -64,6 +64,7 @@ class Summary:
     unassigned: Part
     leaking: Part
     beyond: Part
+    kept: Part
     overlaps: tuple[dict[str, Any], ...]
     folded: tuple[dict[str, Any], ...]
     uncertain: int
@@ -79,51 +80,6 @@ class Summary:
     def as_dict(self) -> dict[str, Any]:
         """Give plain values, ready for JSON."""
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class Labels:
-    """What blocks are labelled with that no solid surely has."""
-
-    background: str = ""
-    unassigned: str = ""
-    leaky: str = ""
-
-
-def labels_of(
-    domains: Domains,
-    *,
-    codes: bool = False,
-    background: str | None = None,
-    unassigned: str | None = None,
-    leaky: str | None = None,
-) -> Labels:
-    """Return the labels that are given, and for the others those of the domains.
-
-    Raises
-    ------
-    DomainError
-        For a label that is the name of a domain: nobody could tell them apart.
-    """
-    rest = _number(domains.background_code) if codes else domains.background
-    lost = _number(domains.unassigned_code) if codes else domains.unassigned
-    rest, lost = (
-        own if given is None else given for given, own in ((background, rest), (unassigned, lost))
-    )
-    labels = Labels(rest, lost, lost if leaky is None else leaky)
-    taken = {_number(t.code) if codes else t.name: t.name for t in domains.targets}
-    for what, label in asdict(labels).items():
-        if label and label in taken:
-            message = (
-                f"{label!r} labels {what} blocks and stands for {taken[label]} too; change one"
-            )
-            raise DomainError(message)
-    return labels
-
-
-def _number(code: int | None) -> str:
-    """Give a code as a cell, empty where there is none."""
-    return "" if code is None else str(code)
 
 
 def summarise(
@@ -157,7 +113,7 @@ def summarise(
         Its warnings are what the counts alone give cause for.
     """
     solids = labeller.targets
-    *domains, background, unassigned, leaking, beyond = parts_of(solids, tally, labels)
+    *domains, background, unassigned, leaking, beyond, kept = parts_of(solids, tally, labels)
     return Summary(
         rows=tally.rows,
         domains=tuple(domains),
@@ -165,6 +121,7 @@ def summarise(
         unassigned=unassigned,
         leaking=leaking,
         beyond=beyond,
+        kept=kept,
         overlaps=overlap_pairs(solids, tally),
         folded=folded_surfaces(tally),
         uncertain=int(tally.uncertain.sum()),
@@ -187,6 +144,7 @@ def parts_of(solids: Sequence[Target], tally: Tally, labels: Labels) -> list[Par
         "unassigned": labels.unassigned,
         "leaking": labels.leaky,
         "beyond": labels.unassigned,
+        "kept": "",
     }
     rows = max(tally.rows, 1)
     parts = []
@@ -246,7 +204,7 @@ def folded_surfaces(tally: Tally) -> tuple[dict[str, Any], ...]:
 def as_table(summary: Summary) -> str:
     """Lay the summary out as lines to read."""
     parts = [*summary.domains, summary.background, summary.unassigned]
-    parts += [part for part in (summary.leaking, summary.beyond) if part.blocks]
+    parts += [part for part in (summary.leaking, summary.beyond, summary.kept) if part.blocks]
     sized = any(part.volume is not None for part in parts)
     rows = [["domain", "blocks", "share", *(["volume", "by itself", "wireframe"] if sized else [])]]
     rows += [_cells(part, sized=sized, solid=part in summary.domains) for part in parts]

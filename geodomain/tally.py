@@ -44,9 +44,9 @@ class Tally:
 
     Attributes
     ----------
-    blocks, volumes : (k + 4,) arrays
-        By code: the k domains, background, unassigned, leaking, beyond a surface. Volumes in
-        cubed units of the file.
+    blocks, volumes : (k + 5,) arrays
+        By code: the k domains, background, unassigned, leaking, beyond a surface, left as they
+        were. Volumes in cubed units of the file.
     own_blocks, own_volumes : (k,) arrays
         Each domain's own blocks before priority.
     doubled, leaking, beyond, uncertain : (k,) int64

@@ -115,6 +115,36 @@ def test_missing_codes_meet_no_condition(folder: Path) -> None:
     assert added(folder / "o2.csv")[1:3] == ["OX ORE", "OX ORE"]  # -99 is a number then
 
 
+@pytest.mark.parametrize("keep", [(), ("ORE",), ("ORE", "HALO")])
+def test_labels_of_the_table_are_left_where_domains_keep_them(folder: Path, keep) -> None:
+    rows = [
+        '2,2,2,"old"',
+        "2,2,2,",
+        "12,12,12, OLD ",
+        "12,12,12,-",
+        "90,90,90,x",
+        ",,,y",
+        "90,1,1,",
+    ]
+    (folder / "t.csv").write_text("\n".join(["X,Y,Z,ROCK", *rows, ""]))
+    (folder / "k.toml").write_text(
+        'background = "W"\n'
+        + "".join(
+            f'[[domain]]\nname = "{n}"\nmesh = "{n.lower()}.obj"\nkeep = {str(n in keep).lower()}\n'
+            for n in ("ORE", "HALO")
+        )
+    )
+    given = ["--domains", "k.toml", "--replace-column", "ROCK", "--missing=-"]
+    result = run("t.csv", *given, "-o", "o.csv")
+    expected = {
+        0: ["ORE", "ORE", "HALO", "HALO", "W", "", "W"],
+        1: ['"old"', "ORE", "HALO", "HALO", "x", "y", "W"],
+        2: ['"old"', "ORE", " OLD ", "HALO", "x", "y", "W"],
+    }[len(keep)]
+    assert added(folder / "o.csv") == ["ROCK", *expected]
+    assert ("(kept)" in result.stderr) == bool(keep)
+
+
 def test_flags_of_every_domain(folder: Path) -> None:
     run("b.csv", "--domains", "d.toml", "--flags", "-o", "out.csv")
     head, first, second, *_ = (folder / "out.csv").read_text().splitlines()
@@ -275,3 +305,33 @@ def test_sections_with_the_wireframes_of_a_list(folder: Path) -> None:
     assert "ORE" in picture or picture.count("<path") > 20
     both = run(*arguments, "--solid", "ore.obj", code=2, command="plot")
     assert "give one of them" in both.stderr
+
+
+@pytest.mark.parametrize("codes", [False, True])
+def test_labels_that_are_kept_in_every_kind_of_file(folder: Path, codes: bool) -> None:
+    domains = '[[domain]]\nname = "ORE"\ncode = 1\nmesh = "ore.obj"\nkeep = true\n'
+    (folder / "k.toml").write_text('background = "W"\nbackground_code = 9\n' + domains)
+    old = "7,,7,7,,7" if codes else "OX,,SU,OX,,OX"
+    rows = [
+        ",".join([*row.split(",")[:6], cell])
+        for row, cell in zip(BLOCKS.decode().splitlines()[1:], old.split(","), strict=True)
+    ]
+    (folder / "b.csv").write_text("\n".join(["X,Y,Z,DX,DY,DZ,ROCK", *rows, ""]))
+    given = ["--domains", "k.toml", "--replace-column", "ROCK", *(["--codes"] if codes else [])]
+    run("b.csv", *given, "-o", "o.csv")
+    expected = added(folder / "o.csv")[1:]
+    options = pyarrow.csv.ConvertOptions(strings_can_be_null=True)
+    blocks = pyarrow.csv.read_csv("b.csv", convert_options=options)
+    pyarrow.parquet.write_table(blocks, "b.parquet")
+    run("b.parquet", *given, "-o", "o.parquet")
+    found = pyarrow.parquet.read_table("o.parquet").column("ROCK").to_pylist()
+    assert [str(cell) for cell in found] == expected
+    assert expected == (
+        ["7", "1", "7", "7", "9", "7"] if codes else ["OX", "ORE", "SU", "OX", "W", "OX"]
+    )
+    grid = pyvista.ImageData(dimensions=(3, 2, 2), spacing=(7, 10, 10))
+    grid.cell_data["ROCK"] = [7, 7] if codes else ["OX", ""]
+    grid.save("b.vti")
+    run("b.vti", *given, "-o", "o.vti")
+    found = pyvista.read("o.vti").cell_data["ROCK"].tolist()
+    assert found == ([7, 7] if codes else ["OX", "W"])

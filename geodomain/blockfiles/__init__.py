@@ -25,7 +25,8 @@ from geodomain.tables.options import TableOptions
 
 Floats = NDArray[np.float64]
 # From world centroids (n, 3), NaN where missing, block sizes (n, 3) or None, and what gives the
-# other columns that were asked for, to codes (n,) for each new column.
+# other columns that were asked for, to codes (n,) for each new column. Where a column is replaced,
+# the code after its last leaves a cell as it is.
 LabelChunk = Callable[[Floats, Floats | None, Callable[[int], Column]], Sequence[NDArray[np.int32]]]
 # World centroids, block sizes or None, and text (n,).
 Rows = tuple[Floats, Floats | None, NDArray[np.str_]]

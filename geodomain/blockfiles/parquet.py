@@ -286,5 +286,5 @@ def _with(
         if at is None:
             arrays.append(new_array(column, each))
         else:
-            arrays[at] = new_array(column, each)
+            arrays[at] = new_array(column, each, arrays[at].combine_chunks())
     return pyarrow.Table.from_arrays(arrays, schema=schema)

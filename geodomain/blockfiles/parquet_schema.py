@@ -17,11 +17,17 @@ _ORDINARY = {"PLAIN", "RLE", "BIT_PACKED", *_DICTIONARY}
 _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
 
 
-def new_array(column: NewColumn, codes: NDArray[np.int32]) -> Any:
-    """Give the cells of a new column that codes stand for, as an Arrow array."""
-    import pyarrow
+def new_array(column: NewColumn, codes: NDArray[np.int32], old: Any = None) -> Any:
+    """Give the cells of a new column that codes stand for, as an Arrow array.
 
-    return _vocabulary(column).take(pyarrow.array(codes))
+    The code after the last is the cell of the `old` column, which is replaced.
+    """
+    import pyarrow
+    from pyarrow import compute
+
+    kept = codes == len(column.cells)
+    cells = _vocabulary(column).take(pyarrow.array(codes, mask=kept))
+    return compute.if_else(kept, old.cast(cells.type), cells) if kept.any() else cells
 
 
 def _vocabulary(column: NewColumn) -> Any:

@@ -141,7 +141,8 @@ class VtkModel:
             copy = self._dataset.copy(deep=False)
             for column, each in zip(columns, codes, strict=True):
                 name = column.name if at is None else self.columns[at]
-                _put(copy.GetCellData(), _array(name, column, each))
+                old = None if at is None else np.asarray(copy.cell_data[name])
+                _put(copy.GetCellData(), _array(name, column, each, old))
             _save(copy, target.part, destination.path)
             if destination.digest is not None:
                 destination.digest.add_file(target.part)
@@ -186,25 +187,38 @@ def _save(dataset: Any, part: Path, name: str) -> None:
         raise OSError(errno.EIO, "VTK could not write it; is the disk full?", name) from error
 
 
-def _array(name: str, column: NewColumn, codes: NDArray[np.int32]) -> Any:
+def _array(name: str, column: NewColumn, codes: NDArray[np.int32], old: Any = None) -> Any:
     """Give the array of a new column: numbers where its cells are, NaN for none, else strings.
 
     Strings are what PyVista draws as categories with their names in the legend, and ParaView
-    colours by when it interprets values as categories; neither knows of a table of names.
+    colours by when it interprets values as categories; neither knows of a table of names. The
+    code after the last is the value of the `old` array, which is replaced.
     """
+    kept = codes == len(column.cells)
     if column.numeric:
-        from pyvista import convert_array
-
-        kind: type = np.int32 if all(column.cells) else np.float64
-        numbers = np.array([float(cell) if cell else np.nan for cell in column.cells])
-        return convert_array(numbers.astype(kind)[codes], name=name)
+        return _numbers(name, column, np.where(kept, 0, codes), np.flatnonzero(kept), old)
     # By VTK itself: PyVista refuses text that is not ASCII.
     from vtkmodules.vtkCommonCore import vtkStringArray
 
     strings = vtkStringArray()
     strings.SetName(name)
     strings.SetNumberOfValues(len(codes))
-    put, cells = strings.SetValue, column.cells
+    put, cells = strings.SetValue, (*column.cells, "")
     for row, code in enumerate(codes.tolist()):
         put(row, cells[code])
+    for row in np.flatnonzero(kept).tolist():
+        put(row, str(old[row]))
     return strings
+
+
+def _numbers(
+    name: str, column: NewColumn, codes: NDArray[np.int32], kept: NDArray[np.intp], old: Any
+) -> Any:
+    """Give an array of integers, or of floats where some are missing or were none before."""
+    from pyvista import convert_array
+
+    numbers = np.array([float(cell) if cell else np.nan for cell in column.cells])[codes]
+    if kept.size:
+        numbers[kept] = old[kept].astype(np.float64)
+    whole = all(column.cells) and bool((numbers == np.round(numbers)).all())
+    return convert_array(numbers.astype(np.int32) if whole else numbers, name=name)

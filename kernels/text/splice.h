@@ -10,7 +10,8 @@
 
 namespace geodomain::text {
 
-// The cells of one new column: a code for each row, and what each code says.
+// The cells of one new column: a code for each row, and what each code says. Where a column
+// is rewritten, the code after the last leaves a cell as it stands.
 struct Column {
   const std::int32_t* codes;
   const char* cells;
@@ -66,12 +67,16 @@ class Splicer {
       const std::int32_t* codes = column.codes + first_row;
       for (std::int64_t row = 0; row < piece.rows(); ++row) {
         const std::int32_t code = codes[row];
+        if (stands(column, code)) {
+          size += length(piece.cuts[static_cast<std::size_t>(row)]);
+          continue;
+        }
         if (code < 0 || code >= column.count) return -1;
         size += column.starts[code + 1] - column.starts[code];
       }
     }
     if (chunk_.dialect().replaced < 0) return size;
-    for (const Range& cut : piece.cuts) size -= cut.end - cut.begin;
+    for (const Range& cut : piece.cuts) size -= length(cut);
     return size;
   }
 
@@ -80,6 +85,10 @@ class Splicer {
     for (const Range& cut : piece.cuts) {
       out = copy(text + at, cut.begin - at, out);
       for (const Column& column : columns_) {
+        if (stands(column, column.codes[row])) {
+          out = copy(text + cut.begin, length(cut), out);
+          continue;
+        }
         const std::int64_t start = column.starts[column.codes[row]];
         out = copy(column.cells + start, column.starts[column.codes[row] + 1] - start, out);
       }
@@ -88,6 +97,12 @@ class Splicer {
     }
     copy(text + at, piece.next - at, out);
   }
+
+  bool stands(const Column& column, std::int32_t code) const {
+    return code == column.count && chunk_.dialect().replaced >= 0;
+  }
+
+  static std::int64_t length(const Range& cut) { return cut.end - cut.begin; }
 
   static char* copy(const char* from, std::int64_t size, char* to) {
     std::memcpy(to, from, static_cast<std::size_t>(size));

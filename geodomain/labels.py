@@ -1,0 +1,53 @@
+"""What blocks are labelled with that no domain surely has."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from geodomain.errors import DomainError
+from geodomain.ordering import Domains
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What blocks are labelled with that no solid surely has."""
+
+    background: str = ""
+    unassigned: str = ""
+    leaky: str = ""
+
+
+def labels_of(
+    domains: Domains,
+    *,
+    codes: bool = False,
+    background: str | None = None,
+    unassigned: str | None = None,
+    leaky: str | None = None,
+) -> Labels:
+    """Return the labels that are given, and for the others those of the domains.
+
+    Raises
+    ------
+    DomainError
+        For a label that is the name of a domain: nobody could tell them apart.
+    """
+    rest = _number(domains.background_code) if codes else domains.background
+    lost = _number(domains.unassigned_code) if codes else domains.unassigned
+    rest, lost = (
+        own if given is None else given for given, own in ((background, rest), (unassigned, lost))
+    )
+    labels = Labels(rest, lost, lost if leaky is None else leaky)
+    taken = {_number(t.code) if codes else t.name: t.name for t in domains.targets}
+    for what, label in asdict(labels).items():
+        if label and label in taken:
+            message = (
+                f"{label!r} labels {what} blocks and stands for {taken[label]} too; change one"
+            )
+            raise DomainError(message)
+    return labels
+
+
+def _number(code: int | None) -> str:
+    """Give a code as a cell, empty where there is none."""
+    return "" if code is None else str(code)
