@@ -1,0 +1,99 @@
+"""The stand-in driver put where PyCUDA would be, and arrays that say they are on its device."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_cuda import FakeCuda
+
+from geodomain.backends import auto, cubins, device, libcuda, mishaps, pools
+
+CACHED = ("driver", "context", "architecture", "module", "kernel")
+
+
+def forget() -> None:
+    """Make the next call start as the first one of a process does."""
+    for name in CACHED:
+        getattr(device, name).cache_clear()
+    mishaps._crash.clear()
+    auto._record.__init__()  # type: ignore[misc]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
+    """Return a driver with one device of architecture sm_90, nvcc and an empty cache."""
+    made = FakeCuda([(9, 0)])
+    made.compiled = []
+    package, compiler = ModuleType("pycuda"), ModuleType("pycuda.compiler")
+    package.__spec__ = ModuleSpec("pycuda", None)
+    package.__path__ = []
+    package.VERSION_TEXT = "2026.1"
+
+    def compile(text: str, *, options: Any, no_extern_c: bool, arch: str, cache_dir: Any) -> bytes:
+        assert no_extern_c and cache_dir is False and options == list(cubins.FLAGS)
+        made.compiled.append(text)
+        return f"CUBIN {arch} {len(made.compiled)}".encode()
+
+    compiler.compile = compile
+    package.driver, package.compiler = made, compiler
+    for name, module in (("", package), (".driver", made), (".compiler", compiler)):
+        monkeypatch.setitem(sys.modules, f"pycuda{name}", module)
+    monkeypatch.setenv("GEODOMAIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(cubins, "compiler", lambda: "nvcc 1")
+    monkeypatch.setattr(libcuda, "library", lambda: FakeLibcuda(made))
+    forget()
+    yield made
+    gc.collect()
+    pools.release()
+    forget()
+
+
+class FakeLibcuda:
+    """The two calls of the driver that PyCUDA has no name for."""
+
+    def __init__(self, fake: FakeCuda) -> None:
+        self.fake = fake
+
+    def cuPointerGetAttribute(self, value: Any, number: Any, address: Any) -> int:
+        if number.value == 2 and self.fake.is_pinned(address.value):
+            value._obj.value = 1
+            return 0
+        for start, memory in self.fake.memory.items():
+            if start <= address.value < start + len(memory):
+                value._obj.value = 2 if number.value == 2 else 0
+                return 0
+        return 1
+
+    def cuStreamSynchronize(self, handle: Any) -> int:
+        self.fake.calls.append(f"wait {handle.value}")
+        return 0
+
+
+def on_device(fake: FakeCuda, array: np.ndarray, **changes: Any) -> Any:
+    """Return an array of the device by the CUDA array interface; changes are of its fields."""
+    with device.current():
+        memory = fake.mem_alloc(max(array.nbytes, 1))
+        fake.memcpy_htod(memory, np.ascontiguousarray(array).tobytes())
+    told = {
+        "shape": array.shape,
+        "typestr": array.dtype.str,
+        "data": (int(memory), False),
+        "strides": None,
+        "version": 3,
+        "stream": None,
+    }
+    return SimpleNamespace(__cuda_array_interface__={**told, **changes}, memory=memory)
+
+
+def read_back(fake: FakeCuda, array: Any) -> np.ndarray:
+    """Return what a contiguous array of the device holds."""
+    told = array.__cuda_array_interface__
+    return fake.at(told["data"][0], int(np.prod(told["shape"])), told["typestr"]).copy()
