@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends import choose, meshcheck
+from geodomain.backends import meshcheck, taken
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
 
@@ -141,9 +141,10 @@ class Labeller:
         return _Shell(mesh, locator, self.rule, mesh.bounds, mesh.is_balanced and several)
 
     @property
-    def machine(self) -> str:
-        """Name the backend that "auto" stands for."""
-        return choose(self.backend).__name__.rpartition(".")[2]
+    def machine(self) -> tuple[str, str]:
+        """Name where the blocks so far were labelled, "cpu" or "cuda", and say why there."""
+        indexes = [shell.locator.index for shells in self._shells for shell in shells]
+        return taken(self.backend, indexes)
 
     def judge(self, points: NDArray[np.float64]) -> Verdict:
         """Label (n, 3) centroids; one that is not finite is in no solid."""

@@ -56,6 +56,13 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
     forget()
 
 
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let anything pay for the GPU."""
+    for name in ("_COLD", "_WARM", "_GPU_POINT", "_GPU_BLOCK"):
+        monkeypatch.setattr(auto, name, 0.0)
+
+
 class FakeLibcuda:
     """The two calls of the driver that PyCUDA has no name for."""
 
@@ -91,6 +98,24 @@ def on_device(fake: FakeCuda, array: np.ndarray, **changes: Any) -> Any:
         "stream": None,
     }
     return SimpleNamespace(__cuda_array_interface__={**told, **changes}, memory=memory)
+
+
+class ByDlpack:
+    """An array of the device that speaks DLPack alone; NumPy makes the capsule."""
+
+    def __init__(self, fake: FakeCuda, array: np.ndarray) -> None:
+        there = on_device(fake, array)
+        told = there.__cuda_array_interface__
+        flat = fake.at(told["data"][0], array.size, array.dtype)
+        self.kept, self.view = there, flat.reshape(array.shape)
+        self.streams: list[int] = []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def __dlpack__(self, *, stream: int) -> Any:
+        self.streams.append(stream)
+        return self.view.__dlpack__()
 
 
 def read_back(fake: FakeCuda, array: Any) -> np.ndarray:

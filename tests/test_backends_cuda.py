@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 
 import numpy as np
 import pytest
-from fake_gpu import fake, on_device, read_back
+from fake_gpu import ByDlpack, fake, on_device, read_back
 from shapes import UNDECIDABLE, cube, minute, star
 
 import geodomain
 from geodomain import PointError, PointLocator
-from geodomain.backends import buffers, cuda, lattice_on_device, pools
+from geodomain.backends import buffers, cuda, lattice_on_device, libcuda, pools
 
 __all__ = ["fake"]
 
@@ -284,3 +286,45 @@ def test_no_points_at_all(fake) -> None:
     assert geodomain.contains(MESH, np.empty((0, 3)), backend="cuda").shape == (0,)
     none = on_device(fake, np.empty((0, 3)), data=(0, False))
     assert geodomain.contains(MESH, none, backend="cuda").get().shape == (0,)
+
+
+def test_points_by_dlpack(fake) -> None:
+    given = points(3000)
+    expected = geodomain.contains(MESH, given, backend="cpu")
+    there = ByDlpack(fake, given)
+    references = sys.getrefcount(there.view)
+    fake.calls.clear()
+    assert np.array_equal(geodomain.contains(MESH, there).get(), expected)
+    assert there.streams == [1]
+    assert fake.calls.index("synchronize") < fake.calls.index("geodomain_look_up")
+    gc.collect()
+    kept = sys.getrefcount(there.view)
+    assert kept == references  # the producer was told that we are done
+    there.view = there.view[::2, ::-1]
+    expected = geodomain.contains(MESH, given[::2, ::-1], backend="cpu")
+    assert np.array_equal(geodomain.contains(MESH, there).get(), expected)
+    with pytest.raises(TypeError, match="float64, not float32"):
+        geodomain.contains(MESH, ByDlpack(fake, given.astype(np.float32)))
+    with pytest.raises(ValueError, match="the CPU does not read"):
+        geodomain.contains(MESH, there, backend="cpu")
+
+
+def test_an_array_of_another_gpu_is_refused(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.capabilities.append((9, 0))
+    there = on_device(fake, points(5))
+    monkeypatch.setattr(libcuda, "ordinal", lambda address: 1)
+    with pytest.raises(geodomain.DeviceError, match="is on GPU 1, and GPU 0 is used: set"):
+        geodomain.contains(MESH, there)
+
+
+def test_without_the_drivers_library_nothing_is_taken_for_page_locked(fake, monkeypatch) -> None:
+    monkeypatch.setattr(libcuda, "library", lambda: None)
+    given = points(3000)
+    expected = geodomain.contains(MESH, given, backend="cpu")
+    pinned = geodomain.pinned_empty((3000, 3), np.float64)
+    pinned[:] = given
+    assert np.array_equal(geodomain.contains(MESH, pinned, backend="cuda"), expected)
+    there = on_device(fake, given, stream=7)
+    fake.calls.clear()
+    assert np.array_equal(geodomain.contains(MESH, there).get(), expected)
+    assert "synchronize" in fake.calls  # all of it, where one stream cannot be waited for

@@ -6,14 +6,14 @@ import sys
 
 import numpy as np
 import pytest
-from fake_gpu import fake, forget, on_device
+from fake_gpu import eager, fake, forget, on_device
 from shapes import cube, star
 
 import geodomain
 from geodomain import DeviceError, GeodomainWarning, PointLocator
 from geodomain.backends import auto, buffers, cubins, device, mishaps, pools
 
-__all__ = ["fake"]
+__all__ = ["eager", "fake"]
 
 MESH = star(6)
 POINTS = np.random.default_rng(0).normal(size=(20_000, 3)) * 60
@@ -153,15 +153,6 @@ def test_an_interrupt_loses_no_memory_and_no_context(fake, monkeypatch) -> None:
     pools.release()
     del locator
     assert fake.used_bytes == 0
-
-
-@pytest.fixture
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let anything pay for the GPU."""
-    monkeypatch.setattr(auto, "_COLD", 0.0)
-    monkeypatch.setattr(auto, "_WARM", 0.0)
-    monkeypatch.setattr(auto, "_GPU_POINT", 0.0)
-    monkeypatch.setattr(auto, "_GPU_BLOCK", 0.0)
 
 
 def test_auto_leaves_little_work_to_the_cpu(fake) -> None:

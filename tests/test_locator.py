@@ -147,7 +147,7 @@ print(digest.hexdigest())
 
 
 def test_every_instruction_set_gives_the_same_bits(request: pytest.FixtureRequest) -> None:
-    levels = [level for level in native.LIBRARIES if level <= native._level()]
+    levels = [level for level in native.LIBRARIES if level <= native.level()]
     outputs = set()
     for level in levels:
         environment = {**os.environ, "GEODOMAIN_CPU_LEVEL": str(level)}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 
 def _cpu() -> ModuleType:
@@ -45,11 +47,11 @@ def choose(backend: str) -> ModuleType:
     return BACKENDS[backend]()
 
 
-def taken(backend: str) -> tuple[str, str]:
-    """Return where the last call with a backend was computed, "cpu" or "cuda", and why."""
+def taken(backend: str, indexes: Sequence[Any]) -> tuple[str, str]:
+    """Return where what indexes were asked was computed, "cpu" or "cuda", and why there."""
     module = choose(backend)
     name = module.__name__.rpartition(".")[2]
-    if name == "auto":
-        machine, why = module.taken()
-        return machine, why
-    return name, "asked for" if backend == name else "PyCUDA is not installed"
+    if name != "auto":
+        return name, "asked for" if backend == name else "PyCUDA is not installed"
+    found = [index.taken() for index in indexes]
+    return max(found, default=("cpu", "nothing was asked"))  # the GPU, if any took it

@@ -120,6 +120,7 @@ class Index:
         )
         self._made: dict[ModuleType, Any] = {}
         self._lock = threads_of_python.Lock()
+        self._answered: dict[str, tuple[int, str]] = {}  # by machine: points, and why
 
     def on(self, module: ModuleType) -> Any:
         """Return the mesh's index of a backend, made when it is first asked for."""
@@ -128,8 +129,15 @@ class Index:
                 self._made[module] = self._make(module)
             return self._made[module]
 
+    def taken(self) -> tuple[str, str]:
+        """Return where most points were answered so far, "cpu" or "cuda", and why there."""
+        if not self._answered:
+            return "cpu", "nothing was asked"
+        machine = max(self._answered, key=lambda name: self._answered[name][0])
+        return machine, self._answered[machine][1]
+
     def size(self) -> tuple[int, int, int, int]:
-        """Return the numbers of cells, of entries and of grids of the CPU's, for inspection."""
+        """Return the numbers of the CPU's cells, entries, grids and bundled triangles."""
         size: tuple[int, int, int, int] = self.on(cpu).size()
         return size
 
@@ -152,6 +160,10 @@ class Index:
     def _ask(self, verb: str, points: Any, out: Any, threads: int, **options: bool) -> int:
         def call(on: Any) -> int:
             refused: int = getattr(self.on(on), verb)(points, out, threads, **options)
+            machine = on.__name__.rpartition(".")[2]
+            with self._lock:
+                before, _ = self._answered.get(machine, (0, ""))
+                self._answered[machine] = before + len(out), _record.why
             return refused
 
         return _ask(points, out, threads, call)
