@@ -14,7 +14,16 @@ import numpy as np
 import pytest
 from fake_cuda import FakeCuda
 
-from geodomain.backends import auto, cubins, device, libcuda, mishaps, pools
+from geodomain.backends import (
+    auto,
+    buffers,
+    cubins,
+    device,
+    lattice_on_device,
+    libcuda,
+    mishaps,
+    pools,
+)
 
 CACHED = ("driver", "context", "architecture", "module", "kernel")
 
@@ -61,6 +70,16 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let anything pay for the GPU."""
     for name in ("_COLD", "_WARM", "_GPU_POINT", "_GPU_BLOCK"):
         monkeypatch.setattr(auto, name, 0.0)
+
+
+@pytest.fixture
+def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make several chunks, pieces and slabs of a few thousand points."""
+    monkeypatch.setattr(buffers, "ROOM", 1024)
+    monkeypatch.setattr(buffers, "_SMALL_ROOM", 256)
+    monkeypatch.setattr(buffers, "PIECE_BYTES", 24 * 100)
+    monkeypatch.setattr(lattice_on_device, "SLAB_BYTES", 600)
+    pools.release()
 
 
 class FakeLibcuda:

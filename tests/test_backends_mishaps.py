@@ -82,7 +82,6 @@ def test_an_nvcc_that_fails(fake, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_little_memory_makes_smaller_chunks(fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffers, "LEAST_ROOM", 512)
     monkeypatch.setattr(buffers.pool, "_least", 512)
     locator = PointLocator(MESH, backend="cuda")
     fake.room = 37 * 4 * 1300 + 100

@@ -17,6 +17,7 @@ import numpy as np
 import geodomain
 from geodomain import synthetic
 from geodomain.backends import cuda, device
+from geodomain.backends.buffers import Slot
 
 SCENES = {79_380: 63, 1_003_520: 224}  # triangles: frequency
 
@@ -25,17 +26,19 @@ def scattered(mesh: geodomain.Mesh, count: int) -> None:
     low, high = mesh.bounds
     points = low + (np.random.default_rng(0).random((count, 3)) * 1.2 - 0.1) * (high - low)
     index = cuda.Index(mesh.vertices, mesh.triangles, mesh.bounds, closed=True, threads=8)
-    columns = (points[:, 0], points[:, 1], points[:, 2])
     with device.current() as driver:
-        chunk = cuda.Points(count)
+        slot = Slot(count)
+        driver.memcpy_htod(slot.coordinates, points)
+        slot.rows, start = count, int(slot.coordinates)
+        slot.view = device.structure(start, start + 8, start + 16, 24, 24, 24)
         for _ in range(3):
-            chunk.fill(columns, 0, count)
-            index.label(chunk)
+            slot.clear()
+            index.label(slot)
             driver.Context.synchronize()
         labels = np.empty(count, dtype=np.bool_)
-        driver.memcpy_dtoh(labels, chunk.labels)
+        driver.memcpy_dtoh(labels, slot.labels)
         counts = np.empty(4, dtype=np.uint32)
-        driver.memcpy_dtoh(counts, chunk.counts)
+        driver.memcpy_dtoh(counts, slot.counts)
     some = slice(0, 1_000_000)
     expected = geodomain.PointLocator(mesh, backend="cpu").contains(points[some])
     wrong = int((labels[some] != expected).sum())
