@@ -13,7 +13,7 @@ from geodomain.backends import choose
 from geodomain.backends.native import thread_count
 from geodomain.locator import PointLocator
 from geodomain.mesh import Mesh
-from geodomain.points import refuse_row
+from geodomain.points import is_on_device, refuse_row
 
 NONE, NOT_FINITE = -1, -2
 
@@ -128,6 +128,8 @@ def label_points(
         meshes.extend(parts)
         owners.extend([owner] * len(parts))
     codes = label_codes(points, meshes, backend=backend, threads=threads, allow_open=allow_open)
+    if is_on_device(codes):  # names are NumPy's, in memory, wherever the points are
+        codes = codes.get()  # type: ignore[attr-defined]
     # Codes -2 and -1 count from the end of the table.
     names = np.array([*domains, unassigned, background])
     table = np.array([*owners, len(domains), len(domains) + 1])

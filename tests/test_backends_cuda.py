@@ -192,3 +192,32 @@ def test_out_of_points_that_are_a_lattice(fake) -> None:
         assert np.array_equal(out, PointLocator(MESH, backend="cpu").contains(given))
         with pytest.raises(ValueError, match="out must be"):
             geodomain.contains(MESH, given, backend=backend, out=np.ones(7999, bool))
+
+
+def test_page_locked_arrays(fake) -> None:
+    array = geodomain.pinned_empty((5, 3), np.int32)
+    assert array.shape == (5, 3) and array.dtype == np.int32 and array.flags.writeable
+    assert geodomain.pinned_empty(0, bool).shape == (0,)
+    assert geodomain.pinned_empty((0, 3), float).shape == (0, 3)
+    array[:] = 7
+    part = array[1:]
+    del array
+    assert (part == 7).all()
+
+
+def test_memory_that_an_error_leaves_is_freed_in_time(fake) -> None:
+    """In another thread than the one that made the context, where PyCUDA would leak it."""
+    locator = PointLocator(MESH, backend="cuda")
+    cuda.release()
+    held, found = fake.used_bytes, []
+    fake.room = 37 * 256 * 3
+
+    def ask() -> None:
+        with pytest.warns(geodomain.GeodomainWarning, match="done on the CPU"):
+            found.append(locator.contains(points(3000)))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    assert np.array_equal(found[0], geodomain.contains(MESH, points(3000), backend="cpu"))
+    assert "leak" not in fake.calls and fake.used_bytes == held

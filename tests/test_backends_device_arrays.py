@@ -149,3 +149,10 @@ def test_without_the_drivers_library_nothing_is_taken_for_page_locked(fake, monk
     fake.calls.clear()
     assert np.array_equal(geodomain.contains(MESH, there).get(), expected)
     assert "synchronize" in fake.calls  # all of it, where one stream cannot be waited for
+
+
+def test_names_of_points_on_the_device_are_in_memory(fake) -> None:
+    given = points(2000)
+    names = geodomain.label_points(on_device(fake, given), {"ORE": MESH}, background="WASTE")
+    expected = geodomain.label_points(given, {"ORE": MESH}, background="WASTE", backend="cpu")
+    assert np.array_equal(names, expected)

@@ -16,7 +16,7 @@ when the points so far would have repaid it, which costs at most twice what the 
 from __future__ import annotations
 
 import functools
-import threading as threads_of_python
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -51,7 +51,7 @@ class _Record:
     """What has been chosen so far in this process, and why."""
 
     def __init__(self) -> None:
-        self.lock = threads_of_python.Lock()
+        self.lock = threading.Lock()
         self.points = 0.0  # asked of the CPU, in seconds that the GPU would have saved
         self.started = False
         self.failed = ""
@@ -119,7 +119,7 @@ class Index:
             _made, vertices, triangles, bounds, closed=closed, threads=threads
         )
         self._made: dict[ModuleType, Any] = {}
-        self._lock = threads_of_python.Lock()
+        self._lock = threading.Lock()
         self._answered: dict[str, tuple[int, str]] = {}  # by machine: points, and why
 
     def on(self, module: ModuleType) -> Any:

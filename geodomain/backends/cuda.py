@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import threading as threads_of_python
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -49,7 +49,7 @@ class Index:
             cpu.Index, vertices, triangles, bounds, closed=closed, threads=threads
         )
         self._substitute: cpu.Index | None = None
-        self._lock = threads_of_python.Lock()
+        self._lock = threading.Lock()
         self.grid: GridOnDevice | None = None
         try:
             self.grid = GridOnDevice(vertices, triangles, bounds, closed=closed, threads=threads)

@@ -6,8 +6,9 @@ import contextlib
 import functools
 import os
 import sys
+import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "context",
     "current",
     "driver",
+    "drop",
     "free",
     "kernel",
     "launch",
@@ -90,10 +92,16 @@ def current() -> Iterator[Any]:
     """
     mishaps.refuse_after_a_crash()
     held, cuda = context(), driver()
-    held.push()
+    try:
+        held.push()
+    except cuda.Error as error:  # after a fork, say
+        raise mishaps.told(cuda, error) from error
     try:
         yield cuda
     except cuda.Error as error:
+        # What the calls that failed had allocated goes now: PyCUDA leaks what another thread
+        # drops while the context is not current.
+        traceback.clear_frames(error.__traceback__)
         raise mishaps.told(cuda, error) from error
     finally:
         # PyCUDA ends the process where its stack of contexts is not empty at the end.
@@ -167,10 +175,12 @@ def upload(array: Any) -> Any:
 
 def free(*memory: Any) -> None:
     """Give device memory back, in the context that it came from; None is passed over."""
-    held = [one for one in memory if one is not None]
-    if not held or mishaps.crashed() or sys.is_finalizing():
+    drop(lambda: [one.free() for one in memory if one is not None])
+
+
+def drop(release: Callable[[], object]) -> None:
+    """Let something be freed while the context is current; nothing where that is gone."""
+    if mishaps.crashed() or sys.is_finalizing() or not context.cache_info().currsize:
         return  # the driver frees what a context had when it goes
-    if context.cache_info().currsize:
-        with current():
-            for one in held:
-                one.free()
+    with current():
+        release()

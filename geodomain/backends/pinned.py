@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from geodomain.backends import device
@@ -42,6 +44,20 @@ def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]
     >>> points is None or points.shape == (1_000_000, 3)
     True
     """
-    with device.current() as cuda:
-        array: NDArray[Any] = cuda.pagelocked_empty(shape, dtype)
-    return array
+    sides = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    size = math.prod(sides) * np.dtype(dtype).itemsize
+    flat = np.asarray(_Pinned(max(size, 1)))
+    return flat[:size].view(dtype).reshape(sides)
+
+
+class _Pinned:
+    """Own page-locked memory, and give it back from whatever thread the last array goes in."""
+
+    def __init__(self, size: int) -> None:
+        with device.current() as cuda:
+            self._memory = cuda.pagelocked_empty(size, np.uint8)
+        self.__array_interface__ = self._memory.__array_interface__
+
+    def __del__(self) -> None:
+        """Let PyCUDA free it while its context is current; elsewhere it would leak."""
+        device.drop(lambda: self.__dict__.pop("_memory", None))
