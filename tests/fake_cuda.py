@@ -8,6 +8,7 @@ The kernels are those of `fake_kernels`.
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
@@ -50,6 +51,7 @@ class FakeCuda(ModuleType):
     Error, MemoryError, LogicError = Error, MemoryError, LogicError
     LaunchError, RuntimeError, CompileError = LaunchError, RuntimeError, CompileError
     event_flags = SimpleNamespace(DISABLE_TIMING=2)
+    device_attribute = SimpleNamespace(SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO="ratio")
 
     def __init__(self, capabilities: list[tuple[int, int]]) -> None:
         super().__init__("pycuda.driver")
@@ -60,6 +62,8 @@ class FakeCuda(ModuleType):
         self.room = 1 << 40  # bytes of the device that are left
         self.most_bytes = self.used_bytes = 0
         self.crash: Exception | None = None  # an error that stays
+        self.attributes = {"ratio": 2}
+        self.crowded = False  # whether meshes have cells that are the host's to build
         self.fail_launch: dict[str, Exception] = {}
         self.fail_launch_for_good: dict[str, Exception] = {}
         self.calls: list[str] = []
@@ -82,6 +86,9 @@ class FakeCuda(ModuleType):
 
             def compute_capability(self) -> tuple[int, int]:
                 return fake.capabilities[self.number]
+
+            def get_attribute(self, attribute: str) -> int:
+                return fake.attributes[attribute]
 
             def total_memory(self) -> int:
                 return 8 << 30
@@ -106,6 +113,12 @@ class FakeCuda(ModuleType):
         self.Device, self.Context = Device, Context
         self.Stream = lambda flags=0: Stream(self)
         self.Event = lambda flags=0: Event(self)
+
+    @property
+    def null(self) -> Stream:
+        """The stream that all the others wait for: what is sent there is done at once."""
+        self.Context.synchronize()
+        return NullStream(self)
 
     def depth(self, step: int) -> None:
         self.held.count = getattr(self.held, "count", 0) + step
@@ -185,9 +198,11 @@ class FakeCuda(ModuleType):
         into, source = int(dest), int(src)
         stream.send("dtod", lambda: self.at(into, size).__setitem__(..., self.at(source, size)))
 
-    def memset_d32_async(self, dest: Any, data: int, count: int, stream: Stream) -> None:
+    def memset_d32_async(
+        self, dest: Any, data: int, count: int, stream: Stream | None = None
+    ) -> None:
         place = int(dest)
-        stream.send("memset", lambda: self.at(place, count, np.uint32).fill(data))
+        (stream or self.null).send("memset", lambda: self.at(place, count, np.uint32).fill(data))
 
     def module_from_buffer(self, image: bytes) -> Any:
         self.check("module_from_buffer")
@@ -205,7 +220,7 @@ class FakeCuda(ModuleType):
             if name in self.fail_launch:
                 raise self.fail_launch[name]
             arguments, threads = packed.tobytes(), grid[0] * block[0]
-            stream.send(name, lambda: kernel(self, arguments, threads))
+            (stream or self.null).send(name, lambda: kernel(self, arguments, threads))
             if name in self.fail_launch_for_good:
                 self.crash = self.fail_launch_for_good[name]
 
@@ -259,6 +274,27 @@ class Stream:
     def synchronize(self) -> None:
         self.fake.check("Stream.synchronize")
         self.run()
+
+
+class NullStream(Stream):
+    def __init__(self, fake: FakeCuda) -> None:
+        self.fake = fake
+
+    def send(self, call: str, action: Callable[[], Any], *, now: bool = True) -> None:
+        self.fake.check(call)
+        action()
+
+
+class DeviceMemoryPool:
+    """`pycuda.tools.DeviceMemoryPool`, keeping nothing."""
+
+    held_blocks = 0
+
+    def allocate(self, size: int) -> Allocation:
+        return sys.modules["pycuda.driver"].mem_alloc(size)
+
+    def free_held(self) -> None:
+        """Do nothing: nothing is held."""
 
 
 class Event:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_cuda import FakeCuda
+from fake_cuda import DeviceMemoryPool, FakeCuda
 
 from geodomain.backends import (
     auto,
@@ -25,13 +25,14 @@ from geodomain.backends import (
     pools,
 )
 
-CACHED = ("driver", "context", "architecture", "module", "kernel")
+CACHED = ("driver", "context", "architecture", "has_slow_doubles", "module", "kernel")
 
 
 def forget() -> None:
     """Make the next call start as the first one of a process does."""
     for name in CACHED:
         getattr(device, name).cache_clear()
+    pools.memory_pool.cache_clear()
     mishaps._crash.clear()
     auto._record.__init__()  # type: ignore[misc]
 
@@ -52,8 +53,11 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
         return f"CUBIN {arch} {len(made.compiled)}".encode()
 
     compiler.compile = compile
-    package.driver, package.compiler = made, compiler
-    for name, module in (("", package), (".driver", made), (".compiler", compiler)):
+    tools = ModuleType("pycuda.tools")
+    tools.DeviceMemoryPool = DeviceMemoryPool
+    package.driver, package.compiler, package.tools = made, compiler, tools
+    modules = {"": package, ".driver": made, ".compiler": compiler, ".tools": tools}
+    for name, module in modules.items():
         monkeypatch.setitem(sys.modules, f"pycuda{name}", module)
     monkeypatch.setenv("GEODOMAIN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(cubins, "compiler", lambda: "nvcc 1")

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from geodomain.backends import cpu
 
-GRID_VIEW, POINTS_VIEW, LATTICE_VIEW, MESH_VIEW = 216, 48, 160, 24
+GRID_VIEW, POINTS_VIEW, LATTICE_VIEW, MESH_VIEW, SINGLE_VIEW = 216, 48, 160, 24, 16
 ALL_ONES = np.uint64(2**64 - 1)
 
 
@@ -65,6 +65,24 @@ def count_quick(fake: Any, packed: bytes, threads: int) -> None:
     target = fake.at(unsure_at + 4 * int(unsure[0]), count, np.uint32)
     target[:] = fake.at(rows_at, count, np.uint32)
     unsure[0] += count
+
+
+def count_single(fake: Any, packed: bytes, threads: int) -> None:
+    """See that the halves are those of the mesh, and go on as count_quick."""
+    halves_at, reach = struct.unpack_from("@Qf", packed, GRID_VIEW)
+    vertices, _ = _mesh(fake, packed[:MESH_VIEW])
+    halves = fake.at(halves_at, 2 * vertices.size, np.float32).astype(float)
+    assert np.allclose(halves.reshape(-1, 3, 2).sum(axis=2), vertices, rtol=1e-14)
+    assert np.abs(vertices).max() <= reach
+    count_quick(fake, packed[:GRID_VIEW] + packed[GRID_VIEW + SINGLE_VIEW :], threads)
+
+
+def halve_vertices(fake: Any, packed: bytes, threads: int) -> None:
+    vertices_at, count, out_at = struct.unpack("@QqQ", packed)
+    vertices = fake.at(vertices_at, 3 * count, np.float64)
+    high = vertices.astype(np.float32)
+    halves = np.stack([high, (vertices - high).astype(np.float32)], axis=1)
+    fake.at(out_at, 6 * count, np.float32)[:] = halves.ravel()
 
 
 def count_full(fake: Any, packed: bytes, threads: int) -> None:
@@ -141,9 +159,30 @@ def nothing(fake: Any, packed: bytes, threads: int) -> None:
     """Do nothing."""
 
 
+def build_plan(fake: Any, packed: bytes, threads: int) -> None:
+    """Say that one cell holds everything: the kernels here ask the mesh, not the index.
+
+    Where ``fake.crowded`` is true, say that the host has to build.
+    """
+    plan_at = struct.unpack_from("@Q", packed, MESH_VIEW + 48)[0]
+    plan = fake.at(plan_at + 72, 6, np.uint32)
+    plan[:] = [1, 1, fake.crowded, 0, 0, 0]
+
+
 KERNELS: dict[str, Callable[[Any, bytes, int], None]] = {
+    "geodomain_build_extents": nothing,
+    "geodomain_build_plan": build_plan,
+    "geodomain_build_count": nothing,
+    "geodomain_build_count_large": nothing,
+    "geodomain_build_mark_full": nothing,
+    "geodomain_build_sums": nothing,
+    "geodomain_build_offsets": nothing,
+    "geodomain_build_lists": nothing,
+    "geodomain_build_scatter": nothing,
     "geodomain_look_up": look_up,
     "geodomain_count_quick": count_quick,
+    "geodomain_count_single": count_single,
+    "geodomain_halve_vertices": halve_vertices,
     "geodomain_count_full": count_full,
     "geodomain_crossings": crossings,
     "geodomain_on_surface": on_surface,

@@ -20,11 +20,11 @@ from geodomain.backends import cubins
 
 __all__ = ["fake"]
 
-INSIDE = [[0.5, 0.5, 0.5]]
-
 
 def ask() -> None:
-    assert geodomain.contains(cube(), INSIDE, backend="cuda").tolist() == [True]
+    """Ask what needs one kernel file, lattice.cu."""
+    found = geodomain.contains_lattice(cube(), [0.5], [0.5], [0.5, 1.5], backend="cuda")
+    assert found.tolist() == [[[True, False]]]
 
 
 def cached() -> list[Path]:
@@ -206,9 +206,9 @@ def test_folders_by_system(monkeypatch, tmp_path: Path) -> None:
 
 
 def test_an_image_says_where_it_is_from(fake) -> None:
-    origins = [i.origin for i in cubins.images("grid.cu", "sm_90", lambda text: b"made")]
+    origins = [i.origin for i in cubins.images("lattice.cu", "sm_90", lambda text: b"made")]
     assert origins[0] == "nvcc"
     ask()
-    origins = [i.origin for i in cubins.images("grid.cu", "sm_90", lambda text: b"made")]
+    origins = [i.origin for i in cubins.images("lattice.cu", "sm_90", lambda text: b"made")]
     assert origins[:2] == ["cache", "nvcc"]
     assert np.all([origin in ("cache", "nvcc", "PTX") for origin in origins])

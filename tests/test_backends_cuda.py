@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from fake_gpu import fake, on_device, small_buffers
+from fake_gpu import fake, forget, on_device, small_buffers
 from shapes import UNDECIDABLE, cube, minute, star
 
 import geodomain
@@ -136,10 +136,30 @@ def test_buffers_are_used_again_and_given_back(fake) -> None:
 
 def test_a_point_takes_at_most_64_bytes(fake) -> None:
     locator = PointLocator(MESH, backend="cuda")
-    before = fake.used_bytes
+    fake.most_bytes = before = fake.used_bytes
     locator.contains(points(100_000))
     assert fake.most_bytes - before <= 64 * 4 * 1024
     buffers.pool.drain()
+
+
+def test_cards_with_slow_doubles_try_floats_first(fake) -> None:
+    expected = geodomain.contains(MESH, points(1000), backend="cpu")
+    for ratio, kernel in ((2, "geodomain_count_quick"), (64, "geodomain_count_single")):
+        forget()
+        fake.attributes["ratio"], fake.calls = ratio, []
+        assert np.array_equal(geodomain.contains(MESH, points(1000), backend="cuda"), expected)
+        counts = {call for call in fake.calls if call.startswith("geodomain_count_")}
+        assert counts == {kernel, "geodomain_count_full"}
+
+
+@pytest.mark.parametrize("crowded", [False, True])
+def test_crowded_cells_are_built_on_the_host(fake, crowded: bool) -> None:
+    fake.crowded = crowded
+    locator = PointLocator(MESH, backend="cuda")
+    assert locator.contains(points(1000)).any()
+    host = PointLocator(MESH, backend="cpu")
+    assert (locator.index.size()[0] > 1) == crowded
+    assert np.array_equal(locator.contains(points(1000)), host.contains(points(1000)))
 
 
 def test_callers_of_several_threads_have_buffers_of_their_own(fake) -> None:

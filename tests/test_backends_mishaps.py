@@ -60,7 +60,9 @@ def test_one_of_several_devices(fake, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_neither_nvcc_nor_kernels(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cubins, "compiler", lambda: None)
     monkeypatch.setattr(cubins, "shipped", lambda name: None)
-    with pytest.raises(DeviceError, match=r"no compiled kernels of grid\.cu here, and no nvcc"):
+    with pytest.raises(
+        DeviceError, match=r"no compiled kernels of grid_build\.cu here, and no nvcc"
+    ):
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 
@@ -77,7 +79,9 @@ def test_an_nvcc_that_fails(fake, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sys.modules["pycuda.compiler"], "compile", fails)
     monkeypatch.setattr(cubins, "shipped", lambda name: None)
-    with pytest.raises(DeviceError, match=r"nvcc does not compile grid\.cu: nvcc compilation of"):
+    with pytest.raises(
+        DeviceError, match=r"nvcc does not compile grid_build\.cu: nvcc compilation of"
+    ):
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 

@@ -44,6 +44,32 @@ def test_ordinary_and_page_locked_arrays_of_any_form(locator, expected) -> None:
     assert np.array_equal(locator.contains(pinned[::-1])[::-1], expected)
 
 
+def test_floats_first_give_the_same_labels(monkeypatch, expected) -> None:
+    """As on cards with slow doubles."""
+    from geodomain.backends import device
+
+    monkeypatch.setattr(device, "has_slow_doubles", lambda: True)
+    single = PointLocator(MESH, backend="cuda")
+    assert single.index.grid.single is not None
+    assert np.array_equal(single.contains(POINTS), expected)
+    corners = np.repeat(MESH.vertices, 3, axis=0) + np.tile(
+        np.eye(3) * 1e-9, (len(MESH.vertices), 1)
+    )
+    assert np.array_equal(
+        single.contains(corners), geodomain.contains(MESH, corners, backend="cpu")
+    )
+
+
+def test_the_grid_is_built_on_the_device(locator) -> None:
+    """Its cells are those of the host's, but for rounding in the choice of how many."""
+    from geodomain.backends import cpu
+
+    arrays = MESH.vertices, MESH.triangles, MESH.bounds
+    host = cpu.Index(*arrays, closed=True, threads=2, density=1.0).size()
+    device = locator.index.size()
+    assert np.allclose(device[:2], host[:2], rtol=0.01) and device[2:] == (1, 0)
+
+
 def test_page_locked_memory_is_known(locator) -> None:
     from geodomain.backends import device
 

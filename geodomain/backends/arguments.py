@@ -11,6 +11,7 @@ from typing import Any
 _FORMATS: dict[type, str] = {
     int: "Q",
     float: "d",
+    ctypes.c_float: "f",
     ctypes.c_int32: "i",
     ctypes.c_uint32: "I",
 }

@@ -78,9 +78,12 @@ class Index:
             "grid.cu", "geodomain_look_up", slot.rows,
             grid.view, slot.view, rows, labels, open_list, stream=slot.stream,
         )  # fmt: skip
+        count, views = "geodomain_count_quick", [grid.view]
+        if grid.single is not None:
+            count, views = "geodomain_count_single", [grid.view, grid.single]
         device.launch(
-            "grid.cu", "geodomain_count_quick", some,
-            grid.view, slot.view, int(slot.open_rows), counts, labels, unsure_list,
+            "grid.cu", count, some,
+            *views, slot.view, int(slot.open_rows), counts, labels, unsure_list,
             stream=slot.stream,
         )  # fmt: skip
         device.launch(

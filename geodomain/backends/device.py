@@ -25,6 +25,7 @@ __all__ = [
     "driver",
     "drop",
     "free",
+    "has_slow_doubles",
     "kernel",
     "launch",
     "module",
@@ -114,6 +115,14 @@ def architecture() -> str:
     """Return the device's architecture, such as sm_90."""
     major, minor = driver().Device(number()).compute_capability()
     return f"sm_{major}{minor}"
+
+
+@functools.cache
+def has_slow_doubles() -> bool:
+    """Tell whether floats are so much faster that it pays to try them first."""
+    cuda = driver()
+    ratio = cuda.device_attribute.SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
+    return bool(cuda.Device(number()).get_attribute(ratio) >= 8)
 
 
 def _build(text: str) -> bytes:

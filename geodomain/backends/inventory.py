@@ -9,7 +9,7 @@ from typing import Any
 from geodomain.backends import cubins, device, mishaps, native
 from geodomain.errors import DeviceError
 
-_KERNEL_FILES = ("grid.cu", "lattice.cu", "answers.cu")
+_KERNEL_FILES = ("grid_build.cu", "grid.cu", "lattice.cu", "answers.cu")
 
 
 @dataclass(frozen=True)

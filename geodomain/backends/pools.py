@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -88,14 +89,25 @@ class Pool(Generic[Kept]):
 _pools: weakref.WeakSet[Pool[Any]] = weakref.WeakSet()
 
 
+@functools.cache
+def memory_pool() -> Any:
+    """Return the pool that indexes, and the work on them, take plain device memory from."""
+    from pycuda.tools import DeviceMemoryPool
+
+    return DeviceMemoryPool()
+
+
 def drain_all() -> bool:
     """Free what all the pools keep; a context is current. False where there was nothing."""
-    return any([pool.drain() for pool in list(_pools)])
+    held = memory_pool().held_blocks > 0
+    memory_pool().free_held()
+    return any([held, *[pool.drain() for pool in list(_pools)]])
 
 
 def release() -> None:
     """Free the memory that is kept for the next call, on the device and page-locked."""
-    if any(pool.kept for pool in list(_pools)) and not mishaps.crashed():
+    kept = memory_pool.cache_info().currsize or any(pool.kept for pool in list(_pools))
+    if kept and not mishaps.crashed():
         with device.current():
             drain_all()
 
