@@ -53,7 +53,8 @@ def scattered(mesh: geodomain.Mesh, count: int) -> None:
 def ten_million() -> geodomain.Mesh:
     body = synthetic.star_shaped_orebody(frequency=500)
     vertices, triangles = body.vertices, body.triangles
-    beside = vertices + [2.0 * (body.bounds[1] - body.bounds[0])[0], 0.0, 0.0]
+    width = (body.bounds[1] - body.bounds[0])[0]
+    beside = vertices + np.array([2.0 * width, 0.0, 0.0])
     return geodomain.Mesh(
         np.concatenate([vertices, beside]),
         np.concatenate([triangles, triangles + len(vertices)]),
