@@ -28,7 +28,7 @@ _PLAN = np.dtype(
         ("large", np.uint32),
     ]
 )
-_LONG_LIST = 256  # of entries; a cell that has more, and many times the usual, is crowded
+_LONG_LIST = 1024  # of entries; a cell that has more, and many times the usual, is crowded
 _MOST_TRIANGLES = 1 << 28  # beyond, 32-bit counts of entries might not do
 
 
