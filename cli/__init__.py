@@ -17,6 +17,7 @@ _COMMANDS = {
     "flag": "Add a domain column to samples or composites.",
     "check": "Report on wireframes, and weld them.",
     "demo": "Make a synthetic deposit and label it.",
+    "devices": "List what there is to compute on, and what would be used.",
 }
 
 

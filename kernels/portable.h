@@ -127,6 +127,10 @@ __device__ inline std::int64_t thread_row() {
 // A bit for each thread of the warp, which all ask together.
 __device__ inline std::uint32_t ballot(bool vote) { return __ballot_sync(0xffffffffu, vote); }
 __device__ inline int lane() { return threadIdx.x & 31; }
+// The value of the lane `step` places below; the whole warp asks together.
+__device__ inline std::uint32_t shuffle_up(std::uint32_t value, int step) {
+  return __shfl_up_sync(0xffffffffu, value, static_cast<unsigned>(step));
+}
 #else
 inline int leading_zeros(std::uint64_t word) {  // word != 0
 #if defined(_MSC_VER) && !defined(__clang__)
