@@ -69,7 +69,21 @@ def label(
     words = (len(axes[2]) + 63) // 64
     layer = 8 * words * len(axes[1])
     room = max(layer, min(SLAB_BYTES, layer * len(axes[0])))
-    with device.current(), Stager(threads) as stager, pool.borrowed(room) as slabs:
+    with device.current():
+        return _label(vertices, triangles, axes, out, threads, layer, room)
+
+
+def _label(
+    vertices: Floats,
+    triangles: NDArray[np.int32],
+    axes: Columns,
+    out: NDArray[np.uint8],
+    threads: int,
+    layer: int,
+    room: int,
+) -> bool:
+    """Borrow and label; slabs that nobody keeps go with this frame, in the context."""
+    with Stager(threads) as stager, pool.borrowed(room) as slabs:
         if slabs.room < layer:
             message = "the GPU has not the memory for one layer of the lattice"
             raise OutOfDeviceMemory(message)
