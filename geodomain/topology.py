@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from geodomain.backends import meshcheck
+from typing import TYPE_CHECKING
+
 from geodomain.errors import MeshError
 from geodomain.mesh import Mesh
+
+if TYPE_CHECKING:
+    from geodomain.faults.relations import Relations
 
 
 def require_fit(mesh: object, *, allow_open: bool) -> None:
@@ -65,17 +69,31 @@ def require_balanced(mesh: Mesh) -> None:
 def list_warnings(mesh: Mesh) -> list[str]:
     """Say what is odd about a mesh that can be labelled with all the same.
 
-    A mesh in which each edge joins two triangles that run alike has nothing to
-    say, and that costs milliseconds to see; only other meshes are looked at whole.
+    A mesh of one piece in which each edge joins two triangles that run alike has nothing to
+    say, and that costs milliseconds to see; of several such pieces it is told how they lie to
+    each other; only other meshes are looked at whole.
 
     Returns
     -------
     list of str
-        A sentence each, the worst first: a shell that is there twice, mis-oriented
-        and non-manifold edges, duplicate faces.
+        A sentence each, the worst first: a shell that is there twice, shells that overlap,
+        mis-oriented edges, shells inside others or touching them, non-manifold edges,
+        duplicate faces.
     """
-    if mesh.is_balanced and meshcheck.is_manifold(mesh.triangles, len(mesh.vertices)):
-        return []
+    from geodomain.faults.relations import relate
+
+    found = relate(mesh)
+    if found.closed and found.balanced and found.plain:
+        return _say_shells(mesh, found) if found.pieces > 1 else []
     from geodomain.faults.report import check
 
     return check(mesh).warnings()
+
+
+def _say_shells(mesh: Mesh, found: Relations) -> list[str]:
+    """Say how the pieces of a mesh lie to each other."""
+    from geodomain.faults.doubts import doubts
+    from geodomain.faults.shell_counts import cancelling, count_shells
+
+    counts, places = count_shells(found)
+    return doubts(mesh.name, counts | {"duplicate_shells": cancelling(found)}, places)

@@ -28,13 +28,6 @@ bool in_range(double value) {
   return bits == 0 || bits - kSmallest <= kLargest - kSmallest;
 }
 
-void widen(Bounds& box, const Bounds& other) {
-  box.low = {std::min(box.low.x, other.low.x), std::min(box.low.y, other.low.y),
-             std::min(box.low.z, other.low.z)};
-  box.high = {std::max(box.high.x, other.high.x), std::max(box.high.y, other.high.y),
-              std::max(box.high.z, other.high.z)};
-}
-
 // A hash of edges that members of a team add to.
 class SharedHash {
  public:
@@ -136,40 +129,6 @@ GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t tri
     return 0;
   } catch (...) {
     return 1;
-  }
-}
-
-// 1 where every edge, by index, is used exactly twice; 0 where one is not; -1 out of
-// memory. Edges are gathered by their lower vertex, where there are about three.
-GD_API int geodomain_mesh_manifold(const std::int32_t* triangles, std::int64_t triangle_count,
-                                   std::int64_t vertex_count) {
-  try {
-    const auto each_edge = [&](auto&& visit) {
-      for (std::int64_t i = 0; i < 3 * triangle_count; ++i) {
-        const std::int32_t a = triangles[i], b = triangles[i % 3 == 2 ? i - 2 : i + 1];
-        visit(std::min(a, b), std::max(a, b));
-      }
-    };
-    std::vector<std::uint32_t> start(static_cast<std::size_t>(vertex_count) + 1);
-    each_edge([&](std::int32_t low, std::int32_t) { ++start[static_cast<std::size_t>(low) + 1]; });
-    for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
-    std::vector<std::int32_t> high_end(static_cast<std::size_t>(3 * triangle_count));
-    std::vector<std::uint32_t> next(start.begin(), start.end() - 1);
-    each_edge([&](std::int32_t low, std::int32_t high) {
-      high_end[next[static_cast<std::size_t>(low)]++] = high;
-    });
-    for (std::size_t i = 0; i + 1 < start.size(); ++i) {
-      std::int32_t* const begin = high_end.data() + start[i];
-      std::int32_t* const end = high_end.data() + start[i + 1];
-      if ((end - begin) % 2 != 0) return 0;
-      std::sort(begin, end);
-      for (std::int32_t* edge = begin; edge < end; edge += 2) {
-        if (edge[0] != edge[1] || (edge + 2 < end && edge[1] == edge[2])) return 0;
-      }
-    }
-    return 1;
-  } catch (...) {
-    return -1;
   }
 }
 

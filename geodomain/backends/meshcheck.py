@@ -98,18 +98,9 @@ def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
     return bool(flags[0]), bool(flags[1])
 
 
-def is_manifold(triangles: Indices, vertex_count: int) -> bool:
-    """Return whether every edge, by index, is used exactly twice."""
-    return _tell("geodomain_mesh_manifold", triangles, vertex_count)
-
-
 def is_one_piece(triangles: Indices, vertex_count: int) -> bool:
     """Return whether the triangles hang together by their vertices, by index."""
-    return _tell("geodomain_mesh_one_piece", triangles, vertex_count)
-
-
-def _tell(function: str, triangles: Indices, vertex_count: int) -> bool:
-    found = getattr(library(), function)(
+    found = library().geodomain_mesh_one_piece(
         pointer(triangles), ctypes.c_int64(len(triangles)), ctypes.c_int64(vertex_count)
     )
     must(0 if found >= 0 else 1)
