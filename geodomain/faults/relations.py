@@ -6,7 +6,6 @@ reasonable time is listed as untold, never guessed.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,9 +14,9 @@ from numpy.typing import NDArray
 
 from geodomain.backends import meshcheck
 from geodomain.backends.pieces import Pieces, Seen
-from geodomain.errors import GeodomainWarning
 from geodomain.locator import PointLocator
 from geodomain.mesh import Mesh
+from geodomain.topology import mark_warned
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -231,9 +230,9 @@ class _Shells:
 
     def _inside(self, outer: int, inner: NDArray[np.int32], touch: Bools) -> NDArray[np.int8]:
         """Tell which pieces are inside another that they meet in points at most; or _UNTOLD."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GeodomainWarning)
-            locator = PointLocator(self._compact(outer))
+        solid = self._compact(outer)
+        mark_warned(solid)
+        locator = PointLocator(solid)
         points = self.mesh.vertices[self.mesh.triangles[self.order[self.starts[inner]], 0]]
         for row in np.flatnonzero(touch):
             points[row] = self._free_point(locator, inner[row])
