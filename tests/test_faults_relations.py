@@ -211,6 +211,12 @@ def test_directions():
     assert relate(joined(flat, reversed_mesh(flat))).outward.tolist() == [1, -1]
 
 
+def test_what_lies_back_upon_itself_encloses_nothing():
+    flap = Mesh([[0.5, 0.5, 0.5], [2, 0.5, 0.5], [0.5, 2, 0.5]], [[0, 1, 2], [2, 1, 0]])
+    mesh = joined(cube(), flap)
+    assert relate(mesh).pieces == 2 and kinds(mesh) == {}
+
+
 # Oracles: integers and sets.
 
 cells = st.integers(0, 4)

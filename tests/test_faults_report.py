@@ -107,6 +107,7 @@ def test_nested_shells():
 def test_a_shell_inside_another_that_faces_as_it_does():
     report = check(joined(cube(3.0), cube(1.0, (1, 1, 1)), cube(5.0, (-1, -1, -1))))
     assert (report.nested_shells, report.nested_alike) == (2, 2)
+    assert report.places["nested_alike"].tolist() == report.places["nested_shells"].tolist()
     (said,) = report.warnings()
     assert "2 shells inside others that face the same way" in said and "'winding' solid" in said
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.faults.edges import place
@@ -103,8 +104,10 @@ def doubts(name: str, counts: Mapping[str, Any], places: Mapping[str, NDArray[An
         counts["unbalanced_edges"] = 0
     if counts.get("duplicate_shells"):
         counts["equal_shells"] = 0
-    if "nested_shells" in places and not counts["nested_alike"]:
-        places = {**places, "voids": places["nested_shells"]}
+    if "nested_shells" in places:
+        alike = places.get("nested_alike", np.empty((0, 2, 3))).tolist()
+        voids = [box for box in places["nested_shells"].tolist() if box not in alike]
+        places = {**places, "voids": np.array(voids)}
     return [
         f"{name} has {(one if count == 1 else more).format(count)}"
         f"{_first(kind, places.get(kind))}; {meaning}."

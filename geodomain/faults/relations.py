@@ -60,6 +60,8 @@ class Relations:
         Pairs that enclose the same space.
     untold : (n, 2) int64
         Pairs whose boxes meet and whose relation was not found out.
+
+    Pieces that lie back upon themselves, face on face, enclose nothing and are in no pair.
     """
 
     pieces: int
@@ -106,9 +108,10 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT) -> Relations:
     outward = np.zeros(found.count, np.int8)
     pairs = dict.fromkeys(_KINDS, np.zeros((0, 2), np.int64))
     if found.closed and found.count > 1:
-        shells = _Shells(mesh, piece, found.count)
-        near = found.near()
+        shells = _Shells(mesh, merged, piece, found.count)
         outward = shells.outward()
+        near = found.near()
+        near = near[~shells.folded(np.flatnonzero(outward == 0))[near].any(axis=1)]
         pairs = _sort_out(shells, boxes, near, found.relate(near, outward, limit))
     return Relations(
         found.count,
@@ -158,10 +161,13 @@ def _sorted_rows(pairs: NDArray[np.int32]) -> Ints:
 
 
 class _Shells:
-    """The triangles of a mesh piece by piece."""
+    """The triangles of a mesh piece by piece; `places` tells which vertices are equal."""
 
-    def __init__(self, mesh: Mesh, piece: NDArray[np.int32], count: int) -> None:
+    def __init__(
+        self, mesh: Mesh, places: NDArray[np.int32], piece: NDArray[np.int32], count: int
+    ) -> None:
         self.mesh = mesh
+        self._places = places
         self.piece = piece
         self.order = np.argsort(piece, kind="stable")
         self.starts = np.searchsorted(piece[self.order], np.arange(count + 1))
@@ -196,6 +202,15 @@ class _Shells:
             (a, b, c), (d, e, f), (g, h, i) = (map(Fraction, corner) for corner in corners)
             total += a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
         return (total > 0) - (total < 0)
+
+    def folded(self, pieces: Ints) -> Bools:
+        """Tell which of some pieces lie back upon themselves, face on face."""
+        found = np.zeros(len(self.starts) - 1, np.bool_)
+        for piece in pieces.tolist():
+            corners = np.sort(self._places[self.triangles(piece)], axis=1)
+            _, copies = np.unique(corners, axis=0, return_counts=True)
+            found[piece] = (copies % 2 == 0).all()
+        return found
 
     def _unbalanced(self) -> Ints:
         """Give the pieces in which an edge has not as many uses each way."""
