@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from geodomain.backends import meshcheck, taken
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
+from geodomain.topology import require_balanced
 
 Bools = NDArray[np.bool_]
 
@@ -133,7 +134,9 @@ class Labeller:
         object.__setattr__(self, "_shells", shells)
 
     def _shell(self, mesh: Mesh) -> _Shell:
-        """Build the index of one mesh."""
+        """Build the index of one mesh; a winding number is refused before there is one."""
+        if self.rule == "winding":
+            require_balanced(mesh)
         locator = PointLocator(
             mesh, backend=self.backend, threads=self.threads, allow_open=self.allow_open
         )

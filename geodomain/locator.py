@@ -24,8 +24,14 @@ def check_rule(rule: str) -> None:
         raise ValueError(message)
 
 
+def _again(mesh: Mesh, options: dict[str, Any]) -> PointLocator:
+    return PointLocator(mesh, **options)
+
+
 class PointLocator:
     """Answer which points lie inside a mesh; built once, asked often, from any thread.
+
+    It can be pickled, for other processes: the mesh goes, and the index is built again there.
 
     Parameters
     ----------
@@ -64,6 +70,7 @@ class PointLocator:
     ) -> None:
         topology.require_fit(mesh, allow_open=allow_open)
         self.mesh = mesh
+        self._options = {"backend": backend, "threads": threads, "allow_open": allow_open}
         self.backend = choose(backend)
         self._threads = thread_count(threads)
         self.index = self.backend.Index(
@@ -73,6 +80,10 @@ class PointLocator:
             closed=mesh.is_closed,
             threads=self._threads,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the locator is made of; the index is built again where it is unpickled."""
+        return _again, (self.mesh, self._options)
 
     def contains(
         self, points: ArrayLike, *, rule: Rule = "parity", out: Any = None

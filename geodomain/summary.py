@@ -189,6 +189,14 @@ def overlap_pairs(solids: Sequence[Solid], tally: Tally) -> tuple[dict[str, Any]
 
 def doubts(solids: Sequence[Solid], tally: Tally, parts: Sequence[Part]) -> Iterator[str]:
     """Yield a sentence for everything in the counts that a geologist should look at."""
+    if tally.first_unsized is not None:
+        number, sizes = tally.first_unsized
+        said = " x ".join(f"{size:.10g}" for size in sizes)
+        yield (
+            f"{_count(tally.unsized, 'block')} {'has' if tally.unsized == 1 else 'have'} no "
+            f"usable size (above 0); block {number:,} of the table is the first, with {said}. "
+            "So there are no volumes: mend the sizes, or name others with --dx, --dy and --dz"
+        )
     for solid in apart(solids, tally.bounds):
         yield f"{solid.name} does not meet the block model: no block is in it"
     for index, (solid, part) in enumerate(zip(solids, parts, strict=False)):
