@@ -114,6 +114,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("geodomain")
+    if name == "synthetic":
+        return importlib.import_module("geodomain.synthetic")
     if name not in _HOME:
         message = f"module 'geodomain' has no attribute {name!r}"
         raise AttributeError(message)

@@ -71,6 +71,13 @@ def contains(
     PointError
         If non-zero coordinates below 2^-306 leave a point undecided, which is rare.
 
+    Warns
+    -----
+    GeodomainWarning
+        Once for a mesh, if all of it is there twice, which leaves nothing inside. Of single
+        shells that are there twice, overlap or lie inside each other, and of triangles that face
+        opposite ways, `geodomain.check` tells; here it would cost time.
+
     Examples
     --------
     >>> import geodomain

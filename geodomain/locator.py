@@ -26,6 +26,10 @@ def check_rule(rule: str) -> None:
         raise ValueError(message)
 
 
+def _again(mesh: Mesh, options: dict[str, Any]) -> PointLocator:
+    return PointLocator(mesh, **options)
+
+
 class Winding(NamedTuple):
     """Winding numbers of an open mesh, which are fractions, and what rounding may have done.
 
@@ -51,6 +55,8 @@ class Winding(NamedTuple):
 
 class PointLocator:
     """Answer which points lie inside a mesh; built once, asked often, from any thread.
+
+    It can be pickled, for other processes: the mesh goes, and the index is built again there.
 
     Parameters
     ----------
@@ -89,6 +95,7 @@ class PointLocator:
     ) -> None:
         topology.require_fit(mesh, allow_open=allow_open)
         self.mesh = mesh
+        self._options = {"backend": backend, "threads": threads, "allow_open": allow_open}
         self.backend = choose(backend)
         self._threads = thread_count(threads)
         self.index = self.backend.Index(
@@ -98,6 +105,10 @@ class PointLocator:
             closed=mesh.is_closed,
             threads=self._threads,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the locator is made of; the index is built again where it is unpickled."""
+        return _again, (self.mesh, self._options)
 
     def contains(
         self, points: ArrayLike, *, rule: Rule = "parity", out: Any = None

@@ -296,6 +296,9 @@ class DeviceMemoryPool:
     def free_held(self) -> None:
         """Do nothing: nothing is held."""
 
+    def stop_holding(self) -> None:
+        """Do nothing: nothing ever is."""
+
 
 class Event:
     def __init__(self, fake: FakeCuda) -> None:

@@ -6,8 +6,8 @@ The model has four numbers, measured with geodomain itself:
   server with AVX2: 10 to 18 ns for 1M points x 80,000 to 1M triangles, index included).
 - The GPU takes `_GPU_POINT` seconds a point, transfers included: 25 bytes over a bus that moves
   55 GB/s from page-locked memory (H200), less from ordinary memory.
-- The first call of a process waits `_COLD` seconds for PyCUDA, a context and the kernels, each
-  later one `_WARM` seconds for its launches.
+- The first call of a process waits `_COLD` seconds for PyCUDA, a context and the kernels (H200,
+  kernels compiled before: 0.10, 0.11 and 0.02), each later one `_WARM` seconds for its launches.
 
 The number of points still to come is unknown: a file arrives in chunks. So the start is paid
 when the points so far would have repaid it, which costs at most twice what the best choice does.
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 _CPU_POINT, _GPU_POINT = 15e-9, 1e-9
-_COLD, _WARM = 0.5, 0.5e-3
+_COLD, _WARM = 0.3, 0.5e-3
 _CPU_BLOCK, _GPU_BLOCK = 3e-10, 3e-12  # of a lattice, as bits
 
 

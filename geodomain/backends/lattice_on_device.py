@@ -69,7 +69,21 @@ def label(
     words = (len(axes[2]) + 63) // 64
     layer = 8 * words * len(axes[1])
     room = max(layer, min(SLAB_BYTES, layer * len(axes[0])))
-    with device.current(), Stager(threads) as stager, pool.borrowed(room) as slabs:
+    with device.current():
+        return _label(vertices, triangles, axes, out, threads, layer, room)
+
+
+def _label(
+    vertices: Floats,
+    triangles: NDArray[np.int32],
+    axes: Columns,
+    out: NDArray[np.uint8],
+    threads: int,
+    layer: int,
+    room: int,
+) -> bool:
+    """Borrow and label; slabs that nobody keeps go with this frame, in the context."""
+    with Stager(threads) as stager, pool.borrowed(room) as slabs:
         if slabs.room < layer:
             message = "the GPU has not the memory for one layer of the lattice"
             raise OutOfDeviceMemory(message)
@@ -84,17 +98,17 @@ class _Lattice:
     def __init__(
         self, vertices: Floats, triangles: NDArray[np.int32], axes: Columns, layers: int
     ) -> None:
-        self._kept: list[Any] = []
         self.words = (len(axes[2]) + 63) // 64
         self.columns = len(axes[1])
         self.triangle_count = len(triangles)
         self.grid = resident(vertices, triangles)
         self.mesh = self.grid.mesh if self.grid else self._mesh(vertices, triangles)
-        self._across = [self._ruler(axes[1]), self._ruler(axes[2])]
         self._slabs = [
             (begin, min(begin + layers, len(axes[0]))) for begin in range(0, len(axes[0]), layers)
         ]
-        self._along = [self._ruler(axes[0][begin:end]) for begin, end in self._slabs]
+        along = [axes[0][begin:end] for begin, end in self._slabs]
+        self._memory, rulers = _upload_rulers([axes[1], axes[2], *along])
+        self._across, self._along = rulers[:2], rulers[2:]
 
     def parts(self) -> Iterator[tuple[int, int, bytes]]:
         """Give the layers of each slab and its x ruler."""
@@ -106,22 +120,32 @@ class _Lattice:
         return device.structure(ruler, *self._across, ctypes.c_int32(self.words), bits)
 
     def _mesh(self, vertices: Floats, triangles: NDArray[np.int32]) -> bytes:
-        self._kept += [device.upload(vertices), device.upload(triangles)]
-        return device.structure(int(self._kept[-2]), int(self._kept[-1]), len(triangles))
+        self._copies = device.upload(vertices), device.upload(triangles)
+        return device.structure(*map(int, self._copies), len(triangles))
 
-    def _ruler(self, values: Floats) -> bytes:
-        """Return the device's Ruler of an ascending axis."""
-        values = np.ascontiguousarray(values)
-        first = np.empty(2 * len(values) + 1, dtype=np.int32)
-        axis = ctypes.create_string_buffer(24)
+
+def _upload_rulers(axes: list[Floats]) -> tuple[Any, list[bytes]]:
+    """Copy ascending axes and their tables at once; return the memory and the kernels' Rulers."""
+    parts: list[NDArray[np.uint8]] = []
+    places, size = [], 0
+    for axis in axes:
+        values = np.ascontiguousarray(axis)
+        first = np.empty(2 * len(values) + 2, dtype=np.int32)  # one more, for a whole word
+        record = ctypes.create_string_buffer(24)
         must(
             library().geodomain_ruler(
-                pointer(values), ctypes.c_int64(len(values)), axis, pointer(first)
+                pointer(values), ctypes.c_int64(len(values)), record, pointer(first)
             )
         )
-        self._kept += [device.upload(values), device.upload(first)]
-        count = ctypes.c_int32(len(values))
-        return device.structure(int(self._kept[-2]), count, axis.raw, int(self._kept[-1]))
+        parts += [values.view(np.uint8), first.view(np.uint8)]
+        places.append((size, len(values), record.raw, size + values.nbytes))
+        size += values.nbytes + first.nbytes
+    memory = device.upload(np.concatenate(parts))
+    start = int(memory)
+    return memory, [
+        device.structure(start + values_at, ctypes.c_int32(count), record, start + first_at)
+        for values_at, count, record, first_at in places
+    ]
 
 
 def _run(lattice: _Lattice, out: NDArray[np.uint8], slabs: list[Slab], fetch: Any) -> bool:

@@ -34,8 +34,13 @@ def answer_all(points: Points, out: Any, threads: int, kernels: Kernels) -> int:
     """
     if len(out) == 0:
         return -1
-    room = room_for(len(out))
-    with device.current(), Stager(threads) as stager, pool.borrowed(room) as buffers:
+    with device.current():
+        return _answer(points, out, threads, kernels)
+
+
+def _answer(points: Points, out: Any, threads: int, kernels: Kernels) -> int:
+    """Borrow and answer; buffers that nobody keeps go with this frame, in the context."""
+    with Stager(threads) as stager, pool.borrowed(room_for(len(out))) as buffers:
         wait_for(points, out)
         send = _sender(points, buffers, stager)
         fetch = _fetcher(out, stager)

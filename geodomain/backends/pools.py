@@ -112,4 +112,12 @@ def release() -> None:
             drain_all()
 
 
-atexit.register(release)
+def _release_for_good() -> None:
+    """Free what is kept; what is freed later goes at once, since nothing would be current."""
+    release()
+    if memory_pool.cache_info().currsize and not mishaps.crashed():
+        with device.current():
+            memory_pool().stop_holding()
+
+
+atexit.register(_release_for_good)
