@@ -85,7 +85,7 @@ def _require_one_source(request: Request) -> None:
 def table_of(given: dict[str, Any]) -> dict[str, Any]:
     """Take what is said of the table out of the options, as TableOptions wants it."""
     table = {key: given.pop(key) for key in ("x", "y", "z", "dx", "dy", "dz")}
-    table |= {key: given.pop(key) for key in ("delimiter", "encoding")}
+    table |= {key: given.pop(key) for key in ("delimiter", "decimal", "encoding")}
     table["position"] = given.pop("position", None)  # samples are no blocks, and have none
     codes = given.pop("missing")
     table["missing"] = tuple(code for code in codes if not isinstance(code, str))

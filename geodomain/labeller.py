@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends import choose
+from geodomain.backends import taken
 from geodomain.claims import Claim, Found, Shell, SolidClaim, StackClaim, SurfaceClaim
 from geodomain.domains import Domain
 from geodomain.errors import GeodomainWarning
@@ -111,9 +111,9 @@ class Labeller:
         self._sequence = self._in_sequence()
 
     @property
-    def machine(self) -> str:
-        """Name the backend that "auto" stands for."""
-        return choose(self.backend).__name__.rpartition(".")[2]
+    def machine(self) -> tuple[str, str]:
+        """Name where the blocks so far were labelled, "cpu" or "cuda", and say why there."""
+        return taken(self.backend, [locator.index for locator in self._locators.values()])
 
     def judge(
         self,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodomain.answers import ask
 from geodomain.backends import choose
 from geodomain.backends.native import thread_count
 from geodomain.conditions import ArrayColumn, Column
@@ -17,7 +19,7 @@ from geodomain.labeller import LOST, NONE, Labeller
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
 from geodomain.ordering import Domains, allowed_rows, as_domains
-from geodomain.points import as_columns, as_doubles, refuse_row
+from geodomain.points import as_columns, as_doubles, is_on_device, refuse_row
 from geodomain.stacks import Stack
 from geodomain.tables.families import plain_name
 
@@ -32,6 +34,7 @@ def label_codes(
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
+    out: Any = None,
 ) -> NDArray[np.int32]:
     """Return the index of the first solid that contains each point.
 
@@ -44,6 +47,8 @@ def label_codes(
         for a `Mesh` one is built.
     backend, threads, allow_open
         As in `geodomain.contains`.
+    out : array of int32, shape (n,), optional
+        As in `geodomain.contains`, which says what points on a GPU give, too.
 
     Returns
     -------
@@ -65,19 +70,22 @@ def label_codes(
     >>> geodomain.label_codes(points, [small, large])
     array([ 0,  1, -1, -2], dtype=int32)
     """
-    columns = as_columns(points)
-    count = thread_count(threads)
     locators = [
         mesh
         if isinstance(mesh, PointLocator)
         else PointLocator(mesh, backend=backend, threads=threads, allow_open=allow_open)
         for mesh in meshes
     ]
-    out = np.empty(len(columns[0]), dtype=np.int32)
     module = locators[0].backend if locators else choose(backend)
+    if any(locator.backend is not module for locator in locators):
+        message = "the meshes are ready for different backends: make all of them with one"
+        raise ValueError(message)
+    asked = ask(points, np.int32, out, module)
     indexes = [locator.index for locator in locators]
-    refuse_row(columns, module.codes(indexes, columns, out, count))
-    return out
+    refused = module.codes(indexes, asked.points, asked.room, thread_count(threads))
+    refuse_row(asked.points, refused)
+    codes: NDArray[np.int32] = asked.out
+    return codes
 
 
 def label_points(
@@ -167,6 +175,8 @@ def _codes_by_names(
         meshes.extend(parts)
         owners.extend([owner] * len(parts))
     codes = label_codes(points, meshes, backend=backend, threads=threads, allow_open=allow_open)
+    if is_on_device(codes):  # names are NumPy's, in memory, wherever the points are
+        codes = codes.get()  # type: ignore[attr-defined]
     # Codes -2 and -1 count from the end of the table.
     table = np.array([*owners, len(domains) + LOST, len(domains) + NONE])
     return list(domains), table[codes]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from geodomain.boxes import apart
 from geodomain.domains import Domain
 from geodomain.ordering import Target
@@ -33,6 +36,8 @@ def counted(number: int, what: str) -> str:
 
 def doubts(solids: Sequence[Target], tally: Tally, parts: Sequence[Volumes]) -> Iterator[str]:
     """Yield a sentence for everything in the counts that a geologist should look at."""
+    if tally.first_unsized is not None:
+        yield _unsized(tally.unsized, *tally.first_unsized)
     for solid in apart(solids, tally.bounds):
         yield f"{solid.name} does not meet the block model: no block is in it"
     yield from (_folded(name, folds) for name, folds in sorted(tally.folds.items()))
@@ -42,6 +47,16 @@ def doubts(solids: Sequence[Target], tally: Tally, parts: Sequence[Volumes]) -> 
             yield _doubled(solid, int(tally.doubled[index]))
         if part.wireframe_volume and part.own_volume is not None:
             yield from _off(solid.name, part.own_volume / part.wireframe_volume - 1)
+
+
+def _unsized(count: int, number: int, sizes: NDArray[np.float64]) -> str:
+    """Say which blocks have no size."""
+    said = " x ".join(f"{size:.10g}" for size in sizes)
+    return (
+        f"{counted(count, 'block')} {'has' if count == 1 else 'have'} no usable size (above 0); "
+        f"block {number:,} of the table is the first, with {said}. "
+        "So there are no volumes: mend the sizes, or name others with --dx, --dy and --dz"
+    )
 
 
 def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:

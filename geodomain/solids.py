@@ -12,7 +12,7 @@ from geodomain.errors import GeodomainWarning, MeshError
 from geodomain.faults.welding import weld as weld_mesh
 from geodomain.mesh import Mesh
 from geodomain.meshfiles import read_mesh
-from geodomain.topology import list_warnings
+from geodomain.topology import list_warnings, mark_warned
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ def read_solid(
     # At a hole edges are mis-oriented by nature; what an open mesh does is said elsewhere.
     for sentence in list_warnings(mesh) if mesh.is_closed else ():
         warnings.warn(sentence, GeodomainWarning, stacklevel=3)
+    mark_warned(mesh)
     return mesh, tuple(welds)
 
 

@@ -72,6 +72,7 @@ class Summary:
     seconds: float
     rows_per_second: float
     backend: str
+    backend_reason: str
     columns: tuple[str, ...] = ()
     output: str | None = None
     welds: tuple[Weld, ...] = ()
@@ -114,6 +115,7 @@ def summarise(
     """
     solids = labeller.targets
     *domains, background, unassigned, leaking, beyond, kept = parts_of(solids, tally, labels)
+    machine, reason = labeller.machine
     return Summary(
         rows=tally.rows,
         domains=tuple(domains),
@@ -128,7 +130,8 @@ def summarise(
         on_wall=tally.on_wall if labeller.count_on_wall else None,
         seconds=seconds,
         rows_per_second=tally.rows / max(seconds, 1e-9),
-        backend=labeller.machine,
+        backend=machine,
+        backend_reason=reason,
         columns=tuple(columns),
         output=output,
         welds=tuple(welds),
@@ -220,7 +223,7 @@ def as_table(summary: Summary) -> str:
     ]
     lines.append(
         f"{counted(summary.rows, 'row')} in {summary.seconds:.2f} s, "
-        f"{summary.rows_per_second:,.0f} rows/s, {summary.backend}"
+        f"{summary.rows_per_second:,.0f} rows/s, {summary.backend} ({summary.backend_reason})"
     )
     return "\n".join(lines)
 

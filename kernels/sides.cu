@@ -5,10 +5,11 @@
 using namespace geodomain;
 
 extern "C" __global__ void geodomain_sides(GridView grid, PointsView points, std::int64_t rows,
-                                           Sides* out, std::uint64_t* refused) {
+                                           std::int32_t below, std::int32_t* out,
+                                           std::uint64_t* refused) {
   const std::int64_t row = thread_row();
   if (row >= rows) return;
   const Sides sides = count_sides(grid, points[row]);
   if (sides.above < 0) refuse(row, refused);
-  out[row] = sides;
+  out[row] = below ? sides.below : sides.above;
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shapes import UNDECIDABLE, cube, minute, oracle_crossings, star
+from shapes import UNDECIDABLE, cube, minute, oracle_crossings, splinters, star
 from sheets import level, oracle_side, overhang, sheet
 
 import geodomain
@@ -86,6 +86,21 @@ def test_crossings_above_and_below_are_all_there_are(backend: str) -> None:
     counts = PointLocator(mesh, backend=backend).count_sides(points)
     assert counts[:, 0].tolist() == [oracle_crossings(mesh, point)[0] for point in points]
     foot = points * [1, 1, 0] - [0, 0, 1000]
+    assert counts.sum(axis=1).tolist() == [oracle_crossings(mesh, point)[0] for point in foot]
+
+
+def test_triangles_too_long_for_the_grid_are_on_the_line(backend: str) -> None:
+    mesh = splinters(2500, turn=360.0)
+    locator = PointLocator(mesh, backend=backend, allow_open=True)
+    assert locator.index.size()[3] > 0  # some are in bundles
+    low, high = mesh.bounds
+    rng = np.random.default_rng(3)
+    points = rng.uniform(low - 1, high + 1, (30, 3))
+    points[:, :2] = mesh.vertices[mesh.triangles[rng.integers(0, 9000, 30)]][:, :, :2].mean(axis=1)
+    counts = locator.count_sides(points)
+    assert counts.all(axis=1).any()
+    assert counts[:, 0].tolist() == [oracle_crossings(mesh, point)[0] for point in points]
+    foot = np.column_stack([points[:, :2], np.full(len(points), low[2] - 1)])
     assert counts.sum(axis=1).tolist() == [oracle_crossings(mesh, point)[0] for point in foot]
 
 
