@@ -18,6 +18,7 @@ _COMMANDS = {
     "check": "Report on wireframes, and weld them.",
     "plot": "Draw sections through a labelled block model.",
     "demo": "Make a synthetic deposit and label it.",
+    "devices": "List what there is to compute on, and what would be used.",
 }
 
 

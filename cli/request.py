@@ -66,7 +66,7 @@ def read_request(given: dict[str, Any]) -> Request:
 def table_of(given: dict[str, Any]) -> dict[str, Any]:
     """Take what is said of the table out of the options, as TableOptions wants it."""
     table = {key: given.pop(key) for key in ("x", "y", "z", "dx", "dy", "dz")}
-    table |= {key: given.pop(key) for key in ("delimiter", "encoding", "position")}
+    table |= {key: given.pop(key) for key in ("delimiter", "decimal", "encoding", "position")}
     codes = given.pop("missing")
     table["missing"] = tuple(code for code in codes if not isinstance(code, str))
     table["missing_words"] = tuple(code for code in codes if isinstance(code, str))

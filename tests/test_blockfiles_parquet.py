@@ -114,6 +114,9 @@ def test_pandas_reads_it_back(folder: Path) -> None:
     assert back["in_ore"].tolist() == [1, 1, 0, 0, 0, 0] and back["in_ore"].dtype == np.int32
     pd.testing.assert_frame_equal(back.drop(columns=["domain", "in_ore", "in_halo"]), frame)
     assert back.attrs == {"unit": "m"}
+    known = json.loads(pq.read_schema("o.parquet").metadata[b"pandas"])["columns"]
+    names = [column["name"] for column in known]
+    assert names == ["Z", "DX", "DY", "DZ", "domain", "in_ore", "in_halo", "X", "Y"]
 
 
 def test_a_column_is_replaced_where_it_stands(folder: Path) -> None:

@@ -18,6 +18,7 @@ from geodomain.meshfiles import write_mesh
 
 DATA = Path(__file__).parents[1].parent / "shared/data"
 BOTH = ("--solid", "ORE=ore.obj", "--solid", "HALÓ=halo.obj")
+PAIR = (0.1, 6.6)
 
 
 @pytest.fixture
@@ -96,6 +97,14 @@ def centres(dataset: pv.DataSet) -> tuple[np.ndarray, np.ndarray]:
     for where, points, lengths in cells.chunks():
         out[where], sizes[where] = points, lengths
     return out, sizes
+
+
+def test_a_centre_is_rounded_once() -> None:
+    grid = pv.RectilinearGrid([PAIR[0], PAIR[1]], [0.0, 1], [0.0, 1])
+    mean, other = (PAIR[0] + PAIR[1]) / 2, PAIR[0] + (PAIR[1] - PAIR[0]) / 2
+    assert mean != other
+    for dataset in (grid, grid.cast_to_unstructured_grid()):
+        assert centres(dataset)[0][0, 0] == mean
 
 
 def test_a_centre_is_the_mean_of_two_faces() -> None:

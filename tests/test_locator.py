@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -147,7 +148,7 @@ print(digest.hexdigest())
 
 
 def test_every_instruction_set_gives_the_same_bits(request: pytest.FixtureRequest) -> None:
-    levels = [level for level in native.LIBRARIES if level <= native._level()]
+    levels = [level for level in native.LIBRARIES if level <= native.level()]
     outputs = set()
     for level in levels:
         environment = {**os.environ, "GEODOMAIN_CPU_LEVEL": str(level)}
@@ -240,3 +241,13 @@ def test_on_surface_of_a_degenerate_triangle(backend: str) -> None:
     points = [[1, 2, 3], [0.5, 1, 1.5], [2, 4, 6], [3, 6, 9], [1, 2, 3.5]]
     expected = [True, True, True, False, False]
     assert geodomain.on_surface(needle, points, backend=backend).tolist() == expected
+
+
+def test_a_locator_can_be_pickled():
+    open_box = joined(cube(4.0), cube(at=(9, 0, 0)))
+    open_box = Mesh(open_box.vertices, open_box.triangles[:-1])
+    locator = PointLocator(open_box, threads=1, allow_open=True)
+    again = pickle.loads(pickle.dumps(locator))
+    points = probe_points(open_box, 50)
+    assert np.array_equal(again.contains(points), locator.contains(points))
+    assert again.index is not locator.index

@@ -19,6 +19,10 @@ APART = {
     "swapped": (MESH[:, [1, 0, 2]], "x and y exchanged"),
     "sign of y": (MESH[::-1] * [1, -1, 1] * 1.0, "sign of y changed"),
     "signs of x and y": (MESH[::-1] * [-1, -1, 1], "sign of x and y changed"),
+    "sign of y, around the model": (
+        np.array([[413_000.0, -7_490_000, 0], [415_000, -7_470_000, 500]]),
+        "sign of y changed",
+    ),
     "prefix": (shifted(y=-7_000_000), "with 7,000,000 added to y of the mesh"),
     "two prefixes": (
         shifted(x=-400_000, y=-7_400_000),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from geodomain.backends import native
 
-LEVELS = [level for level in native.LIBRARIES if level <= native._level()]
+LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
 
 
 def signs(function: str, rows: np.ndarray, level: int) -> np.ndarray:
