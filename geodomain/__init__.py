@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     )
     from geodomain.faults.report import MeshReport, check
     from geodomain.faults.welding import WeldResult, weld
+    from geodomain.hits import Hits
+    from geodomain.intersector import SegmentIntersector, intersect
     from geodomain.labelling import label_codes, label_points
     from geodomain.locator import PointLocator
     from geodomain.mesh import Mesh
     from geodomain.meshfiles import read_mesh, write_mesh
+    from geodomain.segments import Segments, sort_rays
 
 # Where each public name lives. It is imported when it is first used, so that
 # `import geodomain` costs nothing and a script pays for what it touches.
@@ -34,21 +37,26 @@ _HOME = {
     "DeviceError": "errors",
     "GeodomainError": "errors",
     "GeodomainWarning": "errors",
+    "Hits": "hits",
     "Mesh": "mesh",
     "MeshError": "errors",
     "MeshReport": "faults.report",
     "PointError": "errors",
     "PointLocator": "locator",
+    "SegmentIntersector": "intersector",
+    "Segments": "segments",
     "TableError": "errors",
     "WeldResult": "faults.welding",
     "check": "faults.report",
     "contains": "containment",
     "contains_lattice": "containment",
     "count_crossings": "containment",
+    "intersect": "intersector",
     "label_codes": "labelling",
     "label_points": "labelling",
     "on_surface": "containment",
     "read_mesh": "meshfiles",
+    "sort_rays": "segments",
     "weld": "faults.welding",
     "winding_numbers": "containment",
     "write_mesh": "meshfiles",
@@ -58,21 +66,26 @@ __all__ = [
     "DeviceError",
     "GeodomainError",
     "GeodomainWarning",
+    "Hits",
     "Mesh",
     "MeshError",
     "MeshReport",
     "PointError",
     "PointLocator",
+    "SegmentIntersector",
+    "Segments",
     "TableError",
     "WeldResult",
     "check",
     "contains",
     "contains_lattice",
     "count_crossings",
+    "intersect",
     "label_codes",
     "label_points",
     "on_surface",
     "read_mesh",
+    "sort_rays",
     "weld",
     "winding_numbers",
     "write_mesh",

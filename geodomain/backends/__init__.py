@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from types import ModuleType
 
 
@@ -35,3 +36,8 @@ def choose(backend: str) -> ModuleType:
         message = f"backend is {backend!r}; it can be 'auto', 'cpu' or 'cuda'"
         raise ValueError(message)
     return BACKENDS[backend]()
+
+
+def choose_segments(backend: str) -> ModuleType:
+    """Return the module that asks about segments on the backend that is asked for, as `choose`."""
+    return importlib.import_module(f"{choose(backend).__name__}_segments")

@@ -1,0 +1,156 @@
+"""Segments on the CPU: the kernels' launch loops through ctypes; no geometry."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.native import library, must, pointer
+
+Floats = NDArray[np.float64]
+
+
+class Packed(Protocol):
+    """What the kernels need of segments: (n, 6), start and end."""
+
+    @property
+    def packed(self) -> Floats:
+        """Return the rows; NaN crosses nothing."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Hold segments as rows of six, and what was found in them."""
+
+    ends: Floats
+    infinite: int
+    missing: int
+    extreme: NDArray[np.int64]
+
+
+def pack(starts: Floats, ends: Floats, order: NDArray[np.int64] | None, threads: int) -> Checked:
+    """Copy contiguous starts and ends, (n, 3), into rows of six in an order, and check them.
+
+    Returns
+    -------
+    Checked
+        Rows out of a mesh's range, `extreme`, have become NaN, as have those with a NaN.
+    """
+    out = np.empty((len(starts), 6))
+    flags = np.empty(len(starts), dtype=np.uint8)
+    faults = (ctypes.c_int64 * 3)()
+    must(
+        library().geodomain_segments_pack(
+            pointer(starts),
+            pointer(ends),
+            None if order is None else pointer(order),
+            ctypes.c_int64(len(starts)),
+            threads,
+            pointer(out),
+            pointer(flags),
+            faults,
+        )
+    )
+    extreme = np.flatnonzero(flags) if faults[2] else np.empty(0, dtype=np.int64)
+    return Checked(out, faults[0], faults[1], extreme)
+
+
+def order(starts: Floats, ends: Floats, threads: int) -> NDArray[np.int64]:
+    """Return the rows by the Morton codes of their middles; equal codes by row."""
+    middle = starts / 2 + ends / 2
+    low = np.nanmin(middle, axis=0, initial=np.inf)
+    span = np.nanmax(middle, axis=0, initial=-np.inf) - low
+    cells = np.nan_to_num((middle - low) / np.where(span > 0, span, 1) * (2**21 - 1)).astype(
+        np.uint64
+    )
+    codes = np.zeros(len(middle), dtype=np.uint64)
+    for bit in range(21):
+        for axis in range(3):
+            codes |= ((cells[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(
+                3 * bit + axis
+            )
+    return np.argsort(codes, kind="stable")
+
+
+class Surface:
+    """One surface's triangles, ready to be asked about segments from any thread."""
+
+    def __init__(
+        self,
+        vertices: Floats,
+        triangles: NDArray[np.int32],
+        bounds: Floats,
+        *,
+        strategy: str,
+        grid: int | None,
+        threads: int,
+    ) -> None:
+        self._arrays = (vertices, triangles)  # the core reads them where they are
+        self.build_times: Mapping[str, float] = {}
+
+    def close(self) -> None:
+        """Free what the core holds."""
+
+    def _ask(self, function: str, segments: Packed, threads: int, *out: Any) -> None:
+        vertices, triangles = self._arrays
+        must(
+            getattr(library(), function)(
+                pointer(vertices),
+                pointer(triangles),
+                ctypes.c_int64(len(triangles)),
+                pointer(segments.packed),
+                ctypes.c_int64(len(segments.packed)),
+                threads,
+                *map(pointer, out),
+            )
+        )
+
+    def boolean(self, segments: Packed, threads: int) -> NDArray[np.bool_]:
+        """Return whether each segment crosses the surface."""
+        out = np.empty(len(segments.packed), dtype=np.bool_)
+        self._ask("geodomain_segments_boolean", segments, threads, out)
+        return out
+
+    def count(self, segments: Packed, threads: int) -> NDArray[np.int32]:
+        """Return how many triangles each segment crosses."""
+        out = np.empty(len(segments.packed), dtype=np.int32)
+        self._ask("geodomain_segments_count", segments, threads, out)
+        return out
+
+    def nearest(self, segments: Packed, threads: int) -> NDArray[np.int32]:
+        """Return the first triangle that each segment crosses, or -1."""
+        out = np.empty(len(segments.packed), dtype=np.int32)
+        self._ask("geodomain_segments_nearest", segments, threads, out)
+        return out
+
+    def all(self, segments: Packed, offsets: NDArray[np.int64], threads: int) -> NDArray[np.int32]:
+        """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        out = np.empty(offsets[-1], dtype=np.int32)
+        self._ask("geodomain_segments_all", segments, threads, offsets, out)
+        return out
+
+    def describe(
+        self, segments: Packed, rows: NDArray[np.int64], triangle: NDArray[np.int32], threads: int
+    ) -> Floats:
+        """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
+        vertices, triangles = self._arrays
+        out = np.empty((len(rows), 7))
+        must(
+            library().geodomain_segments_describe(
+                pointer(vertices),
+                pointer(triangles),
+                ctypes.c_int64(len(triangles)),
+                pointer(segments.packed),
+                pointer(rows),
+                pointer(triangle),
+                ctypes.c_int64(len(rows)),
+                threads,
+                pointer(out),
+            )
+        )
+        return out
