@@ -118,6 +118,42 @@ GD_HD void atomic_or(std::uint64_t* word, std::uint64_t bits) {
 #endif
 }
 
+// What was there, and everything that the thread which put it there wrote before.
+GD_HD std::int32_t atomic_swap(std::int32_t* word, std::int32_t value) {
+#if defined(__CUDA_ARCH__)
+  __threadfence();
+  const std::int32_t old = atomicExch(word, value);
+  __threadfence();
+  return old;
+#elif defined(_MSC_VER) && !defined(__clang__)
+  return _InterlockedExchange(reinterpret_cast<volatile long*>(word), value);
+#else
+  return __atomic_exchange_n(word, value, __ATOMIC_ACQ_REL);
+#endif
+}
+
+GD_HD std::uint32_t atomic_add(std::uint32_t* word, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return atomicAdd(word, value);
+#elif defined(_MSC_VER) && !defined(__clang__)
+  return static_cast<std::uint32_t>(
+      _InterlockedExchangeAdd(reinterpret_cast<volatile long*>(word), static_cast<long>(value)));
+#else
+  return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+#endif
+}
+
+// a * b + c, rounded once or twice: for what need not be the same everywhere.
+GD_HD float multiply_add(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#elif defined(__FMA__) || defined(__aarch64__) || defined(_M_ARM64)
+  return std::fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 #if defined(__CUDACC__)
 // The row of a launch of one thread to a row.
 __device__ inline std::int64_t thread_row() {

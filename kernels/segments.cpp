@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bvh_host.h"
+#include "find.h"
 #include "least_row.h"
-#include "mesh_view.h"
-#include "segment.h"
-#include "team.h"
 
 using namespace geodomain;
 
@@ -16,16 +15,6 @@ constexpr std::int64_t kPiece = 512;  // segments to a piece of work
 Segment segment_of(const double* ends, std::int64_t row) {
   const double* s = ends + 6 * row;
   return {{s[0], s[1], s[2]}, {s[3], s[4], s[5]}};
-}
-
-// visit(triangle index, triangle) for each that the segment crosses, until it returns true.
-template <class Visit>
-void visit_crossed(const MeshView& mesh, const Segment& s, Visit&& visit) {
-  if (std::isnan(s.start.x)) return;
-  for (std::int64_t i = 0; i < mesh.triangle_count; ++i) {
-    const Triangle t = mesh.triangle(i);
-    if (crosses<Full>(s, t) && visit(static_cast<std::int32_t>(i), t)) return;
-  }
 }
 
 // row(index) for each of them, by as many threads.
@@ -44,65 +33,63 @@ int each_row(std::int64_t rows, int threads, Row&& row) {
 
 }  // namespace
 
+GD_API int geodomain_bvh_create(const double* vertices, const std::int32_t* triangles,
+                                std::int64_t triangle_count, const double* bounds, int threads,
+                                double* times, void** handle) {
+  try {
+    FloatGuard guard;
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
+    Team team(triangle_count > kPiece ? threads : 1);
+    std::unique_ptr<HostBvh> bvh(new HostBvh(mesh, box, team));
+    const BuildTimes& took = bvh->times();
+    const double values[4] = {took.boxes, took.codes, took.sort, took.tree};
+    std::copy(values, values + 4, times);
+    *handle = bvh.release();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+GD_API void geodomain_bvh_free(void* handle) { delete static_cast<HostBvh*>(handle); }
+
 // In all of these `ends` is (rows, 6): start and end; a row of NaN crosses nothing.
 
-GD_API int geodomain_segments_boolean(const double* vertices, const std::int32_t* triangles,
-                                      std::int64_t triangle_count, const double* ends,
-                                      std::int64_t rows, int threads, std::uint8_t* out) {
-  const MeshView mesh = {vertices, triangles, triangle_count};
+GD_API int geodomain_segments_boolean(const void* handle, const double* ends, std::int64_t rows,
+                                      int threads, std::uint8_t* out) {
+  const BvhView bvh = static_cast<const HostBvh*>(handle)->view();
   return each_row(rows, threads, [&](std::int64_t i) {
-    out[i] = 0;
-    visit_crossed(mesh, segment_of(ends, i),
-                  [&](std::int32_t, const Triangle&) { return out[i] = 1, true; });
+    bool found;
+    find_any<Full, kPacket>(bvh, segment_of(ends, i), found);
+    out[i] = found;
   });
 }
 
-GD_API int geodomain_segments_count(const double* vertices, const std::int32_t* triangles,
-                                    std::int64_t triangle_count, const double* ends,
-                                    std::int64_t rows, int threads, std::int32_t* out) {
-  const MeshView mesh = {vertices, triangles, triangle_count};
+GD_API int geodomain_segments_count(const void* handle, const double* ends, std::int64_t rows,
+                                    int threads, std::int32_t* out) {
+  const BvhView bvh = static_cast<const HostBvh*>(handle)->view();
   return each_row(rows, threads, [&](std::int64_t i) {
-    out[i] = 0;
-    visit_crossed(mesh, segment_of(ends, i),
-                  [&](std::int32_t, const Triangle&) { return ++out[i], false; });
+    count_all<Full, kPacket>(bvh, segment_of(ends, i), out[i]);
   });
 }
 
 // The crossed triangle with the least (t, index), -1 where there is none.
-GD_API int geodomain_segments_nearest(const double* vertices, const std::int32_t* triangles,
-                                      std::int64_t triangle_count, const double* ends,
-                                      std::int64_t rows, int threads, std::int32_t* out) {
-  const MeshView mesh = {vertices, triangles, triangle_count};
+GD_API int geodomain_segments_nearest(const void* handle, const double* ends, std::int64_t rows,
+                                      int threads, std::int32_t* out) {
+  const BvhView bvh = static_cast<const HostBvh*>(handle)->view();
   return each_row(rows, threads, [&](std::int64_t i) {
-    const Segment s = segment_of(ends, i);
-    double best = 2.0;
-    out[i] = -1;
-    visit_crossed(mesh, s, [&](std::int32_t index, const Triangle& t) {
-      Place place;
-      place_on_segment<Full>(s, t, place);
-      if (place.t < best) best = place.t, out[i] = index;
-      return false;
-    });
+    find_nearest<Full, kPacket>(bvh, segment_of(ends, i), out[i]);
   });
 }
 
 // Every crossed triangle, a segment's at offsets[i] to offsets[i + 1], by (t, index).
-GD_API int geodomain_segments_all(const double* vertices, const std::int32_t* triangles,
-                                  std::int64_t triangle_count, const double* ends,
-                                  std::int64_t rows, int threads, const std::int64_t* offsets,
-                                  std::int32_t* out) {
-  const MeshView mesh = {vertices, triangles, triangle_count};
+GD_API int geodomain_segments_all(const void* handle, const double* ends, std::int64_t rows,
+                                  int threads, const std::int64_t* offsets, Found* out) {
+  const BvhView bvh = static_cast<const HostBvh*>(handle)->view();
   return each_row(rows, threads, [&](std::int64_t i) {
-    const Segment s = segment_of(ends, i);
-    std::vector<std::pair<double, std::int32_t>> found;
-    visit_crossed(mesh, s, [&](std::int32_t index, const Triangle& t) {
-      Place place;
-      place_on_segment<Full>(s, t, place);
-      found.emplace_back(place.t, index);
-      return false;
-    });
-    std::sort(found.begin(), found.end());
-    for (std::size_t k = 0; k < found.size(); ++k) out[offsets[i] + k] = found[k].second;
+    list_all<Full, kPacket>(bvh, segment_of(ends, i), out + offsets[i]);
+    sort_found(out + offsets[i], offsets[i + 1] - offsets[i]);
   });
 }
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from geodomain.backends.native import library, must, pointer
 
 Floats = NDArray[np.float64]
+STEPS = ("boxes", "codes", "sort", "tree")  # of building the hierarchy
+FOUND = np.dtype([("t", np.float64), ("triangle", np.int32)], align=True)
 
 
 class Packed(Protocol):
@@ -91,18 +93,36 @@ class Surface:
         threads: int,
     ) -> None:
         self._arrays = (vertices, triangles)  # the core reads them where they are
-        self.build_times: Mapping[str, float] = {}
-
-    def close(self) -> None:
-        """Free what the core holds."""
-
-    def _ask(self, function: str, segments: Packed, threads: int, *out: Any) -> None:
-        vertices, triangles = self._arrays
+        self._handle = ctypes.c_void_p()
+        limits = np.ascontiguousarray(bounds, dtype=np.float64)
+        times = (ctypes.c_double * len(STEPS))()
         must(
-            getattr(library(), function)(
+            library().geodomain_bvh_create(
                 pointer(vertices),
                 pointer(triangles),
                 ctypes.c_int64(len(triangles)),
+                pointer(limits),
+                threads,
+                times,
+                ctypes.byref(self._handle),
+            )
+        )
+        self.build_times: Mapping[str, float] = dict(zip(STEPS, times, strict=True))
+
+    def close(self) -> None:
+        """Free what the core holds."""
+        if getattr(self, "_handle", None):
+            library().geodomain_bvh_free(self._handle)
+            self._handle = ctypes.c_void_p()
+
+    def __del__(self) -> None:
+        """Give the memory back."""
+        self.close()
+
+    def _ask(self, function: str, segments: Packed, threads: int, *out: Any) -> None:
+        must(
+            getattr(library(), function)(
+                self._handle,
                 pointer(segments.packed),
                 ctypes.c_int64(len(segments.packed)),
                 threads,
@@ -130,9 +150,9 @@ class Surface:
 
     def all(self, segments: Packed, offsets: NDArray[np.int64], threads: int) -> NDArray[np.int32]:
         """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
-        out = np.empty(offsets[-1], dtype=np.int32)
+        out = np.empty(offsets[-1], dtype=FOUND)
         self._ask("geodomain_segments_all", segments, threads, offsets, out)
-        return out
+        return np.ascontiguousarray(out["triangle"])
 
     def describe(
         self, segments: Packed, rows: NDArray[np.int64], triangle: NDArray[np.int32], threads: int
