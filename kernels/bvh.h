@@ -59,26 +59,18 @@ GD_HD float power_of_two(int exponent) {  // -126 to 127
 
 // The slots whose boxes the probe meets within `reach`.
 GD_HD std::uint32_t met_slots(const WideNode& node, const Probe& probe, float reach) {
-  float enter[kWide], leave[kWide];
-  for (int i = 0; i < kWide; ++i) enter[i] = 0.0f, leave[i] = reach;
+  Floats8 enter(0.0f), leave(reach);
   for (int k = 0; k < 3; ++k) {
-    const float step = power_of_two(node.exponent[k]) * probe.inverse[k];
     const float from = node.origin[k] - probe.start[k];
-    const float low = (from - probe.margin) * probe.inverse[k];
-    const float high = (from + probe.margin) * probe.inverse[k];
-    for (int i = 0; i < kWide; ++i) {
-      const float a = multiply_add(static_cast<float>(node.low[k][i]), step, low);
-      const float b = multiply_add(static_cast<float>(node.high[k][i]), step, high);
-      const float near = a < b ? a : b, far = a < b ? b : a;
-      enter[i] = near > enter[i] ? near : enter[i];
-      leave[i] = far < leave[i] ? far : leave[i];
-    }
+    const Floats8 step(power_of_two(node.exponent[k]) * probe.inverse[k]);
+    const Floats8 low((from - probe.margin) * probe.inverse[k]);
+    const Floats8 high((from + probe.margin) * probe.inverse[k]);
+    const Floats8 a = multiply_add(Floats8::bytes(node.low[k]), step, low);
+    const Floats8 b = multiply_add(Floats8::bytes(node.high[k]), step, high);
+    enter = larger(enter, smaller(a, b));
+    leave = smaller(leave, larger(a, b));
   }
-  std::uint32_t met = 0;
-  for (int i = 0; i < kWide; ++i) {
-    met |= (enter[i] <= leave[i] * 1.000001f ? 1u : 0u) << i;
-  }
-  return met & (node.inner | node.leaf);
+  return at_most(enter, leave * Floats8(1.000001f)) & (node.inner | node.leaf);
 }
 
 // Bit i goes to bit i ^ octant, and back.
@@ -93,34 +85,47 @@ GD_HD std::uint32_t rank_below(std::uint32_t slots, int slot) {
   return static_cast<std::uint32_t>(count_bits(slots & ((1u << slot) - 1u)));
 }
 
-// visit(packet) for each packet whose box the probe meets, near ones first more or less, until it
-// returns true. It may lower `reach`, after which boxes that lie beyond are passed over.
-// The stack has an entry for each level above, so it cannot overflow.
-template <class Visit>
-GD_HD void visit_packets(const BvhView& bvh, const Probe& probe, const float& reach,
-                         Visit&& visit) {
+// A segment's way through the hierarchy, a node to a step, near ones first more or less. The stack
+// has an entry for each level above, and one to write before it is known to be needed, so it
+// cannot overflow.
+struct Walk {
+  Probe probe;
+  float reach;  // what lies beyond is passed over; a visitor may lower it
+  std::uint32_t index;
+  int depth;
   struct Siblings {
     std::uint32_t child, inner, open;
-  };
-  Siblings stack[kDeepest];
-  int depth = 0;
-  std::uint32_t index = 0;
-  for (;;) {
-    const WideNode node = bvh.nodes[index];
+  } stack[kDeepest + 1];
+
+  // Whether there is anything to walk through.
+  GD_HD bool begin(const BvhView& bvh, const Segment& s) {
+    reach = 1.0f;
+    index = 0;
+    depth = 0;
+    return bvh.triangle_count > 0 && aim(bvh.frame, s, probe);
+  }
+
+  // visit(packet) for each packet of the node whose box the probe meets, until it returns true.
+  // Returns whether there is another step to make.
+  template <class Visit>
+  GD_HD bool step(const BvhView& bvh, Visit&& visit) {
+    const WideNode& node = bvh.nodes[index];
     const std::uint32_t met = met_slots(node, probe, reach);
     for (std::uint32_t leaves = met & node.leaf; leaves != 0; leaves &= leaves - 1) {
       const int slot = trailing_zeros(leaves);
-      if (visit(bvh.packets[node.packet + rank_below(node.leaf, slot)])) return;
+      if (visit(bvh.packets[node.packet + rank_below(node.leaf, slot)])) return false;
     }
     const std::uint32_t open = turned(met & node.inner, probe.octant);
-    if (open != 0) stack[depth++] = {node.child, node.inner, open};
-    if (depth == 0) return;
+    stack[depth] = {node.child, node.inner, open};
+    depth += open != 0;
+    if (depth == 0) return false;
     Siblings& top = stack[depth - 1];
     const int slot = trailing_zeros(top.open) ^ static_cast<int>(probe.octant);
-    top.open &= top.open - 1;
     index = top.child + rank_below(top.inner, slot);
-    if (top.open == 0) --depth;
+    top.open &= top.open - 1;
+    depth -= top.open == 0;
+    return true;
   }
-}
+};
 
 }  // namespace geodomain

@@ -7,80 +7,33 @@
 namespace geodomain {
 
 // visit(triangle, its index) for the triangles of a packet that the segment crosses, until it
-// returns true; false in `sure` where the arithmetic does not tell. The filter takes
-// `Batch` triangles at a time: four at once on a CPU, one after the other on a GPU.
-template <class Arithmetic, int Batch, class Visit>
+// returns true; false in `sure` where the arithmetic does not tell. The filter takes as many
+// triangles at a time as Number has lanes: four on a CPU, one after the other on a GPU.
+template <class Arithmetic, class Number, class Visit>
 GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Visit&& visit) {
-  for (int first = 0; first < packet.count; first += Batch) {
-    int crossed[Batch];
-    for (int k = 0; k < Batch; ++k) {
-      const int i = first + k;
-      crossed[k] = crosses_by_filter(s, packet.at[0][i], packet.at[1][i], packet.at[2][i],
-                                     packet.at[3][i], packet.at[4][i], packet.at[5][i],
-                                     packet.at[6][i], packet.at[7][i], packet.at[8][i]);
-    }
-    for (int k = 0; k < Batch; ++k) {
-      if (crossed[k] == 0 || first + k >= packet.count) continue;
-      const Triangle t = packet.corners(first + k);
-      int answer = crossed[k];
-      if (answer == kUnsure) answer = crosses_close<Arithmetic>(s, t);
+  constexpr int kLanes = static_cast<int>(sizeof(Number) / sizeof(double));
+  const Vector<Number> start = spread<Number>(s.start);
+  const Vector<Number> end = spread<Number>(s.end);
+  const Vector<Number> along = seen_from(start, end.x, end.y, end.z);
+  for (int first = 0; first < packet.count; first += kLanes) {
+    const auto corner = [&](int k) {
+      return seen_from(start, load<Number>(&packet.at[k][first]),
+                       load<Number>(&packet.at[k + 1][first]),
+                       load<Number>(&packet.at[k + 2][first]));
+    };
+    const Sifted sifted = sift(along, corner(0), corner(3), corner(6));
+    const std::uint32_t there = (1u << (packet.count - first)) - 1u;
+    for (std::uint32_t open = (sifted.crossed | sifted.unsure) & there & ((1u << kLanes) - 1u);
+         open != 0; open &= open - 1) {
+      const int lane = trailing_zeros(open);
+      const Triangle t = packet.corners(first + lane);
+      int answer = 1;
+      if (sifted.unsure >> lane & 1) answer = crosses_close<Arithmetic>(s, t);
       if (answer == kUnsure) sure = false;
-      if (answer == 1 && visit(t, packet.triangle[first + k])) return true;
+      if (answer == 1 && visit(t, packet.triangle[first + lane])) return true;
     }
   }
   return false;
-}
-
-// The same for all triangles of a hierarchy. `reach` may be lowered by `visit`.
-template <class Arithmetic, int Batch, class Visit>
-GD_HD bool visit_all_crossed(const BvhView& bvh, const Segment& s, Visit&& visit) {
-  Probe probe;
-  bool sure = true;
-  float reach = 1.0f;
-  if (bvh.triangle_count == 0 || !aim(bvh.frame, s, probe)) return true;
-  visit_packets(bvh, probe, reach, [&](const Packet& packet) {
-    return visit_crossed<Arithmetic, Batch>(
-        packet, s, sure,
-        [&](const Triangle& t, std::int32_t index) { return visit(t, index, probe, reach); });
-  });
-  return sure;
-}
-
-// The questions below return false where the arithmetic does not tell.
-
-template <class Arithmetic, int Batch>
-GD_HD bool find_any(const BvhView& bvh, const Segment& s, bool& found) {
-  found = false;
-  const bool sure = visit_all_crossed<Arithmetic, Batch>(
-      bvh, s, [&](const Triangle&, std::int32_t, const Probe&, float&) { return found = true; });
-  return sure || found;
-}
-
-template <class Arithmetic, int Batch>
-GD_HD bool count_all(const BvhView& bvh, const Segment& s, std::int32_t& count) {
-  count = 0;
-  return visit_all_crossed<Arithmetic, Batch>(
-      bvh, s, [&](const Triangle&, std::int32_t, const Probe&, float&) { return ++count, false; });
-}
-
-// The triangle with the least (t, index), -1 where there is none.
-template <class Arithmetic, int Batch>
-GD_HD bool find_nearest(const BvhView& bvh, const Segment& s, std::int32_t& nearest) {
-  nearest = -1;
-  double best = 2.0;
-  bool placed = true;
-  const bool sure = visit_all_crossed<Arithmetic, Batch>(
-      bvh, s, [&](const Triangle& t, std::int32_t index, const Probe& probe, float& reach) {
-        Place place;
-        placed &= place_on_segment<Arithmetic>(s, t, place);
-        if (place.t < best || (place.t == best && index < nearest)) {
-          best = place.t;
-          nearest = index;
-          reach = probe.reach(best);
-        }
-        return false;
-      });
-  return sure & placed;
 }
 
 struct Found {
@@ -92,18 +45,80 @@ struct Found {
   }
 };
 
-// All of them into `out`, which has room, in the order that they are found in.
-template <class Arithmetic, int Batch>
-GD_HD bool list_all(const BvhView& bvh, const Segment& s, Found* out) {
-  bool placed = true;
-  const bool sure = visit_all_crossed<Arithmetic, Batch>(
-      bvh, s, [&](const Triangle& t, std::int32_t index, const Probe&, float&) {
-        Place place;
-        placed &= place_on_segment<Arithmetic>(s, t, place);
-        *out++ = {place.t, index};
-        return false;
-      });
-  return sure & placed;
+// The questions. Each takes the crossed triangles one by one, and says when it knows enough.
+// `sure` is false where the arithmetic did not tell; then the answer is not one.
+
+struct Any {
+  bool sure = true, found = false;
+
+  template <class Arithmetic>
+  GD_HD bool take(const Segment&, const Triangle&, std::int32_t, Walk&) {
+    return found = true;
+  }
+  GD_HD bool answered() const { return sure | found; }
+};
+
+struct Count {
+  bool sure = true;
+  std::int32_t count = 0;
+
+  template <class Arithmetic>
+  GD_HD bool take(const Segment&, const Triangle&, std::int32_t, Walk&) {
+    return ++count, false;
+  }
+  GD_HD bool answered() const { return sure; }
+};
+
+struct Nearest {  // the triangle with the least (t, index), -1 where there is none
+  bool sure = true;
+  Found best = {2.0, -1};
+
+  template <class Arithmetic>
+  GD_HD bool take(const Segment& s, const Triangle& t, std::int32_t index, Walk& walk) {
+    Place place;
+    sure &= place_on_segment<Arithmetic>(s, t, place);
+    const Found found = {place.t, index};
+    if (found < best) {
+      best = found;
+      walk.reach = walk.probe.reach(best.t);
+    }
+    return false;
+  }
+  GD_HD bool answered() const { return sure; }
+};
+
+struct List {  // all of them, in the order that they are found in; `out` has room
+  Found* out = nullptr;
+  bool sure = true;
+
+  template <class Arithmetic>
+  GD_HD bool take(const Segment& s, const Triangle& t, std::int32_t index, Walk&) {
+    Place place;
+    sure &= place_on_segment<Arithmetic>(s, t, place);
+    *out++ = {place.t, index};
+    return false;
+  }
+  GD_HD bool answered() const { return sure; }
+};
+
+template <class Arithmetic, class Number, class Question>
+GD_HD bool step(const BvhView& bvh, const Segment& s, Walk& walk, Question& question) {
+  return walk.step(bvh, [&](const Packet& packet) {
+    return visit_crossed<Arithmetic, Number>(
+        packet, s, question.sure, [&](const Triangle& t, std::int32_t index) {
+          return question.template take<Arithmetic>(s, t, index, walk);
+        });
+  });
+}
+
+// Whether the arithmetic told.
+template <class Arithmetic, class Number, class Question>
+GD_HD bool ask(const BvhView& bvh, const Segment& s, Question& question) {
+  Walk walk;
+  if (!walk.begin(bvh, s)) return true;
+  while (step<Arithmetic, Number>(bvh, s, walk, question)) {
+  }
+  return question.answered();
 }
 
 // Heap sort: in place, without a stack, and never quadratic.

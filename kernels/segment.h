@@ -7,12 +7,37 @@
 #pragma once
 
 #include "crossing.h"
+#include "lanes.h"
 
 namespace geodomain {
 
 struct Segment {
   Vec3 start, end;
 };
+
+// Segments are kept as rows of six doubles.
+GD_HD Segment segment_of(const double* ends, std::int64_t row) {
+  const double* s = ends + 6 * row;
+  return {{s[0], s[1], s[2]}, {s[3], s[4], s[5]}};
+}
+
+enum class Fault { none, infinite, missing, extreme };
+
+// A segment into a row, which becomes NaN where there is something wrong with it; -0.0
+// becomes 0.0. A NaN outweighs the other faults.
+GD_HD Fault pack_segment(const double* start, const double* end, double* row) {
+  bool missing = false, infinite = false, outside = false;
+  for (int k = 0; k < 6; ++k) {
+    const double value = k < 3 ? start[k] : end[k - 3], size = std::fabs(value);
+    missing |= value != value;
+    infinite |= size == HUGE_VAL;
+    outside |= !(value == 0.0 || (size >= 0x1p-306 && size <= 0x1p339));
+    row[k] = value + 0.0;
+  }
+  if (!outside) return Fault::none;
+  for (int k = 0; k < 6; ++k) row[k] = HUGE_VAL - HUGE_VAL;
+  return missing ? Fault::missing : infinite ? Fault::infinite : Fault::extreme;
+}
 
 // The side of q + d: the sign of orient3d(a, b, c, q) - N . d with N = (b - a) x (c - a).
 // 0 only where N is zero: for a triangle without area, whatever q is.
@@ -57,57 +82,78 @@ GD_NOINLINE int crosses_close(const Segment& s, const Triangle& t) {
   return ab == bc && bc == ca;
 }
 
-GD_HD double larger(double a, double b) { return a > b ? a : b; }
-GD_HD double largest_part(double x, double y, double z) {
-  return larger(larger(std::fabs(x), std::fabs(y)), std::fabs(z));
-}
-
 // A determinant of three vectors of differences is wrong by at most (7 + 56u)u times its
 // permanent, which is at most 6 times the product of their largest parts: 43u of that.
 constexpr double kNormBound = 43.0 * kUnit;
 
-// 1 crosses, 0 does not, kUnsure: in doubles alone, without a branch, so that a compiler
-// can take several triangles at once. With A, B, C and D the corners and the end seen from
-// the start, w0, w1, w2 = det(D, B, C), det(D, C, A), det(D, A, B) are the edges' volumes,
-// n0 = det(A, B, C) is the start's, and n0 - (w0 + w1 + w2) the end's.
-GD_HD int crosses_by_filter(const Segment& s, double ax, double ay, double az, double bx, double by,
-                            double bz, double cx, double cy, double cz) {
-  const double px = s.start.x, py = s.start.y, pz = s.start.z;
-  const double dx = s.end.x - px, dy = s.end.y - py, dz = s.end.z - pz;
-  ax -= px, ay -= py, az -= pz;
-  bx -= px, by -= py, bz -= pz;
-  cx -= px, cy -= py, cz -= pz;
-  const double bcx = by * cz - bz * cy, bcy = bz * cx - bx * cz, bcz = bx * cy - by * cx;
-  const double cax = cy * az - cz * ay, cay = cz * ax - cx * az, caz = cx * ay - cy * ax;
-  const double abx = ay * bz - az * by, aby = az * bx - ax * bz, abz = ax * by - ay * bx;
-  const double w0 = dx * bcx + dy * bcy + dz * bcz;
-  const double w1 = dx * cax + dy * cay + dz * caz;
-  const double w2 = dx * abx + dy * aby + dz * abz;
-  const double n0 = ax * bcx + ay * bcy + az * bcz;
-  const double n1 = n0 - (w0 + w1 + w2);
-  const double reach =
-      larger(larger(largest_part(ax, ay, az), largest_part(bx, by, bz)), largest_part(cx, cy, cz));
-  const double square = reach * reach, sure_of_w = kNormBound * (largest_part(dx, dy, dz) * square);
-  const double sure_of_n0 = kNormBound * (reach * square);
+template <class Number>
+GD_HD Number largest_part(const Number& x, const Number& y, const Number& z) {
+  return larger(larger(absolute(x), absolute(y)), absolute(z));
+}
+
+template <class Number>
+struct Vector {
+  Number x, y, z;
+
+  GD_HD Number dot(const Vector& o) const { return x * o.x + y * o.y + z * o.z; }
+  GD_HD Vector cross(const Vector& o) const {
+    return {y * o.z - z * o.y, z * o.x - x * o.z, x * o.y - y * o.x};
+  }
+  GD_HD Number size() const { return largest_part(x, y, z); }
+};
+
+// Bits for the triangles, of one or several, that the segment crosses and that it may cross.
+struct Sifted {
+  std::uint32_t crossed, unsure;
+};
+
+// In doubles alone and without a branch, so that several triangles can be taken at once.
+// With A, B, C and D the corners and the end seen from the start, w0, w1, w2 = det(D, B, C),
+// det(D, C, A), det(D, A, B) are the edges' volumes, n0 = det(A, B, C) is the start's, and
+// n0 - (w0 + w1 + w2) the end's. The segment crosses where these have one sign and the end's
+// the other.
+template <class Number>
+GD_HD Sifted sift(const Vector<Number>& D, const Vector<Number>& A, const Vector<Number>& B,
+                  const Vector<Number>& C) {
+  const Vector<Number> bc = B.cross(C), ca = C.cross(A), ab = A.cross(B);
+  const Number w0 = D.dot(bc), w1 = D.dot(ca), w2 = D.dot(ab), n0 = A.dot(bc);
+  const Number n1 = n0 - (w0 + w1 + w2);
+  const Number reach = larger(larger(A.size(), B.size()), C.size()), square = reach * reach;
+  const Number sure_of_w = Number(kNormBound) * (D.size() * square);
+  const Number sure_of_n0 = Number(kNormBound) * (reach * square);
   // The roundings of n1 come on top: at most 6u of the one product, 48u of the other.
-  const double sure_of_n1 = 2.0 * sure_of_n0 + 5.0 * sure_of_w;
-  const double least = smallest(w0, w1, w2), most = largest(w0, w1, w2);
-  // Products that may underflow are left to the exact stage; so is a NaN, by every comparison.
-  const bool counted = sure_of_w > kOrient3dFloor;
-  const bool split = (least < -sure_of_w) & (most > sure_of_w);
-  const bool above = (n0 > sure_of_n0) & (n1 > sure_of_n1);
-  const bool below = (n0 < -sure_of_n0) & (n1 < -sure_of_n1);
-  const bool one_way = (least > sure_of_w) & (n0 > sure_of_n0) & (n1 < -sure_of_n1);
-  const bool other_way = (most < -sure_of_w) & (n0 < -sure_of_n0) & (n1 > sure_of_n1);
-  if (!counted) return kUnsure;
-  return (one_way | other_way) ? 1 : (split | above | below) ? 0 : kUnsure;
+  const Number sure_of_n1 = Number(2.0) * sure_of_n0 + Number(5.0) * sure_of_w;
+  const Number least = smaller(smaller(w0, w1), w2), most = larger(larger(w0, w1), w2);
+  const Number zero(0.0);
+  const auto rising = n0 > sure_of_n0, falling = (zero - sure_of_n0) > n0;
+  const auto risen = n1 > sure_of_n1, fallen = (zero - sure_of_n1) > n1;
+  const auto left = least > sure_of_w, right = (zero - sure_of_w) > most;
+  const auto astray = ((zero - sure_of_w) > least) & (most > sure_of_w);
+  const auto crossed = (rising & fallen & left) | (falling & risen & right);
+  const auto missed = astray | (rising & risen) | (falling & fallen);
+  // Products that may underflow are left to the exact stage; so is a NaN, by this comparison.
+  const std::uint32_t counted = bits_of(sure_of_w > Number(kOrient3dFloor));
+  const std::uint32_t hit = bits_of(crossed) & counted;
+  return {hit, ~(hit | (bits_of(missed) & counted))};
+}
+
+template <class Number>
+GD_HD Vector<Number> spread(Vec3 p) {
+  return {Number(p.x), Number(p.y), Number(p.z)};
+}
+template <class Number>
+GD_HD Vector<Number> seen_from(const Vector<Number>& start, const Number& x, const Number& y,
+                               const Number& z) {
+  return {x - start.x, y - start.y, z - start.z};
 }
 
 template <class Arithmetic>
 GD_HD int crosses(const Segment& s, const Triangle& t) {
-  const int sure =
-      crosses_by_filter(s, t.a.x, t.a.y, t.a.z, t.b.x, t.b.y, t.b.z, t.c.x, t.c.y, t.c.z);
-  return sure != kUnsure ? sure : crosses_close<Arithmetic>(s, t);
+  const Vector<double> start = spread<double>(s.start);
+  const auto from_start = [&](Vec3 p) { return seen_from(start, p.x, p.y, p.z); };
+  const Sifted sifted = sift(from_start(s.end), from_start(t.a), from_start(t.b), from_start(t.c));
+  if (sifted.crossed & 1) return 1;
+  return sifted.unsure & 1 ? crosses_close<Arithmetic>(s, t) : 0;
 }
 
 // Where along the segment a triangle that it crosses is: t = |n0| / (|n0| + |n1|), the
@@ -155,6 +201,12 @@ GD_HD Hit describe(const Segment& s, const Triangle& t) {
           place.t * std::sqrt(x * x + y * y + z * z),
           {between(s.start.x, s.end.x, place), between(s.start.y, s.end.y, place),
            between(s.start.z, s.end.z, place)}};
+}
+
+GD_HD void write_hit(const Hit& hit, double* row) {
+  const double values[7] = {hit.t,       hit.u,       hit.v,      hit.distance,
+                            hit.point.x, hit.point.y, hit.point.z};
+  for (int k = 0; k < 7; ++k) row[k] = values[k];
 }
 
 }  // namespace geodomain
