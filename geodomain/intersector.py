@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from geodomain.backends.native import thread_count
 from geodomain.hits import Hits, join
 from geodomain.mesh import Mesh
 from geodomain.segments import Segments, as_ends
+
+if TYPE_CHECKING:
+    import pyvista
 
 Mode = Literal["boolean", "nearest", "count", "all"]
 HitMode = Literal["nearest", "all"]
@@ -139,6 +142,33 @@ class SegmentIntersector:
     def close(self) -> None:
         """Free the hierarchy, on the device too; the intersector cannot be asked any more."""
         self.surface.close()
+
+    def to_pyvista(self, level: int) -> pyvista.PolyData:
+        """Return the boxes of a level of the hierarchy, for a look at them.
+
+        Parameters
+        ----------
+        level : int
+            0 for the boxes in the first node; each level has those below the one above.
+
+        Returns
+        -------
+        pyvista.PolyData
+            Six quadrangles to a box, in the mesh's coordinates.
+
+        Raises
+        ------
+        ValueError
+            If there is no such level; the message says how many there are.
+        """
+        from geodomain.meshfiles import vtk
+
+        levels = self.surface.levels()
+        if not 0 <= level < len(levels):
+            message = f"there is no level {level}: the hierarchy has {len(levels)}, from 0"
+            raise ValueError(message)
+        boxes: pyvista.PolyData = vtk.boxes_to_dataset(levels[level])
+        return boxes
 
 
 @overload

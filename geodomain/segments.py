@@ -62,7 +62,7 @@ def sort_rays(
     >>> geodomain.sort_rays(starts, starts).tolist()
     [0, 2, 3, 1]
     """
-    first, second = as_ends(starts, ends)
+    first, second = (np.ascontiguousarray(array) for array in as_ends(starts, ends))
     return cpu_segments.order(first, second, thread_count(threads))
 
 

@@ -85,17 +85,20 @@ GD_HD std::uint32_t rank_below(std::uint32_t slots, int slot) {
   return static_cast<std::uint32_t>(count_bits(slots & ((1u << slot) - 1u)));
 }
 
-// A segment's way through the hierarchy, a node to a step, near ones first more or less. The stack
-// has an entry for each level above, and one to write before it is known to be needed, so it
-// cannot overflow.
+// The nodes of a level that a walk has still to take. A stack has an entry for each level above,
+// and one to write before it is known to be needed, so it cannot overflow.
+struct Siblings {
+  std::uint32_t child, inner, open;
+};
+using Stack = Siblings[kDeepest + 1];
+
+// A segment's way through the hierarchy, a node to a step, near ones first more or less. Its stack
+// is kept apart from it, so that a compiler can keep the rest in registers.
 struct Walk {
   Probe probe;
   float reach;  // what lies beyond is passed over; a visitor may lower it
   std::uint32_t index;
   int depth;
-  struct Siblings {
-    std::uint32_t child, inner, open;
-  } stack[kDeepest + 1];
 
   // Whether there is anything to walk through.
   GD_HD bool begin(const BvhView& bvh, const Segment& s) {
@@ -108,8 +111,8 @@ struct Walk {
   // visit(packet) for each packet of the node whose box the probe meets, until it returns true.
   // Returns whether there is another step to make.
   template <class Visit>
-  GD_HD bool step(const BvhView& bvh, Visit&& visit) {
-    const WideNode& node = bvh.nodes[index];
+  GD_HD bool step(const BvhView& bvh, Stack& stack, Visit&& visit) {
+    const WideNode& node = load_whole(bvh.nodes + index);
     const std::uint32_t met = met_slots(node, probe, reach);
     for (std::uint32_t leaves = met & node.leaf; leaves != 0; leaves &= leaves - 1) {
       const int slot = trailing_zeros(leaves);

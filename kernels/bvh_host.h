@@ -36,16 +36,31 @@ struct BuildTimes {  // seconds
   double boxes = 0, codes = 0, sort = 0, tree = 0;
 };
 
+template <class Work>
+double seconds_of(Work&& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+inline std::vector<Box> make_boxes(const MeshView& mesh, const BoxFrame& frame, Team& team) {
+  std::vector<Box> boxes(static_cast<std::size_t>(mesh.triangle_count));
+  team.run(mesh.triangle_count, 4096, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) boxes[i] = box_of(frame, mesh.triangle(i));
+  });
+  return boxes;
+}
+
 class HostBvh {
  public:
   HostBvh(const MeshView& mesh, const Bounds& bounds, Team& team)
       : count_(mesh.triangle_count), team_(team) {
     if (count_ == 0) return;
     frame_ = make_frame(bounds);
-    times_.boxes = timed([&] { make_boxes(mesh); });
-    times_.codes = timed([&] { make_codes(); });
-    times_.sort = timed([&] { RadixSort(codes_.data(), triangles_.data(), count_, team_); });
-    times_.tree = timed([&] {
+    times_.boxes = seconds_of([&] { boxes_ = make_boxes(mesh, frame_, team_); });
+    times_.codes = seconds_of([&] { make_codes(); });
+    times_.sort = seconds_of([&] { RadixSort(codes_.data(), triangles_.data(), count_, team_); });
+    times_.tree = seconds_of([&] {
       make_tree();
       gather_nodes();
       fill_packets(mesh);
@@ -62,24 +77,12 @@ class HostBvh {
   const std::vector<std::int64_t>& levels() const { return levels_; }
 
  private:
-  template <class Work>
-  static double timed(Work&& work) {
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
-
   // body(i) for i in [begin, end), in pieces, by all threads.
   template <class Body>
   void each(std::int64_t begin, std::int64_t end, Body&& body) {
     team_.run(end - begin, 1024, [&](std::int64_t from, std::int64_t to, int) {
       for (std::int64_t i = begin + from; i < begin + to; ++i) body(i);
     });
-  }
-
-  void make_boxes(const MeshView& mesh) {
-    boxes_.resize(static_cast<std::size_t>(count_));
-    each(0, count_, [&](std::int64_t i) { boxes_[i] = box_of(frame_, mesh.triangle(i)); });
   }
 
   void make_codes() {

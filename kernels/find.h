@@ -102,8 +102,9 @@ struct List {  // all of them, in the order that they are found in; `out` has ro
 };
 
 template <class Arithmetic, class Number, class Question>
-GD_HD bool step(const BvhView& bvh, const Segment& s, Walk& walk, Question& question) {
-  return walk.step(bvh, [&](const Packet& packet) {
+GD_HD bool step(const BvhView& bvh, const Segment& s, Walk& walk, Stack& stack,
+                Question& question) {
+  return walk.step(bvh, stack, [&](const Packet& packet) {
     return visit_crossed<Arithmetic, Number>(
         packet, s, question.sure, [&](const Triangle& t, std::int32_t index) {
           return question.template take<Arithmetic>(s, t, index, walk);
@@ -115,8 +116,9 @@ GD_HD bool step(const BvhView& bvh, const Segment& s, Walk& walk, Question& ques
 template <class Arithmetic, class Number, class Question>
 GD_HD bool ask(const BvhView& bvh, const Segment& s, Question& question) {
   Walk walk;
+  Stack stack;
   if (!walk.begin(bvh, s)) return true;
-  while (step<Arithmetic, Number>(bvh, s, walk, question)) {
+  while (step<Arithmetic, Number>(bvh, s, walk, stack, question)) {
   }
   return question.answered();
 }

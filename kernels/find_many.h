@@ -13,6 +13,7 @@ struct Asked {
   std::int64_t row;
   Segment segment;
   Walk walk;
+  Stack stack;
   Question question;
 };
 
@@ -39,7 +40,8 @@ void ask_many(const BvhView& bvh, std::int64_t begin, std::int64_t end, SegmentO
   while (active > 0) {
     for (int i = 0; i < active; ++i) {
       Asked<Question>& asked = turns[i];
-      if (step<Full, Doubles4>(bvh, asked.segment, asked.walk, asked.question)) continue;
+      if (step<Full, Doubles4>(bvh, asked.segment, asked.walk, asked.stack, asked.question))
+        continue;
       done(asked.row, asked.question);
       if (!refill(asked) && i < --active) asked = turns[active];
     }

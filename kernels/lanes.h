@@ -99,10 +99,10 @@ struct Lanes {
     return each([&](int i) { return geodomain::multiply_add(a.lanes[i], b.lanes[i], c.lanes[i]); });
   }
   GD_HD friend Lanes larger(const Lanes& a, const Lanes& b) {
-    return each([&](int i) { return a.lanes[i] > b.lanes[i] ? a.lanes[i] : b.lanes[i]; });
+    return each([&](int i) { return geodomain::larger(a.lanes[i], b.lanes[i]); });
   }
   GD_HD friend Lanes smaller(const Lanes& a, const Lanes& b) {
-    return each([&](int i) { return a.lanes[i] < b.lanes[i] ? a.lanes[i] : b.lanes[i]; });
+    return each([&](int i) { return geodomain::smaller(a.lanes[i], b.lanes[i]); });
   }
   GD_HD friend Lanes absolute(const Lanes& a) {
     return each([&](int i) { return std::fabs(a.lanes[i]); });
@@ -131,6 +131,7 @@ GD_HD double load<double>(const double* from) {
 
 // The lanes of a mask as bits, whatever it is kept as.
 GD_HD std::uint32_t bits_of(bool mask) { return mask ? 1u : 0u; }
+GD_HD std::uint32_t bits_of(int mask) { return mask ? 1u : 0u; }  // of bools
 GD_HD std::uint32_t bits_of(std::uint32_t mask) { return mask; }
 #if defined(__AVX2__) && !defined(__CUDACC__)
 inline std::uint32_t bits_of(Mask4 mask) { return mask.bits(); }

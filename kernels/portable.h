@@ -143,6 +143,22 @@ GD_HD std::uint32_t atomic_add(std::uint32_t* word, std::uint32_t value) {
 #endif
 }
 
+// The larger and the smaller of two numbers; for what need not mind a NaN.
+GD_HD float larger(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return fmaxf(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+GD_HD float smaller(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return fminf(a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+
 // a * b + c, rounded once or twice: for what need not be the same everywhere.
 GD_HD float multiply_add(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
@@ -160,10 +176,32 @@ __device__ inline std::int64_t thread_row() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
+// A device's copy of a whole structure by loads of sixteen bytes, past the cache for writes.
+template <class Whole>
+__device__ Whole load_whole(const Whole* from) {
+  static_assert(sizeof(Whole) % sizeof(uint4) == 0, "whole loads");
+  constexpr int kLoads = sizeof(Whole) / sizeof(uint4);
+  uint4 parts[kLoads];
+  for (int i = 0; i < kLoads; ++i) parts[i] = __ldg(reinterpret_cast<const uint4*>(from) + i);
+  Whole whole;
+  memcpy(&whole, parts, sizeof whole);
+  return whole;
+}
+
+// The threads of the warp that ask with the same value, as bits; all of them ask together.
+__device__ inline std::uint32_t same_in_warp(std::uint32_t value) {
+  return __match_any_sync(0xffffffffu, value);
+}
+
 // A bit for each thread of the warp, which all ask together.
 __device__ inline std::uint32_t ballot(bool vote) { return __ballot_sync(0xffffffffu, vote); }
 __device__ inline int lane() { return threadIdx.x & 31; }
 #else
+template <class Whole>
+const Whole& load_whole(const Whole* from) {
+  return *from;
+}
+
 inline int leading_zeros(std::uint64_t word) {  // word != 0
 #if defined(_MSC_VER) && !defined(__clang__)
   unsigned long index = 0;

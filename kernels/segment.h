@@ -147,15 +147,6 @@ GD_HD Vector<Number> seen_from(const Vector<Number>& start, const Number& x, con
   return {x - start.x, y - start.y, z - start.z};
 }
 
-template <class Arithmetic>
-GD_HD int crosses(const Segment& s, const Triangle& t) {
-  const Vector<double> start = spread<double>(s.start);
-  const auto from_start = [&](Vec3 p) { return seen_from(start, p.x, p.y, p.z); };
-  const Sifted sifted = sift(from_start(s.end), from_start(t.a), from_start(t.b), from_start(t.c));
-  if (sifted.crossed & 1) return 1;
-  return sifted.unsure & 1 ? crosses_close<Arithmetic>(s, t) : 0;
-}
-
 // Where along the segment a triangle that it crosses is: t = |n0| / (|n0| + |n1|), the
 // volumes always from the one routine, whatever decided that there is a crossing. Their
 // exact values are of opposite sign or one is 0, so nothing cancels. `rest` is 1 - t, by itself.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "brute.h"
 #include "bvh_host.h"
 #include "find_many.h"
 #include "least_row.h"
@@ -24,39 +25,78 @@ int each_piece(std::int64_t rows, int threads, Piece&& piece) {
   }
 }
 
+// What a surface is asked through: a hierarchy, or every triangle's box.
+struct HostSurface {
+  std::unique_ptr<HostBvh> bvh;
+  std::vector<Box> boxes;
+  BruteView brute;
+};
+
 // A question to each segment: make(row), then done(row, question).
 template <class Question, class Make, class Done>
 int ask_rows(const void* handle, const double* ends, std::int64_t rows, int threads, Make&& make,
              Done&& done) {
-  const BvhView bvh = static_cast<const HostBvh*>(handle)->view();
+  const HostSurface& surface = *static_cast<const HostSurface*>(handle);
   return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
-    ask_many<Question>(
-        bvh, begin, end, [&](std::int64_t row) { return segment_of(ends, row); }, make, done);
+    if (surface.bvh) {
+      const auto segment = [&](std::int64_t row) { return segment_of(ends, row); };
+      return ask_many<Question>(surface.bvh->view(), begin, end, segment, make, done);
+    }
+    for (std::int64_t row = begin; row < end; ++row) {
+      Question question = make(row);
+      ask_brute(surface.brute, segment_of(ends, row), question);
+      done(row, question);
+    }
   });
 }
 
 }  // namespace
 
-GD_API int geodomain_bvh_create(const double* vertices, const std::int32_t* triangles,
-                                std::int64_t triangle_count, const double* bounds, int threads,
-                                double* times, void** handle) {
+GD_API int geodomain_surface_create(const double* vertices, const std::int32_t* triangles,
+                                    std::int64_t triangle_count, const double* bounds, int brute,
+                                    int threads, double* times, void** handle) {
   try {
     FloatGuard guard;
     const MeshView mesh = {vertices, triangles, triangle_count};
     const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
     Team team(triangle_count > kPiece ? threads : 1);
-    std::unique_ptr<HostBvh> bvh(new HostBvh(mesh, box, team));
-    const BuildTimes& took = bvh->times();
+    std::unique_ptr<HostSurface> surface(new HostSurface);
+    BuildTimes took;
+    if (brute) {
+      const BoxFrame frame = triangle_count > 0 ? make_frame(box) : BoxFrame{};
+      took.boxes = seconds_of([&] { surface->boxes = make_boxes(mesh, frame, team); });
+      surface->brute = {mesh, surface->boxes.data(), frame};
+    } else {
+      surface->bvh.reset(new HostBvh(mesh, box, team));
+      took = surface->bvh->times();
+    }
     const double values[4] = {took.boxes, took.codes, took.sort, took.tree};
     std::copy(values, values + 4, times);
-    *handle = bvh.release();
+    *handle = surface.release();
     return 0;
   } catch (...) {
     return 1;
   }
 }
 
-GD_API void geodomain_bvh_free(void* handle) { delete static_cast<HostBvh*>(handle); }
+GD_API void geodomain_surface_free(void* handle) { delete static_cast<HostSurface*>(handle); }
+
+// The frame of bounds, for a surface that is kept on a device.
+GD_API void geodomain_surface_frame(const double* bounds, BoxFrame* frame) {
+  FloatGuard guard;
+  *frame = make_frame({{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}});
+}
+
+// The nodes of a hierarchy and the first of each level, the end last, for a look at them.
+GD_API void geodomain_surface_nodes(const void* handle, const void** nodes,
+                                    const std::int64_t** levels, std::int64_t* level_count,
+                                    BoxFrame* frame) {
+  const HostBvh& bvh = *static_cast<const HostSurface*>(handle)->bvh;
+  *nodes = bvh.nodes().data();
+  *levels = bvh.levels().data();
+  *level_count = static_cast<std::int64_t>(bvh.levels().size()) - 1;
+  *frame = bvh.view().frame;
+}
 
 // In all of these `ends` is (rows, 6): start and end; a row of NaN crosses nothing.
 
@@ -130,4 +170,41 @@ GD_API int geodomain_segments_pack(const double* starts, const double* ends,
   faults[1] = missing;
   faults[2] = extreme;
   return status;
+}
+
+// The rows by the Morton codes of their middles; equal codes by row. Fewer than 2^31 rows.
+GD_API int geodomain_segments_order(const double* starts, const double* ends, std::int64_t rows,
+                                    int threads, std::int32_t* order) {
+  try {
+    FloatGuard guard;
+    Team team(rows > kPiece ? threads : 1);
+    const auto middle = [&](std::int64_t row, int k) {
+      return starts[3 * row + k] / 2 + ends[3 * row + k] / 2;
+    };
+    double low[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, high[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (int k = 0; k < 3; ++k) {
+        const double value = middle(row, k);
+        if (!(std::fabs(value) <= 0x1p339)) continue;  // not a number, or refused later
+        low[k] = smaller(low[k], value);
+        high[k] = larger(high[k], value);
+      }
+    }
+    const BoxFrame frame = make_frame({{low[0], low[1], low[2]}, {high[0], high[1], high[2]}});
+    std::vector<std::uint64_t> codes(static_cast<std::size_t>(rows));
+    team.run(rows, 4096, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        Box point;
+        for (int k = 0; k < 3; ++k) {
+          point.low[k] = point.high[k] = static_cast<float>(frame.place(k, middle(row, k)));
+        }
+        codes[row] = code_of(frame, point);
+        order[row] = static_cast<std::int32_t>(row);
+      }
+    });
+    RadixSort(codes.data(), order, rows, team);
+    return 0;
+  } catch (...) {
+    return 1;
+  }
 }

@@ -232,3 +232,19 @@ def test_slips_are_said() -> None:
         SegmentIntersector("ground.stl")
     with pytest.raises(ValueError, match=r"ends must have shape \(n, 3\)"):
         intersect(TRIANGLE, [[0, 0, 0]], [[0, 0]])
+
+
+def test_boxes_of_each_level_hold_the_mesh(backend: str) -> None:
+    mesh = star(6)
+    intersector = SegmentIntersector(mesh, backend=backend)
+    top = intersector.to_pyvista(0)
+    assert np.allclose(np.reshape(top.bounds, (3, 2)).T, mesh.bounds, rtol=1e-2)
+    assert intersector.to_pyvista(1).n_cells > top.n_cells
+    with pytest.raises(ValueError, match=r"no level 99: the hierarchy has \d+"):
+        intersector.to_pyvista(99)
+
+
+def test_build_times_are_told(backend: str) -> None:
+    times = SegmentIntersector(star(6), backend=backend).build_times
+    assert set(times) == {"boxes", "codes", "sort", "tree"}
+    assert all(seconds > 0 for seconds in times.values())

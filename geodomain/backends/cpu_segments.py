@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.backends.bvh_nodes import FRAME, NODE, boxes_of_levels
 from geodomain.backends.native import library, must, pointer
 
 Floats = NDArray[np.float64]
@@ -63,20 +64,14 @@ def pack(starts: Floats, ends: Floats, order: NDArray[np.int64] | None, threads:
 
 
 def order(starts: Floats, ends: Floats, threads: int) -> NDArray[np.int64]:
-    """Return the rows by the Morton codes of their middles; equal codes by row."""
-    middle = starts / 2 + ends / 2
-    low = np.nanmin(middle, axis=0, initial=np.inf)
-    span = np.nanmax(middle, axis=0, initial=-np.inf) - low
-    cells = np.nan_to_num((middle - low) / np.where(span > 0, span, 1) * (2**21 - 1)).astype(
-        np.uint64
+    """Return the rows of (n, 3) by the Morton codes of their middles; equal codes by row."""
+    rows = np.empty(len(starts), dtype=np.int32)
+    must(
+        library().geodomain_segments_order(
+            pointer(starts), pointer(ends), ctypes.c_int64(len(starts)), threads, pointer(rows)
+        )
     )
-    codes = np.zeros(len(middle), dtype=np.uint64)
-    for bit in range(21):
-        for axis in range(3):
-            codes |= ((cells[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(
-                3 * bit + axis
-            )
-    return np.argsort(codes, kind="stable")
+    return rows.astype(np.int64)
 
 
 class Surface:
@@ -97,22 +92,24 @@ class Surface:
         limits = np.ascontiguousarray(bounds, dtype=np.float64)
         times = (ctypes.c_double * len(STEPS))()
         must(
-            library().geodomain_bvh_create(
+            library().geodomain_surface_create(
                 pointer(vertices),
                 pointer(triangles),
                 ctypes.c_int64(len(triangles)),
                 pointer(limits),
+                int(strategy == "brute"),
                 threads,
                 times,
                 ctypes.byref(self._handle),
             )
         )
         self.build_times: Mapping[str, float] = dict(zip(STEPS, times, strict=True))
+        self._strategy = strategy
 
     def close(self) -> None:
         """Free what the core holds."""
         if getattr(self, "_handle", None):
-            library().geodomain_bvh_free(self._handle)
+            library().geodomain_surface_free(self._handle)
             self._handle = ctypes.c_void_p()
 
     def __del__(self) -> None:
@@ -174,3 +171,20 @@ class Surface:
             )
         )
         return out
+
+    def levels(self) -> list[Floats]:
+        """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
+        if self._strategy == "brute" or not len(self._arrays[1]):
+            return []
+        nodes, firsts = ctypes.c_void_p(), ctypes.POINTER(ctypes.c_int64)()
+        count, frame = ctypes.c_int64(), np.zeros(1, dtype=FRAME)
+        library().geodomain_surface_nodes(
+            self._handle,
+            ctypes.byref(nodes),
+            ctypes.byref(firsts),
+            ctypes.byref(count),
+            pointer(frame),
+        )
+        ends = firsts[: count.value + 1]
+        raw = (ctypes.c_uint8 * (ends[-1] * NODE.itemsize)).from_address(nodes.value or 0)
+        return boxes_of_levels(np.frombuffer(raw, dtype=NODE), ends, frame[0])
