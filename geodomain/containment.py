@@ -17,6 +17,7 @@ def contains(
     points: ArrayLike,
     *,
     rule: Rule = "parity",
+    direction: ArrayLike | None = None,
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
@@ -37,6 +38,9 @@ def contains(
     rule : {"parity", "winding"}
         Inside is an odd number of crossings above the point, or a winding number
         that is not zero (shells that overlap count once; orientation matters).
+    direction : array_like of shape (3,), optional
+        Count along rays in this direction instead of vertical ones, by segments through a
+        hierarchy of boxes: slower, and the same for a closed mesh. An independent check.
     backend : {"auto", "cpu", "cuda"}
         Where to compute; labels are the same everywhere.
     threads : int, optional
@@ -55,6 +59,8 @@ def contains(
         If the mesh is not closed, or its edges do not balance for "winding".
     PointError
         If non-zero coordinates below 2^-306 leave a point undecided, which is rare.
+    ValueError
+        For a direction without length, or with the rule "winding".
 
     Examples
     --------
@@ -65,6 +71,8 @@ def contains(
     array([ True, False,  True, False])
     """
     check_rule(rule)
+    if direction is not None:
+        return _along(mesh, points, direction, rule, backend, threads, allow_open)
     if rule == "parity":
         topology.require_fit(mesh, allow_open=allow_open)
         labels = lattice.label_ordered(mesh, points, choose(backend), thread_count(threads))
@@ -213,6 +221,24 @@ def contains_lattice(
     module, count = choose(backend), thread_count(threads)
     bits = lattice.label_bits(mesh, axes, module, count)
     return axes.packed(bits, module, count) if packed else axes.expanded(bits, module, count)
+
+
+def _along(
+    mesh: Mesh,
+    points: ArrayLike,
+    direction: ArrayLike,
+    rule: Rule,
+    backend: str,
+    threads: int | None,
+    allow_open: bool,
+) -> NDArray[np.bool_]:
+    from geodomain.rays import contains_along
+
+    if rule != "parity":
+        message = "a direction goes with the rule 'parity' only"
+        raise ValueError(message)
+    topology.require_fit(mesh, allow_open=allow_open)
+    return contains_along(mesh, points, direction, backend, threads)
 
 
 def _locator(mesh: Mesh, backend: str, threads: int | None, allow_open: bool) -> PointLocator:
