@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from shapes import joined, random_body, staircase
 
 from geodomain import Mesh
 
@@ -111,3 +112,36 @@ def adversarial(mesh: Mesh, count: int, rng: np.random.Generator):
             pairs.append((p, p))
     starts, ends = np.array(pairs, dtype=float).reshape(count, 2, 3).transpose(1, 0, 2)
     return starts, ends
+
+
+# A lattice of 0 to 8 is so small that the displacement can be a number: with STEP = 2^-8 it is
+# (2^8, 1, 2^16) in units of 2^-24, and no volume that is not 0 is less than what it adds.
+UNIT = 2**24
+LATTICE_STEP = np.array([2**8, 1, 2**16])
+LARGEST = 8
+
+
+def lattice_crossings(mesh: Mesh, starts, ends) -> np.ndarray:
+    """Return (n, t) bool for integers from 0 to LARGEST: which segment crosses which triangle.
+
+    Moved for real, in 64-bit integers: there is no rule for ties here.
+    """
+    corners = [np.array(corner, dtype=np.int64) for corner in mesh.vertices[mesh.triangles.T]]
+    start = np.asarray(starts, dtype=np.int64)[:, None]
+    along = np.asarray(ends, dtype=np.int64)[:, None] - start
+    a, b, c = (corner[None] * UNIT - start * UNIT - LATTICE_STEP for corner in corners)
+    normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])[None]
+    before = (normal * a).sum(axis=-1)
+    after = before - (normal * along).sum(axis=-1) * UNIT
+    sides = [np.sign((np.cross(p, q) * along).sum(axis=-1)) for p, q in ((a, b), (b, c), (c, a))]
+    same = (sides[0] == sides[1]) & (sides[1] == sides[2]) & (sides[0] != 0)
+    return same & (np.sign(before) * np.sign(after) < 0)
+
+
+def lattice_scene(seed: int, count: int):
+    """Return a mesh with corners on the lattice, and segments with their ends on it."""
+    rng = np.random.default_rng(seed)
+    soup = rng.integers(0, LARGEST + 1, (60, 3, 3)).astype(float)
+    body = staircase(random_body((4, 4, 4), seed), spacing=(2.0, 2.0, 2.0))
+    mesh = joined(body, Mesh(soup.reshape(-1, 3), np.arange(180).reshape(-1, 3)))
+    return mesh, *rng.integers(0, LARGEST + 1, (2, count, 3)).astype(float)

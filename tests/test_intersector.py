@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from crossings import adversarial, crossings
+from crossings import adversarial, crossings, lattice_crossings, lattice_scene
 from shapes import cube, cube_in_six, joined, random_body, staircase, star
 
 import geodomain
@@ -248,3 +248,14 @@ def test_build_times_are_told(backend: str) -> None:
     times = SegmentIntersector(star(6), backend=backend).build_times
     assert set(times) == {"boxes", "codes", "sort", "tree"}
     assert all(seconds > 0 for seconds in times.values())
+
+
+def test_a_lattice_where_everything_touches(backend: str) -> None:
+    """Ends on faces, edges and vertices; along edges; in planes."""
+    mesh, starts, ends = lattice_scene(1, 4000)
+    hits = intersect(mesh, starts, ends, mode="all", backend=backend)
+    found = np.zeros((len(starts), len(mesh.triangles)), dtype=bool)
+    found[hits.segment, hits.triangle] = True
+    expected = lattice_crossings(mesh, starts, ends)
+    assert expected.sum() == len(hits)
+    assert np.array_equal(found, expected)
