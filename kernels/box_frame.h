@@ -60,11 +60,11 @@ constexpr double kFarthest = 0x1p40;
 
 // The part of a segment inside the frame, from parameter `enter` on over `length`, as start +
 // tau * direction with tau in [0, 1] and the inverse of the direction. A position at a
-// given tau is within `margin` of the true one. A direction so small that it does not leave the
+// given tau is within a margin of the true one. A direction so small that it does not leave the
 // margin is made as large as rounding, which moves positions by no more than that.
 struct Probe {
   float start[3], inverse[3];
-  float margin;
+  float margin[3];       // as a difference of tau
   std::uint32_t octant;  // a bit for each axis along which it descends
   double enter, length;
 
@@ -76,7 +76,7 @@ struct Probe {
 };
 
 GD_HD Probe probe_everywhere() {
-  return {{0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f}, 4.0f, 0, 0.0, 1.0};
+  return {{0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f}, {4.0f, 4.0f, 4.0f}, 0, 0.0, 1.0};
 }
 
 // Whether a segment may meet the frame's box at all; if so, its probe. At any parameter the
@@ -92,7 +92,7 @@ GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
   if (size > kFarthest) return probe = probe_everywhere(), true;
   const double slack = 0x1p-50 * size, limit = 1.0 + slack;
   double enter = 0.0, leave = 1.0;
-  for (int k = 0; k < 3; ++k) {
+  for (int k = 0; k < 3 && size > 1.0; ++k) {
     const double length = last[k] - first[k];
     if (std::fabs(length) <= slack) {
       if (std::fabs(first[k]) > limit + slack) return false;
@@ -107,7 +107,7 @@ GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
   leave = leave + 0x1p-45 < 1.0 ? leave + 0x1p-45 : 1.0;
   if (!(enter <= leave)) return false;
   const double rounding = kRounding + 0x1p-46 * size;
-  probe.margin = static_cast<float>(2.0 * rounding);
+  const auto margin = static_cast<float>(2.0 * rounding);
   probe.octant = 0;
   probe.enter = enter;
   probe.length = larger(leave - enter, 0x1p-46);
@@ -115,7 +115,8 @@ GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
     double direction = (last[k] - first[k]) * probe.length;
     if (std::fabs(direction) < rounding) direction = direction < 0.0 ? -rounding : rounding;
     probe.start[k] = static_cast<float>(first[k] + enter * (last[k] - first[k]));
-    probe.inverse[k] = static_cast<float>(1.0 / direction);
+    probe.inverse[k] = 1.0f / static_cast<float>(direction);
+    probe.margin[k] = margin * std::fabs(probe.inverse[k]);
     probe.octant |= static_cast<std::uint32_t>(direction < 0.0) << k;
   }
   return true;

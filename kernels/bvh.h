@@ -26,12 +26,12 @@ struct alignas(16) WideNode {
   std::uint32_t packet;  // slots that are packets: `packet` on
   std::uint8_t leaf;
   std::uint8_t unused[7];
-  std::uint8_t low[3][kWide], high[3][kWide];
+  std::uint64_t low[3], high[3];  // a byte to a slot, the first lowest
 };
 static_assert(sizeof(WideNode) == 80, "a node is five loads of sixteen bytes");
 
 // Corners by coordinate, for a compiler to take them all at once; those beyond `count` are NaN.
-struct alignas(16) Packet {
+struct alignas(64) Packet {
   double at[9][kPacket];  // ax, ay, az, bx, ..., cz
   std::int32_t triangle[kPacket];
   std::int32_t count;
@@ -61,14 +61,15 @@ GD_HD float power_of_two(int exponent) {  // -126 to 127
 GD_HD std::uint32_t met_slots(const WideNode& node, const Probe& probe, float reach) {
   Floats8 enter(0.0f), leave(reach);
   for (int k = 0; k < 3; ++k) {
-    const float from = node.origin[k] - probe.start[k];
+    const bool descends = probe.octant >> k & 1;
+    const std::uint64_t near = descends ? node.high[k] : node.low[k];
+    const std::uint64_t far = descends ? node.low[k] : node.high[k];
     const Floats8 step(power_of_two(node.exponent[k]) * probe.inverse[k]);
-    const Floats8 low((from - probe.margin) * probe.inverse[k]);
-    const Floats8 high((from + probe.margin) * probe.inverse[k]);
-    const Floats8 a = multiply_add(Floats8::bytes(node.low[k]), step, low);
-    const Floats8 b = multiply_add(Floats8::bytes(node.high[k]), step, high);
-    enter = larger(enter, smaller(a, b));
-    leave = smaller(leave, larger(a, b));
+    const float corner = (node.origin[k] - probe.start[k]) * probe.inverse[k];
+    enter =
+        larger(enter, multiply_add(Floats8::bytes(near), step, Floats8(corner - probe.margin[k])));
+    leave =
+        smaller(leave, multiply_add(Floats8::bytes(far), step, Floats8(corner + probe.margin[k])));
   }
   return at_most(enter, leave * Floats8(1.000001f)) & (node.inner | node.leaf);
 }
@@ -92,39 +93,50 @@ struct Siblings {
 };
 using Stack = Siblings[kDeepest + 1];
 
-// A segment's way through the hierarchy, a node to a step, near ones first more or less. Its stack
-// is kept apart from it, so that a compiler can keep the rest in registers.
+// A segment's way through the hierarchy, a node to a step, near ones first where that helps. Its
+// stack is kept apart from it, so that a compiler can keep the rest in registers.
 struct Walk {
   Probe probe;
   float reach;  // what lies beyond is passed over; a visitor may lower it
   std::uint32_t index;
   int depth;
+  // Packets found by the last step, which have been asked for since.
+  std::uint32_t packet, leaf, leaves;
 
   // Whether there is anything to walk through.
   GD_HD bool begin(const BvhView& bvh, const Segment& s) {
     reach = 1.0f;
     index = 0;
     depth = 0;
+    leaves = 0;
     return bvh.triangle_count > 0 && aim(bvh.frame, s, probe);
   }
 
-  // visit(packet) for each packet of the node whose box the probe meets, until it returns true.
-  // Returns whether there is another step to make.
-  template <class Visit>
+  // Visits the packets that the last step met, until visit(packet) returns true, and looks at the
+  // next node. Returns whether there is another step to make.
+  template <bool kNearFirst, class Visit>
   GD_HD bool step(const BvhView& bvh, Stack& stack, Visit&& visit) {
+    for (; leaves != 0; leaves &= leaves - 1) {
+      if (visit(bvh.packets[packet + rank_below(leaf, trailing_zeros(leaves))])) return false;
+    }
+    if (depth < 0) return false;
     const WideNode& node = load_whole(bvh.nodes + index);
     const std::uint32_t met = met_slots(node, probe, reach);
-    for (std::uint32_t leaves = met & node.leaf; leaves != 0; leaves &= leaves - 1) {
-      const int slot = trailing_zeros(leaves);
-      if (visit(bvh.packets[node.packet + rank_below(node.leaf, slot)])) return false;
+    packet = node.packet;
+    leaf = node.leaf;
+    leaves = met & node.leaf;
+    for (std::uint32_t ahead = leaves; ahead != 0; ahead &= ahead - 1) {
+      fetch(bvh.packets + packet + rank_below(leaf, trailing_zeros(ahead)));
     }
-    const std::uint32_t open = turned(met & node.inner, probe.octant);
+    const std::uint32_t octant = kNearFirst ? probe.octant : 0;
+    const std::uint32_t open = turned(met & node.inner, octant);
     stack[depth] = {node.child, node.inner, open};
     depth += open != 0;
-    if (depth == 0) return false;
+    if (depth == 0) return depth = -1, leaves != 0;
     Siblings& top = stack[depth - 1];
-    const int slot = trailing_zeros(top.open) ^ static_cast<int>(probe.octant);
+    const int slot = trailing_zeros(top.open) ^ static_cast<int>(octant);
     index = top.child + rank_below(top.inner, slot);
+    fetch(bvh.nodes + index);
     top.open &= top.open - 1;
     depth -= top.open == 0;
     return true;

@@ -134,12 +134,12 @@ GD_HD int step_exponent(float extent) {
   return exponent;
 }
 
-GD_HD std::uint8_t step_down(float steps) {
-  return static_cast<std::uint8_t>(steps < 255.0f ? steps : 255.0f);
+GD_HD std::uint64_t step_down(float steps) {
+  return static_cast<std::uint64_t>(steps < 255.0f ? steps : 255.0f);
 }
-GD_HD std::uint8_t step_up(float steps) {
-  const std::uint8_t below = step_down(steps);
-  return static_cast<std::uint8_t>(below < 255 && below < steps ? below + 1 : below);
+GD_HD std::uint64_t step_up(float steps) {
+  const std::uint64_t below = step_down(steps);
+  return below < 255 && static_cast<float>(below) < steps ? below + 1 : below;
 }
 
 // Gathers node `index` from its source, and gives its children places of their own.
@@ -171,8 +171,8 @@ GD_HD void gather(const BinaryTree& tree, const WideTree& wide, std::uint32_t in
     const std::int32_t child = children[slots[i] - 1];
     const Box& box = tree.box(child);
     for (int k = 0; k < 3; ++k) {
-      node.low[k][i] = step_down((box.low[k] - whole.low[k]) * steps[k]);
-      node.high[k][i] = step_up((box.high[k] - whole.low[k]) * steps[k]);
+      node.low[k] |= step_down((box.low[k] - whole.low[k]) * steps[k]) << 8 * i;
+      node.high[k] |= step_up((box.high[k] - whole.low[k]) * steps[k]) << 8 * i;
     }
     if (node.inner >> i & 1) {
       wide.source[next_child++] = child;

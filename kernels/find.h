@@ -49,6 +49,7 @@ struct Found {
 // `sure` is false where the arithmetic did not tell; then the answer is not one.
 
 struct Any {
+  static constexpr bool kNearFirst = false;
   bool sure = true, found = false;
 
   template <class Arithmetic>
@@ -59,6 +60,7 @@ struct Any {
 };
 
 struct Count {
+  static constexpr bool kNearFirst = false;
   bool sure = true;
   std::int32_t count = 0;
 
@@ -70,6 +72,7 @@ struct Count {
 };
 
 struct Nearest {  // the triangle with the least (t, index), -1 where there is none
+  static constexpr bool kNearFirst = true;
   bool sure = true;
   Found best = {2.0, -1};
 
@@ -88,6 +91,7 @@ struct Nearest {  // the triangle with the least (t, index), -1 where there is n
 };
 
 struct List {  // all of them, in the order that they are found in; `out` has room
+  static constexpr bool kNearFirst = false;
   Found* out = nullptr;
   bool sure = true;
 
@@ -104,7 +108,7 @@ struct List {  // all of them, in the order that they are found in; `out` has ro
 template <class Arithmetic, class Number, class Question>
 GD_HD bool step(const BvhView& bvh, const Segment& s, Walk& walk, Stack& stack,
                 Question& question) {
-  return walk.step(bvh, stack, [&](const Packet& packet) {
+  return walk.template step<Question::kNearFirst>(bvh, stack, [&](const Packet& packet) {
     return visit_crossed<Arithmetic, Number>(
         packet, s, question.sure, [&](const Triangle& t, std::int32_t index) {
           return question.template take<Arithmetic>(s, t, index, walk);

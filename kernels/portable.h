@@ -159,6 +159,17 @@ GD_HD float smaller(float a, float b) {
 #endif
 }
 
+// Asks for memory that will be read soon; on a GPU other threads fill the time.
+template <class Whole>
+GD_HD void fetch(const Whole* from) {
+#if defined(__CUDA_ARCH__) || (defined(_MSC_VER) && !defined(__clang__))
+  (void)from;
+#else
+  const char* line = reinterpret_cast<const char*>(from);
+  for (std::size_t i = 0; i < sizeof(Whole); i += 64) __builtin_prefetch(line + i);
+#endif
+}
+
 // a * b + c, rounded once or twice: for what need not be the same everywhere.
 GD_HD float multiply_add(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
