@@ -16,6 +16,7 @@ _COMMANDS = {
     "label": "Add a domain column to a block-model CSV.",
     "check": "Report on wireframes, and weld them.",
     "demo": "Make a synthetic deposit and label it.",
+    "devices": "List what there is to compute on, and what would be used.",
 }
 
 

@@ -43,6 +43,14 @@ def delimiter(value: str) -> bytes:
     return bytes(mark, "ascii")
 
 
+def decimal(value: str) -> bytes:
+    """Give the byte of a decimal mark."""
+    if value not in (",", "."):
+        message = f"{value!r} is neither , nor ."
+        raise click.BadParameter(message)
+    return bytes(value, "ascii")
+
+
 def encoding(value: str) -> str:
     """Give Python's name of an encoding in which ASCII is ASCII, so that cells fit in."""
     try:
@@ -97,6 +105,9 @@ table_options = together(
     *[_column(f"--d{axis}", f"block's size in {axis}") for axis in "xyz"],
     click.option(
         "--delimiter", type=delimiter, metavar="MARK", help="One of , ; tab |; found otherwise."
+    ),
+    click.option(
+        "--decimal", type=decimal, metavar="MARK", help="Decimal comma or point; found otherwise."
     ),
     click.option(
         "--encoding",

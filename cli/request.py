@@ -51,7 +51,7 @@ def read_request(given: dict[str, Any]) -> Request:
     if replace is not None and given["flags"]:
         _misuse("--flags adds columns; label with --replace-column first, then with --flags")
     table = {key: given.pop(key) for key in ("x", "y", "z", "dx", "dy", "dz")}
-    table |= {key: given.pop(key) for key in ("delimiter", "encoding")}
+    table |= {key: given.pop(key) for key in ("delimiter", "decimal", "encoding")}
     codes = given.pop("missing")
     table["missing"] = tuple(code for code in codes if not isinstance(code, str))
     table["missing_words"] = tuple(code for code in codes if isinstance(code, str))

@@ -6,6 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from geodomain.backends.device_arrays import DeviceArray
+    from geodomain.backends.pinned import pinned_empty
     from geodomain.containment import (
         contains,
         contains_lattice,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 # Where each public name lives. It is imported when it is first used, so that
 # `import geodomain` costs nothing and a script pays for what it touches.
 _HOME = {
+    "DeviceArray": "backends.device_arrays",
     "DeviceError": "errors",
     "GeodomainError": "errors",
     "GeodomainWarning": "errors",
@@ -55,6 +58,7 @@ _HOME = {
     "label_codes": "labelling",
     "label_points": "labelling",
     "on_surface": "containment",
+    "pinned_empty": "backends.pinned",
     "read_mesh": "meshfiles",
     "sort_rays": "segments",
     "weld": "faults.welding",
@@ -63,6 +67,7 @@ _HOME = {
 }
 
 __all__ = [
+    "DeviceArray",
     "DeviceError",
     "GeodomainError",
     "GeodomainWarning",
@@ -84,6 +89,7 @@ __all__ = [
     "label_codes",
     "label_points",
     "on_surface",
+    "pinned_empty",
     "read_mesh",
     "sort_rays",
     "weld",
@@ -97,6 +103,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("geodomain")
+    if name == "synthetic":
+        return importlib.import_module("geodomain.synthetic")
     if name not in _HOME:
         message = f"module 'geodomain' has no attribute {name!r}"
         raise AttributeError(message)

@@ -11,6 +11,7 @@ from geodomain.errors import TableError
 from geodomain.labeller import Solid
 
 _AXES = "xyz"
+_SAID = 3  # solids whose boxes are said
 
 
 def apart(solids: Sequence[Solid], model: NDArray[np.float64]) -> list[Solid]:
@@ -31,14 +32,14 @@ def within(inner: NDArray[np.float64], outer: NDArray[np.float64]) -> bool:
 
 
 def refuse_disjoint(solids: Sequence[Solid], model: NDArray[np.float64], table: str) -> None:
-    """Raise TableError where no solid at all meets the model, with both boxes and a guess why."""
+    """Raise TableError where no solid at all meets the model, with their boxes and a guess why."""
     if len(apart(solids, model)) < max(len(solids), 1):
         return
-    boxes = np.stack([solid.bounds for solid in solids])
-    everything = np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+    said = [f"{solid.name} in {say_box(solid.bounds)}" for solid in solids[:_SAID]]
+    more = [f"and {len(solids) - _SAID} more elsewhere"] if len(solids) > _SAID else []
     message = (
-        f"no solid meets the block model: the blocks of {table} are in {say_box(model)}, "
-        f"the solids in {say_box(everything)}. {_guess(solids, model)} "
+        f"no solid meets the block model: the blocks of {table} are in {say_box(model)}; "
+        f"{'; '.join([*said, *more])}. {_guess(solids, model)} "
         "--allow-disjoint labels all the same."
     )
     raise TableError(message)

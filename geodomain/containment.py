@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain import lattice, topology
+from geodomain.answers import host_room
 from geodomain.backends import choose
 from geodomain.backends.native import thread_count
 from geodomain.locator import PointLocator, Rule, check_rule
 from geodomain.mesh import Mesh
+from geodomain.points import is_on_device
 
 
 def contains(
@@ -21,6 +25,7 @@ def contains(
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
+    out: Any = None,
 ) -> NDArray[np.bool_]:
     """Return which points lie inside a closed mesh, exactly.
 
@@ -34,7 +39,8 @@ def contains(
     mesh : Mesh
         The solid.
     points : array_like of shape (n, 3)
-        Coordinates x, y, z in the mesh's unit, taken as given.
+        Coordinates x, y, z in the mesh's unit, taken as given; or float64 on a GPU, by
+        ``__cuda_array_interface__`` or DLPack (CuPy, PyTorch, Numba), used where they are.
     rule : {"parity", "winding"}
         Inside is an odd number of crossings above the point, or a winding number
         that is not zero (shells that overlap count once; orientation matters).
@@ -47,20 +53,34 @@ def contains(
         Threads to use; all the cores allowed to the process by default.
     allow_open : bool
         Take a mesh that is not closed.
+    out : array of bool, shape (n,), optional
+        Where to write the answers, in memory or on the GPU, contiguous. It is returned.
 
     Returns
     -------
     numpy.ndarray of bool, shape (n,)
-        True inside. A point with a coordinate that is not finite is never inside.
+        True inside. A point with a coordinate that is not finite is never inside. For points on
+        a GPU, a `geodomain.DeviceArray` there, which CuPy and PyTorch use without a copy.
 
     Raises
     ------
+    ValueError
+        If ``out`` does not fit, or something is on a GPU and ``backend`` is "cpu".
+    DeviceError
+        If the GPU is asked for and cannot be used; the message says why.
     MeshError
         If the mesh is not closed, or its edges do not balance for "winding".
     PointError
         If non-zero coordinates below 2^-306 leave a point undecided, which is rare.
     ValueError
         For a direction without length, or with the rule "winding".
+
+    Warns
+    -----
+    GeodomainWarning
+        Once for a mesh, if all of it is there twice, which leaves nothing inside. Of single
+        shells that are there twice, overlap or lie inside each other, and of triangles that face
+        opposite ways, `geodomain.check` tells; here it would cost time.
 
     Examples
     --------
@@ -72,13 +92,13 @@ def contains(
     """
     check_rule(rule)
     if direction is not None:
-        return _along(mesh, points, direction, rule, backend, threads, allow_open)
-    if rule == "parity":
+        return _along(mesh, points, direction, rule, backend, threads, allow_open, out)
+    if rule == "parity" and not (is_on_device(points) or is_on_device(out)):
         topology.require_fit(mesh, allow_open=allow_open)
-        labels = lattice.label_ordered(mesh, points, choose(backend), thread_count(threads))
+        labels = lattice.label_ordered(mesh, points, choose(backend), thread_count(threads), out)
         if labels is not None:
             return labels
-    return _locator(mesh, backend, threads, allow_open).contains(points, rule=rule)
+    return _locator(mesh, backend, threads, allow_open).contains(points, rule=rule, out=out)
 
 
 def count_crossings(
@@ -88,6 +108,7 @@ def count_crossings(
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
+    out: Any = None,
 ) -> NDArray[np.int32]:
     """Return how often the vertical ray up from each point crosses the mesh.
 
@@ -96,7 +117,8 @@ def count_crossings(
     Returns
     -------
     numpy.ndarray of int32, shape (n,)
-        Crossings above the displaced point; odd is inside. 0 where not finite.
+        Crossings above the displaced point; odd is inside. 0 where not finite. ``out``, where
+        it is given, is of that type.
 
     Examples
     --------
@@ -106,7 +128,7 @@ def count_crossings(
     >>> geodomain.count_crossings(mesh, [[1, 1, -1], [1, 1, 1], [1, 1, 8]])
     array([2, 1, 0], dtype=int32)
     """
-    return _locator(mesh, backend, threads, allow_open).count_crossings(points)
+    return _locator(mesh, backend, threads, allow_open).count_crossings(points, out=out)
 
 
 def winding_numbers(
@@ -116,6 +138,7 @@ def winding_numbers(
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
+    out: Any = None,
 ) -> NDArray[np.int32]:
     """Return the winding number of the mesh about each point, +1 inside an outward solid.
 
@@ -125,6 +148,7 @@ def winding_numbers(
     Returns
     -------
     numpy.ndarray of int32, shape (n,)
+        ``out``, where it is given, is of that type.
 
     Examples
     --------
@@ -134,11 +158,16 @@ def winding_numbers(
     >>> geodomain.winding_numbers(mesh, [[1, 1, 1], [8, 8, 8]])
     array([1, 0], dtype=int32)
     """
-    return _locator(mesh, backend, threads, allow_open).winding_numbers(points)
+    return _locator(mesh, backend, threads, allow_open).winding_numbers(points, out=out)
 
 
 def on_surface(
-    mesh: Mesh, points: ArrayLike, *, backend: str = "auto", threads: int | None = None
+    mesh: Mesh,
+    points: ArrayLike,
+    *,
+    backend: str = "auto",
+    threads: int | None = None,
+    out: Any = None,
 ) -> NDArray[np.bool_]:
     """Return which points lie exactly on a triangle, vertical walls included.
 
@@ -148,7 +177,7 @@ def on_surface(
         Any mesh, open or closed.
     points : array_like of shape (n, 3)
         Coordinates x, y, z in the mesh's unit, taken as given.
-    backend, threads
+    backend, threads, out
         As in `contains`.
 
     Returns
@@ -164,7 +193,7 @@ def on_surface(
     >>> geodomain.on_surface(mesh, [[3, 3, 3], [1, 1, 1], [0, 2, 5]])
     array([ True, False,  True])
     """
-    return _locator(mesh, backend, threads, True).on_surface(points)
+    return _locator(mesh, backend, threads, True).on_surface(points, out=out)
 
 
 def contains_lattice(
@@ -178,6 +207,7 @@ def contains_lattice(
     threads: int | None = None,
     allow_open: bool = False,
     packed: bool = False,
+    out: Any = None,
 ) -> NDArray[np.bool_] | NDArray[np.uint8]:
     """Return which blocks of a lattice lie inside a closed mesh, exactly.
 
@@ -192,6 +222,8 @@ def contains_lattice(
         As in `contains`.
     packed : bool
         Return bits instead of bools.
+    out : numpy.ndarray, optional
+        Where to write the answers, contiguous, of the type and shape below. It is returned.
 
     Returns
     -------
@@ -216,11 +248,10 @@ def contains_lattice(
     axes = lattice.Axes(x, y, z)
     if rule == "winding":
         locator = _locator(mesh, backend, threads, allow_open)
-        return locator.contains_lattice(x, y, z, rule=rule, packed=packed)
+        return locator.contains_lattice(x, y, z, rule=rule, packed=packed, out=out)
     topology.require_fit(mesh, allow_open=allow_open)
-    module, count = choose(backend), thread_count(threads)
-    bits = lattice.label_bits(mesh, axes, module, count)
-    return axes.packed(bits, module, count) if packed else axes.expanded(bits, module, count)
+    room = host_room(*axes.form(packed=packed), out)
+    return axes.label(mesh, room, choose(backend), thread_count(threads))
 
 
 def _along(
@@ -231,14 +262,18 @@ def _along(
     backend: str,
     threads: int | None,
     allow_open: bool,
+    out: Any,
 ) -> NDArray[np.bool_]:
     from geodomain.rays import contains_along
 
     if rule != "parity":
         message = "a direction goes with the rule 'parity' only"
         raise ValueError(message)
+    if is_on_device(points) or is_on_device(out):
+        message = "a direction goes with points and out in ordinary memory, not on a GPU"
+        raise ValueError(message)
     topology.require_fit(mesh, allow_open=allow_open)
-    return contains_along(mesh, points, direction, backend, threads)
+    return contains_along(mesh, points, direction, backend, threads, out)
 
 
 def _locator(mesh: Mesh, backend: str, threads: int | None, allow_open: bool) -> PointLocator:

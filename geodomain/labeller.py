@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends import choose, meshcheck
+from geodomain.backends import meshcheck, taken
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
+from geodomain.topology import require_balanced
 
 Bools = NDArray[np.bool_]
 
@@ -133,7 +134,9 @@ class Labeller:
         object.__setattr__(self, "_shells", shells)
 
     def _shell(self, mesh: Mesh) -> _Shell:
-        """Build the index of one mesh."""
+        """Build the index of one mesh; a winding number is refused before there is one."""
+        if self.rule == "winding":
+            require_balanced(mesh)
         locator = PointLocator(
             mesh, backend=self.backend, threads=self.threads, allow_open=self.allow_open
         )
@@ -141,9 +144,10 @@ class Labeller:
         return _Shell(mesh, locator, self.rule, mesh.bounds, mesh.is_balanced and several)
 
     @property
-    def machine(self) -> str:
-        """Name the backend that "auto" stands for."""
-        return choose(self.backend).__name__.rpartition(".")[2]
+    def machine(self) -> tuple[str, str]:
+        """Name where the blocks so far were labelled, "cpu" or "cuda", and say why there."""
+        indexes = [shell.locator.index for shells in self._shells for shell in shells]
+        return taken(self.backend, indexes)
 
     def judge(self, points: NDArray[np.float64]) -> Verdict:
         """Label (n, 3) centroids; one that is not finite is in no solid."""

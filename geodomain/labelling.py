@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodomain.answers import ask
 from geodomain.backends import choose
 from geodomain.backends.native import thread_count
 from geodomain.locator import PointLocator
 from geodomain.mesh import Mesh
-from geodomain.points import as_columns, refuse_row
+from geodomain.points import is_on_device, refuse_row
 
 NONE, NOT_FINITE = -1, -2
 
@@ -23,6 +25,7 @@ def label_codes(
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
+    out: Any = None,
 ) -> NDArray[np.int32]:
     """Return the index of the first solid that contains each point.
 
@@ -35,6 +38,8 @@ def label_codes(
         for a `Mesh` one is built.
     backend, threads, allow_open
         As in `geodomain.contains`.
+    out : array of int32, shape (n,), optional
+        As in `geodomain.contains`, which says what points on a GPU give, too.
 
     Returns
     -------
@@ -56,19 +61,22 @@ def label_codes(
     >>> geodomain.label_codes(points, [small, large])
     array([ 0,  1, -1, -2], dtype=int32)
     """
-    columns = as_columns(points)
-    count = thread_count(threads)
     locators = [
         mesh
         if isinstance(mesh, PointLocator)
         else PointLocator(mesh, backend=backend, threads=threads, allow_open=allow_open)
         for mesh in meshes
     ]
-    out = np.empty(len(columns[0]), dtype=np.int32)
     module = locators[0].backend if locators else choose(backend)
+    if any(locator.backend is not module for locator in locators):
+        message = "the meshes are ready for different backends: make all of them with one"
+        raise ValueError(message)
+    asked = ask(points, np.int32, out, module)
     indexes = [locator.index for locator in locators]
-    refuse_row(columns, module.codes(indexes, columns, out, count))
-    return out
+    refused = module.codes(indexes, asked.points, asked.room, thread_count(threads))
+    refuse_row(asked.points, refused)
+    codes: NDArray[np.int32] = asked.out
+    return codes
 
 
 def label_points(
@@ -120,6 +128,8 @@ def label_points(
         meshes.extend(parts)
         owners.extend([owner] * len(parts))
     codes = label_codes(points, meshes, backend=backend, threads=threads, allow_open=allow_open)
+    if is_on_device(codes):  # names are NumPy's, in memory, wherever the points are
+        codes = codes.get()  # type: ignore[attr-defined]
     # Codes -2 and -1 count from the end of the table.
     names = np.array([*domains, unassigned, background])
     table = np.array([*owners, len(domains), len(domains) + 1])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodomain.answers import host_room
 from geodomain.errors import PointError
 from geodomain.mesh import Mesh
 from geodomain.points import as_columns, as_doubles
@@ -43,11 +44,28 @@ class Axes:
         self.ranks = tuple(pair[1] for pair in pairs)
         self.shape = tuple(len(axis) for axis in self.given)
 
-    def expanded(self, bits: Any, backend: ModuleType, threads: int) -> NDArray[np.bool_]:
-        """Return labels of shape (nx, ny, nz), z fastest, in the caller's order."""
-        out = np.empty(self.shape, dtype=np.bool_)
-        if out.size:
-            self.expand_into(out, bits, backend, threads)
+    def form(self, *, packed: bool) -> tuple[tuple[int, int, int], type[Any]]:
+        """Return the shape and the type of the labels, z fastest; packed, eight to a byte."""
+        nx, ny, nz = self.shape
+        return ((nx, ny, (nz + 7) // 8), np.uint8) if packed else ((nx, ny, nz), np.bool_)
+
+    def label(
+        self, mesh: Mesh, out: NDArray[Any], backend: ModuleType, threads: int
+    ) -> NDArray[Any]:
+        """Write labels to an array of the `form` that its type says, and return it."""
+        if out.dtype == np.bool_:
+            bits = label_bits(mesh, self, backend, threads)
+            if out.size:
+                self.expand_into(out, bits, backend, threads)
+        elif any(rank is not None for rank in self.ranks):
+            labels = self.label(mesh, np.empty(self.shape, np.bool_), backend, threads)
+            out[...] = np.packbits(labels, axis=2, bitorder="little")
+        elif out.size == 0 or len(mesh.triangles) == 0:
+            out[...] = 0
+        else:
+            refuse_undecided(
+                backend.lattice_packed(mesh.vertices, mesh.triangles, self.distinct, out, threads)
+            )
         return out
 
     def expand_into(
@@ -63,13 +81,6 @@ class Axes:
             if lost.any():
                 out[(slice(None),) * number + (lost,)] = False
 
-    def packed(self, bits: Any, backend: ModuleType, threads: int) -> NDArray[np.uint8]:
-        """Return labels as bits along z, shape (nx, ny, ceil(nz / 8)), little-endian."""
-        row = (self.shape[2] + 7) // 8
-        if all(rank is None for rank in self.ranks):
-            return np.ascontiguousarray(bits.view(np.uint8)[:, :, :row])
-        return np.packbits(self.expanded(bits, backend, threads), axis=2, bitorder="little")
-
 
 def label_bits(mesh: Mesh, axes: Axes, backend: ModuleType, threads: int) -> NDArray[np.uint64]:
     """Return the labels of the distinct coordinates as bits along z, (nx, ny, words)."""
@@ -79,13 +90,18 @@ def label_bits(mesh: Mesh, axes: Axes, backend: ModuleType, threads: int) -> NDA
     bits: NDArray[np.uint64] | None = backend.lattice_bits(
         mesh.vertices, mesh.triangles, axes.distinct, threads
     )
-    if bits is None:
+    refuse_undecided(bits is not None)
+    return bits  # type: ignore[return-value]
+
+
+def refuse_undecided(decided: bool) -> None:
+    """Raise where a backend could not decide a block of a lattice."""
+    if not decided:
         message = (
             "a coordinate of the lattice is not zero and so small (below 2^-306) that a block's "
             "label cannot be decided; write it as 0"
         )
         raise PointError(message)
-    return bits
 
 
 def by_layers(
@@ -103,9 +119,11 @@ def by_layers(
 
 
 def label_ordered(
-    mesh: Mesh, points: ArrayLike, backend: ModuleType, threads: int
+    mesh: Mesh, points: ArrayLike, backend: ModuleType, threads: int, out: Any = None
 ) -> NDArray[np.bool_] | None:
     """Return labels of points that are a lattice row by row, or None where they are not.
+
+    They are written to ``out``, unless it is None.
 
     Every value is compared, so nothing is assumed; a lattice of few blocks to a
     column is left to the index, which is faster there.
@@ -129,7 +147,7 @@ def label_ordered(
         bits = label_bits(mesh, lattice, backend, threads)
     except PointError:  # the index names the row
         return None
-    labels = np.empty(rows, dtype=np.bool_)
+    labels = host_room((rows,), np.bool_, out)
     # Rows run with order[0] fastest: a C array of the reversed axes, seen as (x, y, z).
     shaped = labels.reshape(counts[::-1]).transpose([2 - order.index(axis) for axis in range(3)])
     lattice.expand_into(shaped, bits, backend, threads)

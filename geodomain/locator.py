@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain import lattice, topology
+from geodomain.answers import ask, host_room
 from geodomain.backends import choose
 from geodomain.backends.native import thread_count
 from geodomain.mesh import Mesh
-from geodomain.points import as_columns, refuse_row
+from geodomain.points import refuse_row
 
 Rule = Literal["parity", "winding"]
 
@@ -23,8 +24,14 @@ def check_rule(rule: str) -> None:
         raise ValueError(message)
 
 
+def _again(mesh: Mesh, options: dict[str, Any]) -> PointLocator:
+    return PointLocator(mesh, **options)
+
+
 class PointLocator:
     """Answer which points lie inside a mesh; built once, asked often, from any thread.
+
+    It can be pickled, for other processes: the mesh goes, and the index is built again there.
 
     Parameters
     ----------
@@ -63,6 +70,7 @@ class PointLocator:
     ) -> None:
         topology.require_fit(mesh, allow_open=allow_open)
         self.mesh = mesh
+        self._options = {"backend": backend, "threads": threads, "allow_open": allow_open}
         self.backend = choose(backend)
         self._threads = thread_count(threads)
         self.index = self.backend.Index(
@@ -73,31 +81,38 @@ class PointLocator:
             threads=self._threads,
         )
 
-    def contains(self, points: ArrayLike, *, rule: Rule = "parity") -> NDArray[np.bool_]:
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the locator is made of; the index is built again where it is unpickled."""
+        return _again, (self.mesh, self._options)
+
+    def contains(
+        self, points: ArrayLike, *, rule: Rule = "parity", out: Any = None
+    ) -> NDArray[np.bool_]:
         """Return which points are inside; see `geodomain.contains`."""
         check_rule(rule)
         if rule == "winding":
-            return np.not_equal(self.winding_numbers(points), 0)
-        columns = as_columns(points)
-        out = np.empty(len(columns[0]), dtype=np.bool_)
-        refuse_row(columns, self.index.contains(columns, out, self._threads))
-        return out
+            topology.require_balanced(self.mesh)
+        asked = ask(points, np.bool_, out, self.backend)
+        answer = self.index.winds if rule == "winding" else self.index.contains
+        refuse_row(asked.points, answer(asked.points, asked.room, self._threads))
+        found: NDArray[np.bool_] = asked.out
+        return found
 
-    def count_crossings(self, points: ArrayLike) -> NDArray[np.int32]:
+    def count_crossings(self, points: ArrayLike, *, out: Any = None) -> NDArray[np.int32]:
         """Return the crossings above each point; see `geodomain.count_crossings`."""
-        return self._crossings(points, signed=False)
+        return self._crossings(points, out, signed=False)
 
-    def winding_numbers(self, points: ArrayLike) -> NDArray[np.int32]:
+    def winding_numbers(self, points: ArrayLike, *, out: Any = None) -> NDArray[np.int32]:
         """Return the winding number of each point; see `geodomain.winding_numbers`."""
         topology.require_balanced(self.mesh)
-        return self._crossings(points, signed=True)
+        return self._crossings(points, out, signed=True)
 
-    def on_surface(self, points: ArrayLike) -> NDArray[np.bool_]:
+    def on_surface(self, points: ArrayLike, *, out: Any = None) -> NDArray[np.bool_]:
         """Return which points lie exactly on a triangle; see `geodomain.on_surface`."""
-        columns = as_columns(points)
-        out = np.empty(len(columns[0]), dtype=np.bool_)
-        refuse_row(columns, self.index.on_surface(columns, out, self._threads))
-        return out
+        asked = ask(points, np.bool_, out, self.backend)
+        refuse_row(asked.points, self.index.on_surface(asked.points, asked.room, self._threads))
+        found: NDArray[np.bool_] = asked.out
+        return found
 
     def contains_lattice(
         self,
@@ -107,20 +122,21 @@ class PointLocator:
         *,
         rule: Rule = "parity",
         packed: bool = False,
+        out: Any = None,
     ) -> NDArray[np.bool_] | NDArray[np.uint8]:
         """Return which blocks of a lattice are inside; see `geodomain.contains_lattice`."""
         check_rule(rule)
         axes = lattice.Axes(x, y, z)
-        if rule == "winding":
-            labels = lattice.by_layers(axes, self.winding_numbers)
-            return np.packbits(labels, axis=2, bitorder="little") if packed else labels
-        bits = lattice.label_bits(self.mesh, axes, self.backend, self._threads)
-        if packed:
-            return axes.packed(bits, self.backend, self._threads)
-        return axes.expanded(bits, self.backend, self._threads)
+        room = host_room(*axes.form(packed=packed), out)
+        if rule == "parity":
+            return axes.label(self.mesh, room, self.backend, self._threads)
+        labels = lattice.by_layers(axes, lambda points: self.contains(points, rule=rule))
+        room[...] = np.packbits(labels, axis=2, bitorder="little") if packed else labels
+        return room
 
-    def _crossings(self, points: ArrayLike, *, signed: bool) -> NDArray[np.int32]:
-        columns = as_columns(points)
-        out = np.empty(len(columns[0]), dtype=np.int32)
-        refuse_row(columns, self.index.crossings(columns, out, self._threads, signed=signed))
-        return out
+    def _crossings(self, points: ArrayLike, out: Any, *, signed: bool) -> NDArray[np.int32]:
+        asked = ask(points, np.int32, out, self.backend)
+        refused = self.index.crossings(asked.points, asked.room, self._threads, signed=signed)
+        refuse_row(asked.points, refused)
+        found: NDArray[np.int32] = asked.out
+        return found

@@ -78,7 +78,8 @@ class Mesh:
             "triangles": checked.triangles,
             "bounds": checked.bounds,
             "name": name,
-            "_by_index": (checked.closed, checked.balanced),
+            "_by_index": checked.by_index,
+            "_paired": checked.paired,
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
@@ -93,8 +94,8 @@ class Mesh:
         return _again, (self.vertices, self.triangles, self.name)
 
     @cached_property
-    def _by_value(self) -> tuple[bool, bool]:
-        """Whether the mesh is closed and balanced, equal vertices taken as one."""
+    def _by_value(self) -> tuple[bool, bool, bool]:
+        """Whether the mesh is closed, is balanced, cancels; equal vertices taken as one."""
         return meshcheck.closed_by_value(self.vertices, self.triangles)
 
     @property
@@ -107,6 +108,14 @@ class Mesh:
     def is_balanced(self) -> bool:
         """Whether every edge is used as often in one direction as in the other."""
         return bool(self.__dict__["_by_index"][1]) or self._by_value[1]
+
+    @property
+    def cancels(self) -> bool:
+        """Whether every triangle is there an even number of times: by parity nothing is inside."""
+        closed, _, cancels = self.__dict__["_by_index"]
+        # Copies on vertices of their own are closed by index, and pair every place.
+        cancels = cancels or ((not closed or self.__dict__["_paired"]) and self._by_value[2])
+        return cancels and len(self.triangles) > 0
 
     @classmethod
     def from_pyvista(cls, dataset: Any, *, name: str = "mesh") -> Mesh:

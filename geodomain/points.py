@@ -11,6 +11,8 @@ from geodomain.errors import PointError
 
 Floats = NDArray[np.float64]
 
+_CUDA_DEVICES = (2, 13)  # of DLPack: CUDA's memory, and its managed memory
+
 
 def as_doubles(values: ArrayLike, name: str) -> Floats:
     """Return numbers as native float64, or refuse what float64 cannot hold exactly.
@@ -49,6 +51,16 @@ def _unmasked(values: ArrayLike) -> ArrayLike:
     return filled
 
 
+def is_on_device(values: Any) -> bool:
+    """Tell whether an array is in a GPU's memory, by what it says of itself."""
+    if values is None or isinstance(values, np.ndarray | list | tuple):
+        return False
+    if hasattr(values, "__cuda_array_interface__"):  # PyTorch's tensors in memory have none
+        return True
+    where = getattr(values, "__dlpack_device__", None)
+    return where is not None and where()[0] in _CUDA_DEVICES
+
+
 def as_columns(points: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return the x, y and z of points as views where float64 is given, whatever the strides."""
     array = as_doubles(points, "points")
@@ -58,11 +70,12 @@ def as_columns(points: ArrayLike) -> tuple[Floats, Floats, Floats]:
     return array[:, 0], array[:, 1], array[:, 2]
 
 
-def refuse_row(columns: tuple[Floats, Floats, Floats], row: int) -> None:
+def refuse_row(points: Any, row: int) -> None:
     """Raise for the row that a kernel refused, if it did (row >= 0)."""
     if row < 0:
         return
-    place = tuple(float(column[row]) for column in columns)
+    on_host = isinstance(points, tuple)
+    place = tuple(float(column[row]) for column in points) if on_host else points.row(row)
     message = (
         f"point {row} is {place}: a coordinate is not zero and so small (below 2^-306) that its "
         "label cannot be decided; write it as 0"

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodomain.answers import host_room
 from geodomain.intersector import SegmentIntersector
 from geodomain.mesh import Mesh
 from geodomain.points import as_columns
 
 
 def contains_along(
-    mesh: Mesh, points: ArrayLike, direction: ArrayLike, backend: str, threads: int | None
+    mesh: Mesh,
+    points: ArrayLike,
+    direction: ArrayLike,
+    backend: str,
+    threads: int | None,
+    out: Any,
 ) -> NDArray[np.bool_]:
     """Return which points are inside, by the crossings of segments that end outside the mesh's box.
 
@@ -22,7 +30,8 @@ def contains_along(
     low, high = mesh.bounds
     # False for NaN. Displaced upwards, a point on top of the box is outside, and so it comes out.
     near = np.flatnonzero(((low <= positions) & (positions <= high)).all(axis=1))
-    inside = np.zeros(len(positions), dtype=np.bool_)
+    inside: NDArray[np.bool_] = host_room((len(positions),), np.bool_, out)
+    inside[:] = False
     if len(near):
         starts = positions[near]
         ends = starts + way * 2 * np.linalg.norm(high - low)

@@ -11,7 +11,7 @@ from geodomain.faults.welding import weld as weld_mesh
 from geodomain.labeller import Solid
 from geodomain.mesh import Mesh
 from geodomain.meshfiles import read_mesh
-from geodomain.topology import list_warnings
+from geodomain.topology import list_warnings, mark_warned
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ def read_solids(
         # At a hole edges are mis-oriented by nature; what an open mesh does is said elsewhere.
         for sentence in list_warnings(mesh) if mesh.is_closed else ():
             warnings.warn(sentence, GeodomainWarning, stacklevel=2)
+        mark_warned(mesh)
         meshes.setdefault(name, []).append(mesh)
     return tuple(Solid(name, tuple(parts)) for name, parts in meshes.items()), tuple(welds)
 

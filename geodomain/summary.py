@@ -65,6 +65,7 @@ class Summary:
     seconds: float
     rows_per_second: float
     backend: str
+    backend_reason: str
     columns: tuple[str, ...] = ()
     output: str | None = None
     welds: tuple[Weld, ...] = ()
@@ -116,6 +117,7 @@ def summarise(
     """
     solids = labeller.solids
     *domains, background, unassigned, leaking = parts_of(solids, tally, labels)
+    machine, reason = labeller.machine
     return Summary(
         rows=tally.rows,
         domains=tuple(domains),
@@ -126,7 +128,8 @@ def summarise(
         on_wall=tally.on_wall if labeller.count_on_wall else None,
         seconds=seconds,
         rows_per_second=tally.rows / max(seconds, 1e-9),
-        backend=labeller.machine,
+        backend=machine,
+        backend_reason=reason,
         columns=tuple(columns),
         output=output,
         welds=tuple(welds),
@@ -186,6 +189,14 @@ def overlap_pairs(solids: Sequence[Solid], tally: Tally) -> tuple[dict[str, Any]
 
 def doubts(solids: Sequence[Solid], tally: Tally, parts: Sequence[Part]) -> Iterator[str]:
     """Yield a sentence for everything in the counts that a geologist should look at."""
+    if tally.first_unsized is not None:
+        number, sizes = tally.first_unsized
+        said = " x ".join(f"{size:.10g}" for size in sizes)
+        yield (
+            f"{_count(tally.unsized, 'block')} {'has' if tally.unsized == 1 else 'have'} no "
+            f"usable size (above 0); block {number:,} of the table is the first, with {said}. "
+            "So there are no volumes: mend the sizes, or name others with --dx, --dy and --dz"
+        )
     for solid in apart(solids, tally.bounds):
         yield f"{solid.name} does not meet the block model: no block is in it"
     for index, (solid, part) in enumerate(zip(solids, parts, strict=False)):
@@ -241,7 +252,7 @@ def as_table(summary: Summary) -> str:
     ]
     lines.append(
         f"{_count(summary.rows, 'row')} in {summary.seconds:.2f} s, "
-        f"{summary.rows_per_second:,.0f} rows/s, {summary.backend}"
+        f"{summary.rows_per_second:,.0f} rows/s, {summary.backend} ({summary.backend_reason})"
     )
     return "\n".join(lines)
 

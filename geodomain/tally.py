@@ -29,6 +29,10 @@ class Tally:
         The first block that leaks of each solid, NaN where none does.
     bounds : (2, 3) float64
         Box of the finite blocks, with their sizes where those are known; NaN without blocks.
+    unsized : int
+        Finite blocks with a size that is not above zero, not finite, or missing.
+    first_unsized : tuple of int and (3,) float64, optional
+        The first of them, counted from 1, and its sizes.
     sized : bool
         Whether the volumes mean anything: every finite block had sizes above zero, and
         their sum is finite.
@@ -44,6 +48,8 @@ class Tally:
         self.on_wall = 0
         self.first_leak = np.full((solid_count, 3), np.nan)
         self.bounds = np.full((2, 3), np.nan)
+        self.unsized = 0
+        self.first_unsized: tuple[int, NDArray[np.float64]] | None = None
         self.sized = True
 
     @property
@@ -95,14 +101,21 @@ class Tally:
             # One look at the smallest spares nearly every chunk the masks; NaN fails it too.
             if not (finite.all() and sizes.min(initial=np.inf) > 0 and np.isfinite(volume).all()):
                 usable = finite & (sizes > 0).all(axis=1) & np.isfinite(volume)
-                self.sized = self.sized and bool((usable == finite).all())
+                self._keep_unsized(finite & ~usable, sizes)
                 volume = np.where(usable, volume, 0.0)
                 sizes = np.where(usable[:, None], sizes, 0.0)
             with np.errstate(over="ignore"):
                 self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
                 self.own_volumes += verdict.inside @ volume
-            self.sized = self.sized and bool(np.isfinite(self.volumes).all())
+            self.sized &= not self.unsized and bool(np.isfinite(self.volumes).all())
         self._grow(points, sizes, finite)
+
+    def _keep_unsized(self, unsized: Bools, sizes: NDArray[np.float64]) -> None:
+        """Count blocks without a volume in a chunk that was counted already."""
+        if unsized.any() and self.first_unsized is None:
+            row = int(unsized.argmax())
+            self.first_unsized = self.rows - len(sizes) + row + 1, sizes[row].copy()
+        self.unsized += int(unsized.sum())
 
     def _grow(
         self, points: NDArray[np.float64], sizes: NDArray[np.float64] | None, finite: Bools

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from geodomain.backends import meshcheck
-from geodomain.errors import MeshError
+import sys
+import warnings
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from geodomain.errors import GeodomainWarning, MeshError
 from geodomain.mesh import Mesh
+
+if TYPE_CHECKING:
+    from geodomain.faults.relations import Relations
 
 
 def require_fit(mesh: object, *, allow_open: bool) -> None:
     """Refuse what is no Mesh (a path has to be read first), and an open one unless allowed.
+
+    Of a mesh in which all cancels it warns; see `warn_once`.
 
     Raises
     ------
@@ -22,6 +32,42 @@ def require_fit(mesh: object, *, allow_open: bool) -> None:
         raise TypeError(message)
     if not allow_open:
         require_closed(mesh)
+    warn_once(mesh)
+
+
+def warn_once(mesh: Mesh) -> None:
+    """Warn of a mesh that is all there twice, the first time it is asked.
+
+    That is known for nothing, from hashes taken when the mesh was made. What single shells do to
+    each other takes longer to see, and that triangles face opposite ways changes no label by
+    parity: of those `list_warnings` and `check` tell.
+
+    Warns
+    -----
+    GeodomainWarning
+        In the name of the first caller outside the package.
+    """
+    if mesh.cancels and "_warned" not in mesh.__dict__:
+        mark_warned(mesh)
+        message = (
+            f"{mesh.name} has every triangle twice, or an even number of times: they cancel, so "
+            "that NOTHING IS INSIDE by parity; remove one copy"
+        )
+        warnings.warn(message, GeodomainWarning, stacklevel=_levels_to_caller())
+
+
+def mark_warned(mesh: Mesh) -> None:
+    """Keep `warn_once` from repeating what was said of a mesh already."""
+    mesh.__dict__["_warned"] = True
+
+
+def _levels_to_caller() -> int:
+    """Count the frames from the caller of this one to the first that is outside the package."""
+    package, level = str(Path(__file__).parent), 1
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def require_closed(mesh: Mesh) -> None:
@@ -65,17 +111,31 @@ def require_balanced(mesh: Mesh) -> None:
 def list_warnings(mesh: Mesh) -> list[str]:
     """Say what is odd about a mesh that can be labelled with all the same.
 
-    A mesh in which each edge joins two triangles that run alike has nothing to
-    say, and that costs milliseconds to see; only other meshes are looked at whole.
+    A mesh of one piece in which each edge joins two triangles that run alike has nothing to
+    say, and that costs milliseconds to see; of several such pieces it is told how they lie to
+    each other; only other meshes are looked at whole.
 
     Returns
     -------
     list of str
-        A sentence each, the worst first: a shell that is there twice, mis-oriented
-        and non-manifold edges, duplicate faces.
+        A sentence each, the worst first: a shell that is there twice, shells that overlap,
+        mis-oriented edges, shells inside others or touching them, non-manifold edges,
+        duplicate faces.
     """
-    if mesh.is_balanced and meshcheck.is_manifold(mesh.triangles, len(mesh.vertices)):
-        return []
+    from geodomain.faults.relations import relate
+
+    found = relate(mesh)
+    if found.closed and found.balanced and found.plain:
+        return _say_shells(mesh, found) if found.pieces > 1 else []
     from geodomain.faults.report import check
 
     return check(mesh).warnings()
+
+
+def _say_shells(mesh: Mesh, found: Relations) -> list[str]:
+    """Say how the pieces of a mesh lie to each other."""
+    from geodomain.faults.doubts import doubts
+    from geodomain.faults.shell_counts import cancelling, count_shells
+
+    counts, places = count_shells(found)
+    return doubts(mesh.name, counts | {"duplicate_shells": cancelling(found)}, places)

@@ -84,9 +84,19 @@ GD_HD int crosses_above(const Triangle& t, int sign, Vec3 q) {
   return side == kUnsure ? kUnsure : side * sign > 0;
 }
 
-// A triangle that projects to a line or a point: never crossed.
+// The sign of the triangle's crossing above the displaced point, 0 where there is none there.
+template <class Arithmetic>
+GD_HD int crossing_above(const Triangle& t, Vec3 q) {
+  const int sign = crossing_sign<Arithmetic>(t, q.x, q.y);
+  if (sign == 0 || sign == kUnsure) return sign;
+  const int above = crosses_above<Arithmetic>(t, sign, q);
+  return above == kUnsure ? kUnsure : above * sign;
+}
+
+// A triangle that projects to a line or a point: never crossed. Quick arithmetic may miss one.
+template <class Arithmetic>
 GD_HD bool is_vertical(const Triangle& t) {
-  return orient2d(t.a.x, t.a.y, t.b.x, t.b.y, t.c.x, t.c.y) == 0;
+  return Arithmetic::orient2d(t.a.x, t.a.y, t.b.x, t.b.y, t.c.x, t.c.y) == 0;
 }
 
 }  // namespace geodomain

@@ -47,30 +47,34 @@ GD_HD Footprint box_footprint(const Frame& frame, const Triangle& t) {
           frame.z.index(top(t))};
 }
 
-// visit(j, i0, i1) for every row j of cells and the run of cells in it that `t`
-// may meet. Small triangles take the cells of their box; large ones are clipped
-// to each row, widened by 1/64 of a cell, where an axis has at least 1024
-// floating-point steps to a cell. The outermost rows and columns reach to
-// infinity, as the index does.
+struct Run {  // of cells in a row, ends included; empty where i0 > i1
+  std::int32_t i0, i1;
+};
+
+// The cells in row j of its box that `t` may meet. Small triangles take the cells of their box;
+// large ones are clipped to the row, widened by 1/64 of a cell, where an axis has at least 1024
+// floating-point steps to a cell. The outermost rows and columns reach to infinity, as the index
+// does.
+GD_HD Run row_run(const Frame& frame, const Triangle& t, const Footprint& box, std::int32_t j) {
+  if (box.i1 - box.i0 < 3 || box.j1 - box.j0 < 3) return {box.i0, box.i1};
+  const double height = 1.0 / frame.y.scale, width = 1.0 / frame.x.scale;
+  const double low = frame.y.origin + (j - 0.015625) * height;
+  const double high = frame.y.origin + (j + 1.015625) * height;
+  const double infinity = HUGE_VAL;
+  const Interval x =
+      x_range(t, {j == 0 ? -infinity : low, j == frame.y.cells - 1 ? infinity : high});
+  if (x.low > x.high) return {0, -1};
+  const std::int32_t from = frame.x.index(x.low - 0.015625 * width);
+  const std::int32_t to = frame.x.index(x.high + 0.015625 * width);
+  return {from > box.i0 ? from : box.i0, to < box.i1 ? to : box.i1};
+}
+
+// visit(j, i0, i1) for every row of cells that the triangle may meet.
 template <class Visit>
 GD_HD void visit_rows(const Frame& frame, const Triangle& t, const Footprint& box, Visit&& visit) {
-  const bool small = box.i1 - box.i0 < 3 || box.j1 - box.j0 < 3;
-  const double height = small ? 0.0 : 1.0 / frame.y.scale,
-               width = small ? 0.0 : 1.0 / frame.x.scale;
   for (std::int32_t j = box.j0; j <= box.j1; ++j) {
-    if (small) {
-      visit(j, box.i0, box.i1);
-      continue;
-    }
-    const double low = frame.y.origin + (j - 0.015625) * height;
-    const double high = frame.y.origin + (j + 1.015625) * height;
-    const double infinity = HUGE_VAL;
-    const Interval x =
-        x_range(t, {j == 0 ? -infinity : low, j == frame.y.cells - 1 ? infinity : high});
-    if (x.low > x.high) continue;
-    const std::int32_t from = frame.x.index(x.low - 0.015625 * width);
-    const std::int32_t to = frame.x.index(x.high + 0.015625 * width);
-    visit(j, from > box.i0 ? from : box.i0, to < box.i1 ? to : box.i1);
+    const Run run = row_run(frame, t, box, j);
+    if (run.i0 <= run.i1) visit(j, run.i0, run.i1);
   }
 }
 

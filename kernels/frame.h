@@ -8,6 +8,8 @@
 
 namespace geodomain {
 
+constexpr std::int32_t kSlabs = 64;  // bits of a word: the divisions of a cell along z
+
 struct Axis {
   double origin, scale;  // cells per unit
   std::int32_t cells;
@@ -25,7 +27,7 @@ struct Frame {
 
 // An axis over [low, high] of at most `cells` cells, none of them narrower than
 // 1024 steps of the floating-point grid at `magnitude`.
-inline Axis make_axis(double low, double high, double cells, double magnitude) {
+GD_HD Axis make_axis(double low, double high, double cells, double magnitude) {
   const double extent = high - low;
   const double finest = extent / (1024.0 * 0x1p-52 * magnitude);
   const double count = std::floor(cells < finest ? cells : finest);

@@ -141,6 +141,8 @@ GD_API int geodomain_grid_create(const double* vertices, const std::int32_t* tri
                   index.slabs.get(),
                   index.lists.get(),
                   index.entries.get(),
+                  index.bundles.empty() ? nullptr : index.bundles.data(),
+                  index.bundled.data(),
                   closed};
     *handle = grid.release();
     return 0;
@@ -151,16 +153,17 @@ GD_API int geodomain_grid_create(const double* vertices, const std::int32_t* tri
 
 GD_API void geodomain_grid_free(void* handle) { delete static_cast<BuiltGrid*>(handle); }
 
-// cells, entries, grids: what the index holds.
+// cells, entries, grids, bundled triangles: what the index holds.
 GD_API void geodomain_grid_size(const void* handle, std::int64_t* size) {
   const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
   size[0] = index.cell_count;
   size[1] = index.entry_count;
   size[2] = static_cast<std::int64_t>(index.grids.size());
+  size[3] = static_cast<std::int64_t>(index.bundled.size());
 }
 
-// The index's arrays and their sizes in bytes (grids, slabs, lists, entries), for a copy to
-// a device; they live as long as the handle.
+// The index's arrays and their sizes in bytes (grids, slabs, lists, entries, bundles,
+// bundled), for a copy to a device; they live as long as the handle.
 GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::int64_t* bytes) {
   const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
   arrays[0] = index.grids.data();
@@ -171,6 +174,10 @@ GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::
   bytes[1] = index.cell_count * static_cast<std::int64_t>(sizeof(Slabs));
   bytes[2] = index.cell_count * static_cast<std::int64_t>(sizeof(List));
   bytes[3] = index.entry_count * static_cast<std::int64_t>(sizeof(Entry));
+  arrays[4] = index.bundles.data();
+  arrays[5] = index.bundled.data();
+  bytes[4] = static_cast<std::int64_t>(index.bundles.size() * sizeof(Bundle));
+  bytes[5] = static_cast<std::int64_t>(index.bundled.size() * sizeof(std::int32_t));
 }
 
 // The answers below: a row of `out` to a point, and in `refused` the first row that

@@ -2,6 +2,7 @@
 // the others are listed, counted in quick arithmetic, and the few that it leaves
 // unsure are listed again for the full one. Lists come in any order; no answer
 // depends on it.
+#include "single.h"
 #include "surface.h"
 
 using namespace geodomain;
@@ -54,6 +55,34 @@ extern "C" __global__ void geodomain_count_quick(GridView grid, PointsView point
       out[row] = static_cast<std::uint8_t>(answer);
     }
   });
+}
+
+// As geodomain_count_quick, in floats first: for cards with slow doubles.
+extern "C" __global__ void geodomain_count_single(GridView grid, SingleView single,
+                                                  PointsView points, const std::uint32_t* rows,
+                                                  const std::uint32_t* row_count, std::uint8_t* out,
+                                                  RowList unsure) {
+  for_listed(rows, row_count, [&](std::uint32_t row) {
+    const Vec3 q = points[row];
+    const Answer answer = count_parity_by(grid, q, [&](std::int32_t triangle) {
+      const int crossing = single.crossing_above(grid.mesh, triangle, q);
+      if (crossing != kUnsure) return crossing;
+      return crossing_above<Quick>(grid.mesh.triangle(triangle), q);
+    });
+    if (answer == Answer::undecided) {
+      unsure.append(row);
+    } else {
+      out[row] = static_cast<std::uint8_t>(answer);
+    }
+  });
+}
+
+extern "C" __global__ void geodomain_halve_vertices(const double* vertices, std::int64_t count,
+                                                    HalvedVertex* out) {
+  const std::int64_t row = thread_row();
+  if (row >= count) return;
+  const double* v = vertices + 3 * row;
+  out[row] = halve({v[0], v[1], v[2]});
 }
 
 extern "C" __global__ void geodomain_count_full(GridView grid, PointsView points,

@@ -4,14 +4,14 @@
 // A slab of a cell is free where no triangle's box enters it. The surface of a
 // closed mesh does not meet a free slab, so one label holds in all of it, and
 // most points are answered by two bits. The others count crossings up to the
-// next free slab. A cell that is crowded holds a grid of its own.
+// next free slab. A cell that is crowded holds a grid of its own. Triangles that are
+// too long for a grid are in its bundles, and then no slab of it is free.
 #pragma once
 
+#include "bundle.h"
 #include "frame.h"
 
 namespace geodomain {
-
-constexpr std::int32_t kSlabs = 64;  // bits of a word: the divisions of a cell along z
 
 struct Slabs {             // of one cell, bit k for slab k; 16 bytes, one load
   std::uint64_t occupied;  // the box of some triangle enters it
@@ -31,6 +31,7 @@ struct Entry {
 struct Grid {
   Frame frame;
   std::int64_t first_cell;
+  std::int32_t bundle_begin, bundle_end;  // of its long triangles, which are in no cell
 
   GD_HD std::int64_t cell(Vec3 q) const {
     return first_cell + static_cast<std::int64_t>(frame.y.index(q.y)) * frame.x.cells +
@@ -41,12 +42,14 @@ struct Grid {
 struct GridView {
   MeshView mesh;
   Bounds bounds;
-  Grid whole;            // covers the mesh; its first cell is 0
-  const Grid* grids;     // all of them
-  const Slabs* slabs;    // by cell; all occupied where the cell holds a grid
-  const List* lists;     // by cell
-  const Entry* entries;  // in no particular order in a cell
-  std::int32_t closed;   // free slabs may be trusted
+  Grid whole;                   // covers the mesh; its first cell is 0
+  const Grid* grids;            // all of them
+  const Slabs* slabs;           // by cell; all occupied where the cell holds a grid
+  const List* lists;            // by cell
+  const Entry* entries;         // in no particular order in a cell
+  const Bundle* bundles;        // null where no grid has any
+  const std::int32_t* bundled;  // the triangles of the bundles
+  std::int32_t closed;          // free slabs may be trusted
 
   // The cell of the finest grid there, and that grid's frame.
   GD_HD std::int64_t cell(Vec3 q, Axis& z) const {
@@ -60,6 +63,22 @@ struct GridView {
     return found;
   }
 };
+
+// visit(triangle) for the long triangles of every grid that has to do with q, within the bounds;
+// ends with false where a visit does.
+template <class Visit>
+GD_HD bool visit_long(const GridView& grid, Vec3 q, Visit&& visit) {
+  if (grid.bundles == nullptr) return true;
+  const Grid* at = &grid.whole;
+  for (;;) {
+    if (!visit_bundled(grid.bundles, grid.bundled, at->bundle_begin, at->bundle_end, q, visit)) {
+      return false;
+    }
+    const std::int32_t count = grid.lists[at->cell(q)].count;
+    if (count >= 0) return true;
+    at = grid.grids + ~count;
+  }
+}
 
 enum class Answer : std::uint8_t { outside = 0, inside = 1, undecided = 2 };
 
@@ -75,10 +94,10 @@ GD_HD Answer look_up(const GridView& grid, Vec3 q) {
 
 // The parity of crossings above an undecided point: those below the next free
 // slab one by one, and the label of that slab for all the others. A triangle of
-// this cell is below that slab or above it, whole. Undecided again where the
-// arithmetic is unsure: Quick at times, Full hardly ever.
-template <class Arithmetic>
-GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
+// this cell is below that slab or above it, whole. Undecided again where
+// crossing(triangle), as `crossing_above`, is unsure.
+template <class Crossing>
+GD_HD Answer count_parity_by(const GridView& grid, Vec3 q, Crossing&& crossing_of) {
   Axis z;
   const std::int64_t cell = grid.cell(q, z);
   const std::int32_t slab = z.index(q.z);
@@ -96,14 +115,24 @@ GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
   for (std::int32_t i = 0; i < list.count; ++i) {
     const Entry entry = grid.entries[list.start + i];
     if (entry.high < slab || entry.low > free_slab) continue;
-    const Triangle t = grid.mesh.triangle(entry.triangle);
-    const int sign = crossing_sign<Arithmetic>(t, q.x, q.y);
-    if (sign == 0) continue;
-    const int above = sign == kUnsure ? kUnsure : crosses_above<Arithmetic>(t, sign, q);
-    if (above == kUnsure) return Answer::undecided;
-    parity ^= above;
+    const int crossing = crossing_of(entry.triangle);
+    if (crossing == kUnsure) return Answer::undecided;
+    parity ^= crossing & 1;
   }
-  return static_cast<Answer>(parity);
+  const bool sure = visit_long(grid, q, [&](std::int32_t triangle) {
+    const int crossing = crossing_of(triangle);
+    parity ^= crossing & 1;
+    return crossing != kUnsure;
+  });
+  return sure ? static_cast<Answer>(parity) : Answer::undecided;
+}
+
+// In Quick arithmetic undecided at times, in Full hardly ever.
+template <class Arithmetic>
+GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
+  return count_parity_by(grid, q, [&](std::int32_t triangle) {
+    return crossing_above<Arithmetic>(grid.mesh.triangle(triangle), q);
+  });
 }
 
 struct Crossings {
@@ -117,18 +146,18 @@ GD_HD Crossings count_crossings(const GridView& grid, Vec3 q) {
   Axis z;
   const List list = grid.lists[grid.cell(q, z)];
   const std::int32_t slab = z.index(q.z);
+  const auto take = [&](std::int32_t triangle) {
+    const int crossing = crossing_above<Full>(grid.mesh.triangle(triangle), q);
+    if (crossing == kUnsure) return false;
+    crossings.count += crossing & 1;
+    crossings.signed_count += crossing;
+    return true;
+  };
   for (std::int32_t i = 0; i < list.count; ++i) {
     const Entry entry = grid.entries[list.start + i];
-    if (entry.high < slab) continue;
-    const Triangle t = grid.mesh.triangle(entry.triangle);
-    const int sign = crossing_sign<Full>(t, q.x, q.y);
-    if (sign == 0) continue;
-    const int above = sign == kUnsure ? kUnsure : crosses_above<Full>(t, sign, q);
-    if (above == kUnsure) return {-1, 0};
-    crossings.count += above;
-    crossings.signed_count += above * sign;
+    if (entry.high >= slab && !take(entry.triangle)) return {-1, 0};
   }
-  return crossings;
+  return visit_long(grid, q, take) ? crossings : Crossings{-1, 0};
 }
 
 }  // namespace geodomain

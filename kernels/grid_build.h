@@ -1,16 +1,17 @@
 // Building the grid on the host: measure, count, scan, scatter, and again inside
-// crowded cells. Memory is bounded whatever the triangles are: the resolution is
-// lowered until the expected entries are a small multiple of the triangles.
+// crowded cells. Memory is bounded whatever the triangles are: expected entries are
+// a small multiple of the triangles, and what is too long for that goes to bundles.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
-#include "footprint.h"
-#include "grid.h"
-#include "team.h"
+#include "bundle_build.h"
+#include "mark.h"
+#include "resolution_build.h"
 
 namespace geodomain {
 
@@ -20,6 +21,8 @@ struct GridIndex {
   std::unique_ptr<List[]> lists;
   std::unique_ptr<Entry[]> entries;
   std::int64_t cell_count = 0, entry_count = 0;
+  std::vector<Bundle> bundles;
+  std::vector<std::int32_t> bundled;
 };
 
 class GridBuilder {
@@ -27,18 +30,16 @@ class GridBuilder {
   // `density`: triangles to a cell to aim for; more make a smaller index, fewer
   // make shorter lists.
   GridBuilder(const MeshView& mesh, const Bounds& bounds, double density, Team& team)
-      : mesh_(mesh), bounds_(bounds), density_(density), team_(team) {
-    magnitude_ = 0.0;
-    for (double value : {bounds.low.x, bounds.low.y, bounds.high.x, bounds.high.y}) {
-      magnitude_ = std::max(magnitude_, std::fabs(value));
-    }
-  }
+      : mesh_(mesh),
+        bounds_(bounds),
+        density_(density),
+        team_(team),
+        magnitude_(magnitude_of(bounds)) {}
 
   GridIndex build();
 
  private:
   struct Node;
-  struct Stamp;
   // The triangles of a node: all of them, or those in one cell of its parent.
   struct Subset {
     const Entry* list;  // null: all of them
@@ -49,14 +50,15 @@ class GridBuilder {
     Bounds bounds;
     const Node* parent;
     std::int32_t i, j;  // the cell of the parent
+    bool bundled;       // some grid around it has long triangles
   };
 
-  Frame choose_frame(const Subset& subset, const Region& region, int depth) const;
+  Resolution choose_resolution(const Subset& subset, const Region& region, int depth) const;
+  int parts_for(const Node& node, const Subset& subset) const;
+  void bundle_long(Node& node, const Subset& subset);
   void place_samples(Node& node) const;
   void count_entries(Node& node, const Subset& subset);
   void scatter(Node& node, const Subset& subset);
-  void mark(Node& node, std::int32_t i, std::int32_t j, const Triangle& t,
-            const Footprint& box) const;
   template <class Body>
   void for_parts(const Node& node, const Subset& subset, Body&& body) const;
   void subdivide(Node& node, int depth);
@@ -66,7 +68,6 @@ class GridBuilder {
 
   // A crowded cell: many times the usual, and worth a grid of its own.
   static constexpr std::int32_t kCrowded = 256;
-  static constexpr double kLong = 1024.0;  // a mean list that is worth more memory to shorten
   static constexpr int kDeepest = 3;
 
   MeshView mesh_;
@@ -74,11 +75,14 @@ class GridBuilder {
   double density_;
   Team& team_;
   double magnitude_;
+  GridIndex index_;  // its bundles grow as grids are built; the rest comes at the end
 };
 
 struct GridBuilder::Node {
   Region region;
+  Resolution resolution;
   Frame frame;
+  std::int32_t bundle_begin = 0, bundle_end = 0;
   std::int64_t cell_count = 0, entry_count = 0;
   std::unique_ptr<Slabs[]> slabs;
   std::unique_ptr<List[]> lists;
@@ -97,86 +101,27 @@ struct GridBuilder::Node {
   }
 };
 
-// Where a triangle goes, kept from counting to scattering: a box of cells, or
-// `large` where the cells have to be found again row by row.
-struct GridBuilder::Stamp {
-  std::uint32_t cell;
-  std::uint8_t columns : 2, rows : 2, wall : 1, large : 1;
-  std::uint8_t low, high;  // slabs
-};
-
-struct Spread {  // sums over boxes, clipped to a region
-  double width = 0.0, height = 0.0, area = 0.0;
-};
-
-// Cells along x and y for the region: one to `density` triangles, shaped like their mean box, and
-// fewer where boxes are so large that they would fill more than eight cells each.
-inline Frame GridBuilder::choose_frame(const Subset& subset, const Region& region,
-                                       int depth) const {
-  constexpr std::int64_t kBlock = 4096;
-  const Bounds& box = region.bounds;
-  const std::int64_t blocks = (subset.count + kBlock - 1) / kBlock;
-  std::vector<Spread> partial(static_cast<std::size_t>(blocks));
-  team_.run(subset.count, kBlock, [&](std::int64_t begin, std::int64_t end, int) {
-    Spread sum;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Triangle t = mesh_.triangle(subset[i]);
-      const double width = std::min(largest(t.a.x, t.b.x, t.c.x), box.high.x) -
-                           std::max(smallest(t.a.x, t.b.x, t.c.x), box.low.x);
-      const double height = std::min(largest(t.a.y, t.b.y, t.c.y), box.high.y) -
-                            std::max(smallest(t.a.y, t.b.y, t.c.y), box.low.y);
-      sum.width += width;
-      sum.height += height;
-      // Its own area, not its box's: a sliver meets few of the cells of its box.
-      const double doubled = (t.b.x - t.a.x) * (t.c.y - t.a.y) - (t.b.y - t.a.y) * (t.c.x - t.a.x);
-      sum.area += std::min(width * height, 0.5 * std::fabs(doubled));
-    }
-    partial[static_cast<std::size_t>(begin / kBlock)] = sum;
-  });
-  Spread total;
-  for (const Spread& part : partial) {  // in order: the same frame for any team
-    total.width += part.width;
-    total.height += part.height;
-    total.area += part.area;
-  }
-  const double count = static_cast<double>(std::max<std::int64_t>(subset.count, 1));
-  const double extent_x = box.high.x - box.low.x, extent_y = box.high.y - box.low.y;
-  // Cells in proportion to the mean box, kept within a factor of 2^20 of square.
-  double shape = 1.0;
-  if (total.width > 0.0 && total.height > 0.0 && extent_x > 0.0 && extent_y > 0.0) {
-    shape = (extent_x / total.width) / (extent_y / total.height);
-    shape = std::clamp(std::sqrt(shape), 1.0 / 1024.0, 1024.0);
-  }
-  double cells = std::clamp(count / density_, depth == 0 ? 4096.0 : 16.0, 4194304.0);
-  const double allowance = (depth == 0 ? 8.0 : 4.0) * count + 16384.0 * (depth == 0);
-  // Long slivers would leave a few cells with lists of many thousands: they may take more.
-  const double generous = depth == 0 ? 4.0 * allowance : allowance;
-  for (; cells > 1.0; cells *= 0.7) {
-    const double nx = std::max(1.0, std::sqrt(cells) * shape);
-    const double ny = std::max(1.0, cells / nx);
-    const double per_x = extent_x > 0.0 ? nx / extent_x : 0.0;
-    const double per_y = extent_y > 0.0 ? ny / extent_y : 0.0;
-    const double entries =
-        total.area * per_x * per_y + total.width * per_x + total.height * per_y + count;
-    if (entries <= (entries > kLong * cells ? generous : allowance)) break;
-  }
-  const double nx = std::max(1.0, std::sqrt(cells) * shape);
-  return {make_axis(box.low.x, box.high.x, nx, magnitude_),
-          make_axis(box.low.y, box.high.y, cells / nx, magnitude_),
-          {box.low.z, kSlabs / (box.high.z - box.low.z), kSlabs}};
+// Cells along x and y for the region. Triangles that would fill many cells are left to bundles
+// where the grid would be crowded without, and nowhere else: bundles know no free slabs.
+inline Resolution GridBuilder::choose_resolution(const Subset& subset, const Region& region,
+                                                 int depth) const {
+  const auto triangle = [&](std::int64_t i) { return mesh_.triangle(subset[i]); };
+  const Load load = {total_extent(subset.count, region.bounds, team_, triangle),
+                     static_cast<double>(std::max<std::int64_t>(subset.count, 1)), region.bounds,
+                     density_, depth == 0};
+  const Resolution coarse = load.coarse_enough();
+  return load.crowds(coarse) ? without_long(load, subset.count, team_, triangle) : coarse;
 }
 
-// A point of each column and row of cells, by whose vertical line the free slabs
-// are labelled. Where rounding leaves none, the cell stays occupied throughout.
+// A sample of each column and row of cells that is in the parents' cells too.
 inline void GridBuilder::place_samples(Node& node) const {
   const auto place = [&](Axis Frame::* axis, std::int32_t Region::* cell, double low, double high,
                          std::vector<double>& samples) {
     const Axis& own = node.frame.*axis;
     samples.resize(static_cast<std::size_t>(own.cells));
     for (std::int32_t i = 0; i < own.cells; ++i) {
-      double sample = own.scale > 0.0 ? own.origin + (i + 0.5) / own.scale : low + (high - low) / 2;
-      if (is_tiny(sample)) sample = 0.0;
-      bool good = own.index(sample) == i;
+      const double sample = cell_sample(own, i, low, high);
+      bool good = true;
       for (const Node* n = &node; n->region.parent; n = n->region.parent) {
         good = good && (n->region.parent->frame.*axis).index(sample) == n->region.*cell;
       }
@@ -186,24 +131,6 @@ inline void GridBuilder::place_samples(Node& node) const {
   const Bounds& box = node.region.bounds;
   place(&Frame::x, &Region::i, box.low.x, box.high.x, node.sample_x);
   place(&Frame::y, &Region::j, box.low.y, box.high.y, node.sample_y);
-}
-
-// One triangle in one cell: its slabs are taken, and if it crosses the cell's
-// sample line, the parity of every slab below it changes.
-inline void GridBuilder::mark(Node& node, std::int32_t i, std::int32_t j, const Triangle& t,
-                              const Footprint& box) const {
-  Slabs& slabs = node.slabs[node.cell(i, j)];
-  const std::uint64_t below = (std::uint64_t{1} << box.k0) - 1;
-  const std::uint64_t up_to = ~std::uint64_t{0} >> (kSlabs - 1 - box.k1);
-  atomic_or(&slabs.occupied, up_to & ~below);
-  if (below == 0) return;
-  const double x = node.sample_x[static_cast<std::size_t>(i)];
-  const double y = node.sample_y[static_cast<std::size_t>(j)];
-  if (!(x >= smallest(t.a.x, t.b.x, t.c.x) && x <= largest(t.a.x, t.b.x, t.c.x) &&
-        y >= smallest(t.a.y, t.b.y, t.c.y) && y <= largest(t.a.y, t.b.y, t.c.y))) {
-    return;
-  }
-  if (crossing_sign<Full>(t, x, y) != 0) atomic_xor(&slabs.inside, below);
 }
 
 // body(place in the subset, part) over the subset in `parts` equal runs.
@@ -220,24 +147,20 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
   node.stamps.reset(new Stamp[static_cast<std::size_t>(subset.count)]);
   for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
     const Triangle t = mesh_.triangle(subset[place]);
+    if (node.resolution.is_long(extent_within(node.region.bounds, t))) {
+      node.stamps[place] = {};
+      return;
+    }
     const Footprint box = box_footprint(node.frame, t);
-    const bool wall = is_vertical(t);
+    const bool wall = is_vertical<Full>(t);
     std::uint32_t* count = node.part_count.data() + 2 * part * node.cell_count + wall;
     visit_rows(node.frame, t, box, [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
       for (std::int32_t i = i0; i <= i1; ++i) {
-        mark(node, i, j, t, box);
+        mark<Full>(node.slabs[node.cell(i, j)], t, box, node.sample_x[i], node.sample_y[j]);
         count[2 * node.cell(i, j)] += 1;
       }
     });
-    const std::int32_t columns = box.i1 - box.i0 + 1, rows = box.j1 - box.j0 + 1;
-    Stamp& stamp = node.stamps[place];
-    stamp.cell = static_cast<std::uint32_t>(node.cell(box.i0, box.j0));
-    stamp.columns = columns & 3;
-    stamp.rows = rows & 3;
-    stamp.wall = wall;
-    stamp.large = columns > 3 || rows > 3;
-    stamp.low = static_cast<std::uint8_t>(box.k0);
-    stamp.high = static_cast<std::uint8_t>(box.k1);
+    node.stamps[place] = make_stamp(node.frame, box, wall);
   });
   // A cell without a sample has no label to give.
   for (std::int32_t j = 0; j < node.frame.y.cells; ++j) {
@@ -249,23 +172,45 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
   }
 }
 
+// The triangles that are in no cell, to a tree of their own. A free slab means nothing where
+// triangles are missing from the cells, here or in a grid around this one.
+inline void GridBuilder::bundle_long(Node& node, const Subset& subset) {
+  std::vector<std::int32_t> missing;
+  for (std::int64_t place = 0; node.resolution.most < HUGE_VAL && place < subset.count; ++place) {
+    const Stamp& stamp = node.stamps[place];
+    if (stamp.rows == 0 && !stamp.large) {
+      missing.push_back(static_cast<std::int32_t>(subset[place]));
+    }
+  }
+  node.bundle_begin = static_cast<std::int32_t>(index_.bundles.size());
+  if (!missing.empty()) {
+    BundleBuilder(mesh_, magnitude_, team_).build(missing, index_.bundles, index_.bundled);
+    node.region.bundled = true;
+  }
+  node.bundle_end = static_cast<std::int32_t>(index_.bundles.size());
+  for (std::int64_t cell = 0; node.region.bundled && cell < node.cell_count; ++cell) {
+    node.slabs[cell].occupied = ~std::uint64_t{0};
+  }
+}
+
 inline void GridBuilder::scatter(Node& node, const Subset& subset) {
-  std::uint32_t start = 0;
+  std::uint64_t start = 0;
   for (std::int64_t cell = 0; cell < node.cell_count; ++cell) {
-    node.lists[cell].start = start;
+    node.lists[cell].start = static_cast<std::uint32_t>(start);
     for (int wall = 0; wall < 2; ++wall) {
       for (int part = 0; part < node.parts; ++part) {
         std::uint32_t& slot = node.part_count[2 * (part * node.cell_count + cell) + wall];
         const std::uint32_t count = slot;
-        slot = start;
+        slot = static_cast<std::uint32_t>(start);
         start += count;
       }
       if (wall == 0)
         node.lists[cell].count = static_cast<std::int32_t>(start - node.lists[cell].start);
     }
   }
-  node.lists[node.cell_count].start = start;
-  node.entry_count = start;
+  if (start > UINT32_MAX) throw std::length_error("more entries than a grid can count");
+  node.lists[node.cell_count].start = static_cast<std::uint32_t>(start);
+  node.entry_count = static_cast<std::int64_t>(start);
   node.entries.reset(new Entry[start]);
   for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
     const Stamp stamp = node.stamps[place];
@@ -290,19 +235,28 @@ inline void GridBuilder::scatter(Node& node, const Subset& subset) {
   node.part_count = {};
 }
 
+// Parts that count on their own: no more than memory for their counts is in proportion to.
+inline int GridBuilder::parts_for(const Node& node, const Subset& subset) const {
+  if (subset.count < 8192) return 1;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(8 * subset.count / node.cell_count, 1, team_.size()));
+}
+
 inline std::unique_ptr<GridBuilder::Node> GridBuilder::build_node(const Subset& subset,
                                                                   const Region& region, int depth) {
   std::unique_ptr<Node> node(new Node);
   node->region = region;
-  node->frame = choose_frame(subset, region, depth);
+  node->resolution = choose_resolution(subset, region, depth);
+  node->frame = node->resolution.frame(region.bounds, magnitude_);
   node->cell_count = static_cast<std::int64_t>(node->frame.x.cells) * node->frame.y.cells;
   if (depth > 0 && node->cell_count < 4) return nullptr;  // no gain
   // One more than there are cells: where the walls of the last one end.
   node->slabs.reset(new Slabs[static_cast<std::size_t>(node->cell_count + 1)]());
   node->lists.reset(new List[static_cast<std::size_t>(node->cell_count + 1)]);
-  node->parts = subset.count < 8192 ? 1 : team_.size();
+  node->parts = parts_for(*node, subset);
   place_samples(*node);
   count_entries(*node, subset);
+  bundle_long(*node, subset);
   scatter(*node, subset);
   if (depth < kDeepest) subdivide(*node, depth);
   return node;
@@ -317,6 +271,7 @@ inline void GridBuilder::subdivide(Node& node, int depth) {
     if (node.lists[cell].count < kCrowded || node.lists[cell].count < 8.0 * usual) continue;
     Region region;
     region.parent = &node;
+    region.bundled = node.region.bundled;
     region.i = static_cast<std::int32_t>(cell % node.frame.x.cells);
     region.j = static_cast<std::int32_t>(cell / node.frame.x.cells);
     region.bounds = cell_bounds(node, region.i, region.j, subset);
@@ -360,7 +315,7 @@ inline void GridBuilder::flatten(const Node& node, std::size_t slot, GridIndex& 
   std::copy(node.entries.get(), node.entries.get() + node.entry_count,
             index.entries.get() + index.entry_count);
   for (std::int64_t cell = 0; cell <= node.cell_count; ++cell) lists[cell].start += shift;
-  index.grids[slot] = {node.frame, index.cell_count};
+  index.grids[slot] = {node.frame, index.cell_count, node.bundle_begin, node.bundle_end};
   index.cell_count += node.cell_count + 1;
   index.entry_count += node.entry_count;
   for (const auto& child : node.children) {
@@ -374,11 +329,11 @@ inline void GridBuilder::flatten(const Node& node, std::size_t slot, GridIndex& 
 
 inline GridIndex GridBuilder::build() {
   const Subset all = {nullptr, mesh_.triangle_count};
-  const std::unique_ptr<Node> root = build_node(all, {bounds_, nullptr, 0, 0}, 0);
-  GridIndex index;
+  const std::unique_ptr<Node> root = build_node(all, {bounds_, nullptr, 0, 0, false}, 0);
+  GridIndex index = std::move(index_);
   index.grids.emplace_back();
   if (root->children.empty()) {
-    index.grids[0] = {root->frame, 0};
+    index.grids[0] = {root->frame, 0, root->bundle_begin, root->bundle_end};
     index.cell_count = root->cell_count + 1;
     index.entry_count = root->entry_count;
     index.slabs = std::move(root->slabs);
@@ -392,6 +347,8 @@ inline GridIndex GridBuilder::build() {
     for (const auto& child : node.children) measure(*child.second);
   };
   measure(*root);
+  if (index.entry_count > UINT32_MAX)
+    throw std::length_error("more entries than an index can count");
   index.slabs.reset(new Slabs[static_cast<std::size_t>(index.cell_count)]);
   index.lists.reset(new List[static_cast<std::size_t>(index.cell_count)]);
   index.entries.reset(new Entry[static_cast<std::size_t>(index.entry_count)]);

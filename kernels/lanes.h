@@ -10,6 +10,9 @@ namespace geodomain {
 GD_HD double absolute(double value) { return std::fabs(value); }
 GD_HD double larger(double a, double b) { return a > b ? a : b; }
 GD_HD double smaller(double a, double b) { return a < b ? a : b; }
+// One number of a lane; a double of a GPU has no instruction for it.
+GD_HD double larger_of(double a, double b) { return larger(a, b); }
+GD_HD double smaller_of(double a, double b) { return smaller(a, b); }
 
 #if defined(__AVX2__) && !defined(__CUDACC__)
 
@@ -99,10 +102,10 @@ struct Lanes {
     return each([&](int i) { return geodomain::multiply_add(a.lanes[i], b.lanes[i], c.lanes[i]); });
   }
   GD_HD friend Lanes larger(const Lanes& a, const Lanes& b) {
-    return each([&](int i) { return geodomain::larger(a.lanes[i], b.lanes[i]); });
+    return each([&](int i) { return larger_of(a.lanes[i], b.lanes[i]); });
   }
   GD_HD friend Lanes smaller(const Lanes& a, const Lanes& b) {
-    return each([&](int i) { return geodomain::smaller(a.lanes[i], b.lanes[i]); });
+    return each([&](int i) { return smaller_of(a.lanes[i], b.lanes[i]); });
   }
   GD_HD friend Lanes absolute(const Lanes& a) {
     return each([&](int i) { return std::fabs(a.lanes[i]); });

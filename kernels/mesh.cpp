@@ -28,11 +28,13 @@ bool in_range(double value) {
   return bits == 0 || bits - kSmallest <= kLargest - kSmallest;
 }
 
-void widen(Bounds& box, const Bounds& other) {
-  box.low = {std::min(box.low.x, other.low.x), std::min(box.low.y, other.low.y),
-             std::min(box.low.z, other.low.z)};
-  box.high = {std::max(box.high.x, other.high.x), std::max(box.high.y, other.high.y),
-              std::max(box.high.z, other.high.z)};
+// Equal places have equal mixes; others may, which costs time and nothing else.
+std::uint64_t place_mix(Vec3 p) {
+  std::uint64_t bits[3];
+  std::memcpy(bits, &p, sizeof bits);
+  const std::uint64_t key =
+      bits[0] ^ (bits[1] << 21 | bits[1] >> 43) ^ (bits[2] << 42 | bits[2] >> 22);
+  return key * (key + 0x9e3779b97f4a7c15u);
 }
 
 // A hash of edges that members of a team add to.
@@ -45,6 +47,7 @@ class SharedHash {
   void report(std::int32_t* flags) const {
     flags[0] = total_.closed();
     flags[1] = total_.balanced();
+    flags[2] = total_.cancels();
   }
 
  private:
@@ -57,7 +60,9 @@ class SharedHash {
 // Copies vertices (-0.0 becoming 0.0) and triangles. bounds: low x, y, z, high x,
 // y, z of the vertices that triangles use; faults: the first vertex that is not
 // finite or out of range and the first triangle with an index out of range, -1
-// where there is none; flags: closed and balanced by index.
+// where there is none; flags: closed, balanced and cancelling by index, and whether
+// every place is that of an even number of used vertices, as where a body is there
+// again on vertices of its own.
 GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_count,
                                 const std::int32_t* triangles, std::int64_t triangle_count,
                                 int threads, double* vertices_out, std::int32_t* triangles_out,
@@ -91,9 +96,11 @@ GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_coun
     const double infinity = std::numeric_limits<double>::infinity();
     const Bounds nothing = {{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}};
     Bounds box = nothing;
+    std::uint64_t places = 0;
     std::mutex box_mutex;
     team.run(vertex_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
       Bounds part = nothing;
+      std::uint64_t part_places = 0;
       for (std::int64_t i = begin; i < end; ++i) {
         const double* v = vertices + 3 * i;
         const Vec3 p = {v[0] + 0.0, v[1] + 0.0, v[2] + 0.0};
@@ -101,23 +108,27 @@ GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_coun
         vertices_out[3 * i] = p.x;
         vertices_out[3 * i + 1] = p.y;
         vertices_out[3 * i + 2] = p.z;
-        if (used[static_cast<std::size_t>(i)].load(std::memory_order_relaxed)) widen(part, {p, p});
+        if (!used[static_cast<std::size_t>(i)].load(std::memory_order_relaxed)) continue;
+        widen(part, {p, p});
+        part_places ^= place_mix(p);
       }
       std::lock_guard<std::mutex> lock(box_mutex);
       widen(box, part);
+      places ^= part_places;
     });
     const double corners[6] = {box.low.x, box.low.y, box.low.z, box.high.x, box.high.y, box.high.z};
     std::memcpy(bounds, corners, sizeof corners);
     faults[0] = bad_vertex.found();
     faults[1] = bad_triangle.found();
     shared.report(flags);
+    flags[3] = places == 0;
     return 0;
   } catch (...) {
     return 1;
   }
 }
 
-// flags: closed and balanced, vertices taken as equal where `merged` says so.
+// flags: closed, balanced and cancelling, vertices taken as equal where `merged` says so.
 GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t triangle_count,
                                  const std::int32_t* merged, int threads, std::int32_t* flags) {
   try {
@@ -136,40 +147,6 @@ GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t tri
     return 0;
   } catch (...) {
     return 1;
-  }
-}
-
-// 1 where every edge, by index, is used exactly twice; 0 where one is not; -1 out of
-// memory. Edges are gathered by their lower vertex, where there are about three.
-GD_API int geodomain_mesh_manifold(const std::int32_t* triangles, std::int64_t triangle_count,
-                                   std::int64_t vertex_count) {
-  try {
-    const auto each_edge = [&](auto&& visit) {
-      for (std::int64_t i = 0; i < 3 * triangle_count; ++i) {
-        const std::int32_t a = triangles[i], b = triangles[i % 3 == 2 ? i - 2 : i + 1];
-        visit(std::min(a, b), std::max(a, b));
-      }
-    };
-    std::vector<std::uint32_t> start(static_cast<std::size_t>(vertex_count) + 1);
-    each_edge([&](std::int32_t low, std::int32_t) { ++start[static_cast<std::size_t>(low) + 1]; });
-    for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
-    std::vector<std::int32_t> high_end(static_cast<std::size_t>(3 * triangle_count));
-    std::vector<std::uint32_t> next(start.begin(), start.end() - 1);
-    each_edge([&](std::int32_t low, std::int32_t high) {
-      high_end[next[static_cast<std::size_t>(low)]++] = high;
-    });
-    for (std::size_t i = 0; i + 1 < start.size(); ++i) {
-      std::int32_t* const begin = high_end.data() + start[i];
-      std::int32_t* const end = high_end.data() + start[i + 1];
-      if ((end - begin) % 2 != 0) return 0;
-      std::sort(begin, end);
-      for (std::int32_t* edge = begin; edge < end; edge += 2) {
-        if (edge[0] != edge[1] || (edge + 2 < end && edge[1] == edge[2])) return 0;
-      }
-    }
-    return 1;
-  } catch (...) {
-    return -1;
   }
 }
 

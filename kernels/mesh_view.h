@@ -40,6 +40,15 @@ struct Bounds {  // of the vertices that triangles use
   Vec3 low, high;
 };
 
+GD_HD double lower(double a, double b) { return b < a ? b : a; }
+GD_HD double higher(double a, double b) { return a < b ? b : a; }
+GD_HD void widen(Bounds& box, const Bounds& other) {
+  box.low = {lower(box.low.x, other.low.x), lower(box.low.y, other.low.y),
+             lower(box.low.z, other.low.z)};
+  box.high = {higher(box.high.x, other.high.x), higher(box.high.y, other.high.y),
+              higher(box.high.z, other.high.z)};
+}
+
 // Beyond the bounds in x or y, above them, or not a number: in no solid, and
 // with no crossing above. Exact, and the first thing asked of any point.
 GD_HD bool misses(const Bounds& bounds, Vec3 q) {

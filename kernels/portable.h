@@ -144,14 +144,14 @@ GD_HD std::uint32_t atomic_add(std::uint32_t* word, std::uint32_t value) {
 }
 
 // The larger and the smaller of two numbers; for what need not mind a NaN.
-GD_HD float larger(float a, float b) {
+GD_HD float larger_of(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return fmaxf(a, b);
 #else
   return a > b ? a : b;
 #endif
 }
-GD_HD float smaller(float a, float b) {
+GD_HD float smaller_of(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return fminf(a, b);
 #else
@@ -207,6 +207,10 @@ __device__ inline std::uint32_t same_in_warp(std::uint32_t value) {
 // A bit for each thread of the warp, which all ask together.
 __device__ inline std::uint32_t ballot(bool vote) { return __ballot_sync(0xffffffffu, vote); }
 __device__ inline int lane() { return threadIdx.x & 31; }
+// The value of the lane `step` places below; the whole warp asks together.
+__device__ inline std::uint32_t shuffle_up(std::uint32_t value, int step) {
+  return __shfl_up_sync(0xffffffffu, value, static_cast<unsigned>(step));
+}
 #else
 template <class Whole>
 const Whole& load_whole(const Whole* from) {

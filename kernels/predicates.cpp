@@ -1,5 +1,5 @@
 // The predicates by themselves, for the tests and the canary.
-#include "crossing.h"
+#include "single.h"
 
 using namespace geodomain;
 
@@ -19,6 +19,29 @@ GD_API void geodomain_orient3d(const double* rows, std::int64_t count, std::int8
     const double* r = rows + 12 * i;
     out[i] = static_cast<std::int8_t>(
         orient3d({r[0], r[1], r[2]}, {r[3], r[4], r[5]}, {r[6], r[7], r[8]}, {r[9], r[10], r[11]}));
+  }
+}
+
+// out[i] = crossing of rows (a, b, c, q) in floats: -1, 0, 1, or 2 where they are unsure.
+GD_API void geodomain_crossing_single(const double* rows, std::int64_t count, std::int8_t* out) {
+  FloatGuard guard;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double* r = rows + 12 * i;
+    double reach = 0.0;
+    for (int k = 0; k < 12; ++k) reach = std::fabs(r[k]) > reach ? std::fabs(r[k]) : reach;
+    out[i] = static_cast<std::int8_t>(crossing_above_single(
+        halve({r[0], r[1], r[2]}), halve({r[3], r[4], r[5]}), halve({r[6], r[7], r[8]}),
+        halve({r[9], r[10], r[11]}), static_cast<float>(reach * 1.000001)));
+  }
+}
+
+// out[i] = the same in doubles, exactly.
+GD_API void geodomain_crossing(const double* rows, std::int64_t count, std::int8_t* out) {
+  FloatGuard guard;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double* r = rows + 12 * i;
+    const Triangle t = {{r[0], r[1], r[2]}, {r[3], r[4], r[5]}, {r[6], r[7], r[8]}};
+    out[i] = static_cast<std::int8_t>(crossing_above<Full>(t, {r[9], r[10], r[11]}));
   }
 }
 

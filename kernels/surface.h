@@ -53,13 +53,17 @@ GD_HD Answer on_surface(const GridView& grid, Vec3 q) {
   const std::int32_t slab = z.index(q.z);
   const std::uint32_t end = grid.lists[cell + 1].start;
   Answer answer = Answer::outside;
+  const auto try_triangle = [&](std::int32_t triangle) {  // false where q is found on it
+    const Answer here = on_triangle(grid.mesh.triangle(triangle), q);
+    if (here != Answer::outside) answer = here;
+    return here != Answer::inside;
+  };
   for (std::uint32_t i = grid.lists[cell].start; i < end; ++i) {
     const Entry entry = grid.entries[i];
     if (entry.high < slab || entry.low > slab) continue;
-    const Answer here = on_triangle(grid.mesh.triangle(entry.triangle), q);
-    if (here == Answer::inside) return here;
-    if (here == Answer::undecided) answer = here;
+    if (!try_triangle(entry.triangle)) return answer;
   }
+  visit_long(grid, q, try_triangle);
   return answer;
 }
 

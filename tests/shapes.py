@@ -105,6 +105,50 @@ def star(frequency: int, radius=(100.0, 80.0, 50.0), centre=(0.0, 0.0, 0.0)) -> 
 E = Fraction(1, 2**1400)
 
 
+def fan(count: int) -> Mesh:
+    """Return a drum whose roof and floor are slivers from the centre to the rim."""
+    angle = np.linspace(0, 2 * np.pi, count, endpoint=False)
+    rim = np.stack([np.cos(angle), np.sin(angle)], axis=1) * 1000
+    top = np.column_stack([rim, np.full(count, 10.0)])
+    low = np.column_stack([rim, np.full(count, -10.0)])
+    i = np.arange(count)
+    j = (i + 1) % count
+    c, d = 2 * count, 2 * count + 1
+    faces = [
+        np.column_stack([np.full(count, c), i, j]),
+        np.column_stack([np.full(count, d), j + count, i + count]),
+        np.column_stack([i, i + count, j]),
+        np.column_stack([j, i + count, j + count]),
+    ]
+    vertices = np.concatenate([top, low, [[0, 0, 10], [0, 0, -10]]])
+    return Mesh(vertices, np.concatenate(faces))
+
+
+def splinters(count: int, *, turn: float, at=(0.0, 0.0), seed=1) -> Mesh:
+    """Return tetrahedra as long as the whole, a thousand times as thin, in eight layers.
+
+    Their directions are spread over ``turn`` degrees, or are 0 and 90 degrees for 90; those of a
+    layer overlap.
+    """
+    rng = np.random.default_rng(seed)
+    middle = rng.uniform(0, 1000, (count, 2)) + at
+    angle = rng.uniform(0, turn, count) + 33.0
+    if turn == 90.0:
+        angle = np.where(rng.random(count) < 0.5, 0.0, 90.0)
+    run = 500.0 * np.stack([np.cos(np.radians(angle)), np.sin(np.radians(angle))], axis=1)
+    aside = 1e-3 * np.stack([-run[:, 1], run[:, 0]], axis=1)
+    low = np.arange(count)[:, None] % 8 * 1.0
+    corners = [
+        np.hstack([middle - run, low]),
+        np.hstack([middle + run, low]),
+        np.hstack([middle + aside, low]),
+        np.hstack([middle + aside / 3, low + 0.7]),
+    ]
+    faces = np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]])
+    triangles = (4 * np.arange(count)[:, None, None] + faces).reshape(-1, 3)
+    return Mesh(np.stack(corners, axis=1).reshape(-1, 3), triangles, name="splinters")
+
+
 def displaced(point) -> tuple[Fraction, Fraction, Fraction]:
     """Return the point moved by (e^2, e^3, e), with an e below every difference in play."""
     x, y, z = (Fraction(float(v)) for v in point)

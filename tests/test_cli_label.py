@@ -519,3 +519,13 @@ def test_a_coordinate_is_no_size(folder: Path) -> None:
     sizes = ("--dx", "X", "--dy", "DY", "--dz", "DZ")
     result = run("b.csv", *BOTH, *sizes, "-o", "out.csv", code=3)
     assert "'X' cannot be a coordinate and a size" in result.stderr
+
+
+def test_decimal_commas_beyond_the_head(folder: Path) -> None:
+    rows = b"1;1;1\n" * 200_000 + b"1,5;1;1\n"
+    (folder / "b.csv").write_bytes(b"X;Y;Z\n" + rows)
+    result = run("b.csv", *BOTH, "-o", "out.csv", code=3)
+    assert "--decimal ," in result.stderr and result.stderr.count("\n") == 1
+    run("b.csv", *BOTH, "-o", "out.csv", "--decimal", ",")
+    assert (folder / "out.csv").read_bytes().endswith(b"1,5;1;1;ORE\n")
+    assert "neither" in run("b.csv", *BOTH, "-o", "x.csv", "--decimal", "x", code=2).stderr

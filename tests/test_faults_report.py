@@ -98,7 +98,46 @@ def test_nested_shells():
     report = check(joined(cube(3.0), void))
     assert (report.shells, report.inward, report.inside_out) == (2, 1, 0)
     assert report.signed_volume == 26
-    assert report.warnings() == []
+    assert (report.nested_shells, report.nested_alike) == (1, 0)
+    assert report.places["nested_shells"].tolist() == [[[1, 1, 1], [2, 2, 2]]]
+    (said,) = report.warnings()
+    assert said.startswith("joined has a shell inside another, the first in the box from (1.0, 1.0")
+
+
+def test_a_shell_inside_another_that_faces_as_it_does():
+    report = check(joined(cube(3.0), cube(1.0, (1, 1, 1)), cube(5.0, (-1, -1, -1))))
+    assert (report.nested_shells, report.nested_alike) == (2, 2)
+    assert report.places["nested_alike"].tolist() == report.places["nested_shells"].tolist()
+    (said,) = report.warnings()
+    assert "2 shells inside others that face the same way" in said and "'winding' solid" in said
+
+
+def test_shells_that_overlap_or_touch_are_counted_and_located():
+    across = joined(*(cube(2.0, MINE + at) for at in ([0, 0, 0], [1, 1, 1], [2, 0, 0])))
+    report = check(across)
+    assert (report.pieces, report.overlapping_shells, report.touching_shells) == (3, 2, 1)
+    low, high = report.places["overlapping_shells"][0]
+    assert low.tolist() == (MINE + 1).tolist() and high.tolist() == (MINE + 2).tolist()
+    assert "2 pairs of shells that overlap, the first in the box from" in report.warnings()[0]
+    assert any("a pair of shells that touch" in said for said in report.warnings())
+    table = as_table(report)
+    assert "  pairs that overlap   2\n" in table and "  pieces               3\n" in table
+    assert report.fit
+
+
+def test_shells_of_one_space_and_other_triangles_cancel_too():
+    finer = staircase(np.ones((2, 2, 2), bool), spacing=(0.5, 0.5, 0.5))
+    report = check(joined(cube(), finer))
+    assert (report.duplicate_shells, report.equal_shells, report.dup_faces) == (1, 1, 0)
+    assert "NOTHING IS INSIDE" in report.warnings()[0]
+
+
+def test_a_relation_that_is_not_told_is_said():
+    turned = cube().triangles.copy()
+    turned[3] = turned[3, ::-1]
+    report = check(joined(Mesh(cube().vertices, turned), cube(at=(1, 0.5, 0))))
+    assert report.untold_shells == 1
+    assert any("of which it is not told how they lie" in said for said in report.warnings())
 
 
 def test_a_shell_inside_out():
@@ -130,6 +169,7 @@ def test_a_duplicate_shell_is_found_beside_one_that_touches_it():
 def test_a_shell_that_is_there_three_times_has_an_inside():
     report = check(joined(cube(), cube(), cube()))
     assert (report.duplicate_shells, report.dup_faces) == (0, 24)
+    assert report.equal_shells == 3
 
 
 def test_a_face_between_two_solids_is_no_duplicate_shell():

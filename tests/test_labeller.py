@@ -7,6 +7,7 @@ import pytest
 from shapes import joined
 from wireframes import box, cube, roofless
 
+from geodomain import Mesh
 from geodomain.errors import MeshError
 from geodomain.labeller import Labeller, Solid
 
@@ -88,3 +89,12 @@ def test_blocks_on_a_wall() -> None:
 def test_no_blocks() -> None:
     verdict = Labeller((ORE, HALO)).judge(np.empty((0, 3)))
     assert verdict.codes.shape == (0,) and verdict.inside.shape == (2, 0)
+
+
+@pytest.mark.parametrize("allow_open", [False, True])
+def test_a_rule_without_an_answer_is_refused_before_any_block(allow_open: bool) -> None:
+    turned = cube().triangles.copy()
+    turned[3] = turned[3, ::-1]
+    for mesh in [Mesh(cube().vertices, turned), *([roofless()] if allow_open else [])]:
+        with pytest.raises(MeshError, match="no winding number"):
+            Labeller((Solid("A", (mesh,)),), rule="winding", allow_open=allow_open)

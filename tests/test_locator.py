@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import subprocess
 import sys
 import threading
 
 import numpy as np
 import pytest
-from shapes import cube, joined, oracle_crossings, random_body, staircase, star
+from shapes import (
+    cube,
+    fan,
+    joined,
+    oracle_crossings,
+    random_body,
+    splinters,
+    staircase,
+    star,
+)
 
 import geodomain
 from geodomain import Mesh, PointLocator
@@ -28,25 +38,6 @@ def probe_points(mesh: Mesh, count: int) -> np.ndarray:
     return np.concatenate([spread, corners, level, near])
 
 
-def fan(count: int) -> Mesh:
-    """Return a drum whose roof and floor are slivers from the centre to the rim."""
-    angle = np.linspace(0, 2 * np.pi, count, endpoint=False)
-    rim = np.stack([np.cos(angle), np.sin(angle)], axis=1) * 1000
-    top = np.column_stack([rim, np.full(count, 10.0)])
-    low = np.column_stack([rim, np.full(count, -10.0)])
-    i = np.arange(count)
-    j = (i + 1) % count
-    c, d = 2 * count, 2 * count + 1
-    faces = [
-        np.column_stack([np.full(count, c), i, j]),
-        np.column_stack([np.full(count, d), j + count, i + count]),
-        np.column_stack([i, i + count, j]),
-        np.column_stack([j, i + count, j + count]),
-    ]
-    vertices = np.concatenate([top, low, [[0, 0, 10], [0, 0, -10]]])
-    return Mesh(vertices, np.concatenate(faces))
-
-
 HOSTILE = {
     "small beside huge": lambda: joined(
         cube(1e6, at=(-5e5, -5e5, -5e5)), star(40, radius=(1, 1, 1), centre=(7, 7, 6e5))
@@ -60,6 +51,13 @@ HOSTILE = {
         star(30, radius=(0.1, 0.1, 0.1), centre=(500, 500, 5000)),
     ),
     "a fan of slivers": lambda: fan(4000),
+    "a fan of many slivers": lambda: fan(40_000),
+    "parallel slivers": lambda: splinters(12_000, turn=0.0),
+    "slivers along x and y": lambda: splinters(12_000, turn=90.0, at=(4.1e5, 7.48e6)),
+    "slivers in all directions": lambda: splinters(12_000, turn=360.0),
+    "slivers in one cell": lambda: joined(
+        cube(1e6, at=(2e3, 2e3, 0)), splinters(12_000, turn=360.0)
+    ),
     "stacked sheets": lambda: joined(*[cube(10.0, at=(0, 0, 11.0 * k)) for k in range(300)]),
 }
 
@@ -81,7 +79,7 @@ def test_free_slabs_agree_with_every_crossing(name: str, backend: str) -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_memory_stays_a_small_multiple_of_the_triangles(name: str) -> None:
     mesh = HOSTILE[name]()
-    cells, entries, _ = PointLocator(mesh).index.size()
+    cells, entries, *_ = PointLocator(mesh).index.size()
     assert cells <= 8192 + len(mesh.triangles)
     assert entries <= 60_000 + 40 * len(mesh.triangles)
 
@@ -89,6 +87,27 @@ def test_memory_stays_a_small_multiple_of_the_triangles(name: str) -> None:
 def test_crowded_cells_are_divided() -> None:
     mesh = HOSTILE["small beside huge"]()
     assert PointLocator(mesh).index.size()[2] > 1
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if "slivers" in name])
+def test_long_triangles_are_found_through_bundles(name: str, backend: str) -> None:
+    """The lattice's columns know nothing of grids and bundles."""
+    mesh = HOSTILE[name]()
+    locator = PointLocator(mesh, backend=backend)
+    assert locator.index.size()[3] > 0
+    low, high = (
+        mesh.bounds if "one cell" not in name else HOSTILE["slivers in all directions"]().bounds
+    )
+    rng = np.random.default_rng(4)
+    axes = [np.sort(low[k] + rng.random(20) * (high - low)[k]) for k in range(3)]
+    expected = geodomain.contains_lattice(mesh, *axes)
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    order = rng.permutation(len(points))
+    assert np.array_equal(locator.contains(points[order]), expected.ravel()[order])
+    assert 0.001 < expected.mean() < 0.999
+    corners = mesh.vertices[rng.integers(0, len(mesh.vertices), 500)]
+    assert locator.on_surface(corners).all()
+    assert np.array_equal(locator.winding_numbers(points) % 2 != 0, locator.contains(points))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
@@ -129,7 +148,7 @@ print(digest.hexdigest())
 
 
 def test_every_instruction_set_gives_the_same_bits(request: pytest.FixtureRequest) -> None:
-    levels = [level for level in native.LIBRARIES if level <= native._level()]
+    levels = [level for level in native.LIBRARIES if level <= native.level()]
     outputs = set()
     for level in levels:
         environment = {**os.environ, "GEODOMAIN_CPU_LEVEL": str(level)}
@@ -222,3 +241,13 @@ def test_on_surface_of_a_degenerate_triangle(backend: str) -> None:
     points = [[1, 2, 3], [0.5, 1, 1.5], [2, 4, 6], [3, 6, 9], [1, 2, 3.5]]
     expected = [True, True, True, False, False]
     assert geodomain.on_surface(needle, points, backend=backend).tolist() == expected
+
+
+def test_a_locator_can_be_pickled():
+    open_box = joined(cube(4.0), cube(at=(9, 0, 0)))
+    open_box = Mesh(open_box.vertices, open_box.triangles[:-1])
+    locator = PointLocator(open_box, threads=1, allow_open=True)
+    again = pickle.loads(pickle.dumps(locator))
+    points = probe_points(open_box, 50)
+    assert np.array_equal(again.contains(points), locator.contains(points))
+    assert again.index is not locator.index

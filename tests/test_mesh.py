@@ -177,9 +177,3 @@ def test_knows_one_piece_from_several():
     assert meshcheck.is_one_piece(touching, 7)
     order = np.random.default_rng(0).permutation(len(two))
     assert not meshcheck.is_one_piece(np.ascontiguousarray(two[order]), 9)
-
-
-def test_knows_a_manifold():
-    assert meshcheck.is_manifold(FACES, 4)
-    assert not meshcheck.is_manifold(FACES[1:], 4)
-    assert not meshcheck.is_manifold(np.concatenate([FACES, FACES]), 4)

@@ -9,8 +9,9 @@ import warnings
 
 import numpy as np
 import pytest
+from shapes import CUBE_QUADS, CUBE_TRIANGLES, cube
 
-from geodomain import GeodomainWarning, read_mesh
+from geodomain import GeodomainWarning, MeshError, read_mesh
 
 NORTHING = 7480000.7
 VERTICES = np.array(
@@ -313,3 +314,20 @@ def test_text_formats_do_not_import_pyvista(tmp_path):
     code += "; print('pyvista' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 6, 7, 1000])
+@pytest.mark.parametrize("polygons", [False, True])
+def test_off_numbers_stand_on_any_lines(tmp_path, width, polygons):
+    faces = CUBE_QUADS if polygons else CUBE_TRIANGLES
+    rows = [*cube(2.5).vertices.tolist(), *([len(face), *face] for face in faces)]
+    words = ["OFF", "8", str(len(faces)), "0", *(str(word) for row in rows for word in row)]
+    lines = [" ".join(words[i : i + width]) for i in range(0, len(words), width)]
+    path = tmp_path / "free.off"
+    path.write_text("\n".join([*lines[:2], "# a remark", *lines[2:]]))
+    mesh = read_mesh(path)
+    assert np.array_equal(mesh.vertices, cube(2.5).vertices)
+    assert len(mesh.triangles) == 12 and mesh.is_closed and mesh.is_balanced
+    path.write_text("\n".join(lines)[:-2])
+    with pytest.raises(MeshError, match=r"free\.off"):
+        read_mesh(path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from geodomain.backends import native
 
-LEVELS = [level for level in native.LIBRARIES if level <= native._level()]
+LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
 
 
 def signs(function: str, rows: np.ndarray, level: int) -> np.ndarray:
@@ -99,6 +99,44 @@ def test_signs_are_exact_on_the_gpu(function: str, kind: str) -> None:
     width, exact = EXACT[function]
     rows = rows_of(kind, 4000, width)
     assert np.array_equal(signs_on_the_gpu(function, rows), [exact(row) for row in rows])
+
+
+def crossings_of(kind: str, count: int) -> np.ndarray:
+    """Return rows of a triangle and a point near it, for most of which a line decides narrowly."""
+    rng = np.random.default_rng(11)
+    offset = {"local": 0.0, "mine": 7_480_000.7, "far": 3e11, "beyond": 1e60}[kind]
+    corners = rng.normal(size=(count, 3, 3)) * 5.0
+    weights = rng.dirichlet([1, 1, 1], count)
+    weights[: count // 3, 0] = 0.0  # on an edge's line
+    q = np.einsum("nk,nki->ni", weights, corners)
+    q += rng.normal(size=q.shape) * 10.0 ** rng.uniform(-12, 1, (count, 1))
+    rows = np.concatenate([corners.reshape(count, 9), q], axis=1)
+    return (rows * (1e55 if kind == "beyond" else 1.0)) + offset
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", ["local", "mine", "far", "beyond"])
+def test_floats_are_right_or_unsure(kind: str, level: int) -> None:
+    rows = crossings_of(kind, 60_000)
+    exact = signs("geodomain_crossing", rows, level)
+    found = signs("geodomain_crossing_single", rows, level)
+    sure = found != 2
+    assert np.array_equal(found[sure], exact[sure])
+    assert len(np.unique(exact)) == 3
+    share = {"local": 0.6, "mine": 0.4, "far": 0.01, "beyond": 0.0}[kind]
+    assert share <= sure.mean() < 0.95
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.floats(-1e7, 1e7), min_size=12, max_size=12),
+    st.sampled_from([1.0, 2.0**-60, 2.0**-100, 2.0**60]),
+)
+def test_floats_of_any_size_are_right_or_unsure(values: list[float], scale: float) -> None:
+    row = np.array(values)[None] * scale
+    row[np.abs(row) < 2.0**-300] = 0.0
+    found = signs("geodomain_crossing_single", row, LEVELS[-1])[0]
+    assert found in (2, signs("geodomain_crossing", row, LEVELS[-1])[0])
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -92,6 +92,21 @@ def test_one_block_without_a_size_leaves_volumes_out(size: float) -> None:
     assert summarise(labeller, tally, Labels(), seconds=1.0).domains[0].volume is None
 
 
+def test_blocks_without_a_size_are_said_once_with_the_first() -> None:
+    labeller, tally = Labeller((ORE,)), Tally(1)
+    points = np.full((6, 3), 5.0)
+    points[1] = np.nan  # has no place, so that its size does not matter
+    sizes = np.full((6, 3), 2.0)
+    sizes[[1, 4, 5], 2] = 0, -3, np.nan
+    for part in (slice(0, 3), slice(3, 5), slice(5, 6)):
+        tally.add(points[part], sizes[part], labeller.judge(points[part]))
+    found = summarise(labeller, tally, Labels(), seconds=1.0)
+    (said,) = (text for text in found.warnings if "size" in text)
+    assert said.startswith("2 blocks have no usable size")
+    assert "block 5 of the table is the first, with 2 x 2 x -3." in said
+    assert found.domains[0].volume is None
+
+
 def test_doubts_are_said() -> None:
     (warning,) = summary_of(Solid("S", (box((0, 0, 0), (9, 9, 9)),))).warnings
     assert "S have 37.2% more volume than its wireframe" in warning
@@ -121,6 +136,9 @@ def test_disjoint_boxes() -> None:
     refuse_disjoint([ORE, touching], model, "b.csv")
     with pytest.raises(TableError, match=r"x 100 to 200, y 0 to 10.*in x 0 to 10.*--allow-disj"):
         refuse_disjoint([ORE], model, "b.csv")
+    many = [Solid(f"S{k}", (box((k, 20, 0), (k + 1, 30, 1)),)) for k in range(5)]
+    with pytest.raises(TableError, match=r"; S0 in x 0 to 1, .*; S2 in .*; and 2 more elsewhere"):
+        refuse_disjoint(many, model, "b.csv")
 
 
 @pytest.mark.parametrize(

@@ -293,3 +293,15 @@ def test_rotated_octree_has_world_coordinates() -> None:
     assert [layout.names[column] for column in layout.xyz] == ["X", "Y", "Z"]
     assert layout.sizes is not None
     assert [layout.names[column] for column in layout.sizes] == ["dX", "dY", "dZ"]
+
+
+def test_decimal_commas_that_come_late() -> None:
+    whole = b"X;Y;Z;AU\n" + b"1;2;3;4\n" * 500
+    assert read_layout(whole + b"1;2;3;4\n").decimal == b"."
+    assert read_layout(whole + b"1,5;2;3;4\n").decimal == b","
+    assert read_layout(whole + b"1;2;3;4,5\n").decimal == b","
+    assert read_layout(whole + b"1;2.5;3;4,5\n").decimal == b"."
+    with pytest.raises(TableError, match="mixes decimal commas"):
+        read_layout(whole + b"1,5;2.5;3;4\n")
+    assert read_layout(whole, TableOptions(decimal=b",")).decimal == b","
+    assert read_layout(b"X,Y,Z\n1,2,3\n").decimal == b"."

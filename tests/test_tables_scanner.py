@@ -162,7 +162,7 @@ FAULTS = {
     b"1,2,abc,4,5\n": "blocks.csv, line 4: YC is 'abc', which is not a number. Correct it, or, "
     "if that means that there is none, say so with --missing='abc'.",
     b'1,2,3,"4,5",6\n': "line 4: ZC is '4,5', which is not a number where the decimal mark is '.' "
-    "and nothing parts thousands.",
+    "and nothing parts thousands (--decimal , takes the other mark).",
     b"1,1e999,3,4,5\n": "blocks.csv, line 4: XC is '1e999', which is beyond the range of a number. "
     "Correct it, or leave the field empty.",
     b"1,2,3,-inf,5\n": "line 4: ZC is '-inf', which is beyond the range",

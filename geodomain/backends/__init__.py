@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 
 def _cpu() -> ModuleType:
@@ -19,19 +22,26 @@ def _cuda() -> ModuleType:
     return cuda
 
 
-BACKENDS = {"cpu": _cpu, "cuda": _cuda}
+def _auto() -> ModuleType:
+    """Return what chooses call by call; where no GPU can be, there is nothing to choose."""
+    if importlib.util.find_spec("pycuda") is None:
+        return _cpu()
+    from geodomain.backends import auto
+
+    return auto
+
+
+BACKENDS = {"auto": _auto, "cpu": _cpu, "cuda": _cuda}
 
 
 def choose(backend: str) -> ModuleType:
-    """Return the module of the backend that is asked for; "auto" is the CPU for now.
+    """Return the module of the backend that is asked for.
 
     Raises
     ------
     DeviceError
         If "cuda" is asked for and cannot be used; the message says why.
     """
-    if backend == "auto":
-        return _cpu()
     if backend not in BACKENDS:
         message = f"backend is {backend!r}; it can be 'auto', 'cpu' or 'cuda'"
         raise ValueError(message)
@@ -39,5 +49,22 @@ def choose(backend: str) -> ModuleType:
 
 
 def choose_segments(backend: str) -> ModuleType:
-    """Return the module that asks about segments on the backend that is asked for, as `choose`."""
-    return importlib.import_module(f"{choose(backend).__name__}_segments")
+    """Return the module that asks about segments; "auto" is the CPU for now.
+
+    Raises
+    ------
+    DeviceError
+        As `choose`.
+    """
+    name = "cpu" if backend == "auto" else choose(backend).__name__.rpartition(".")[2]
+    return importlib.import_module(f"geodomain.backends.{name}_segments")
+
+
+def taken(backend: str, indexes: Sequence[Any]) -> tuple[str, str]:
+    """Return where what indexes were asked was computed, "cpu" or "cuda", and why there."""
+    module = choose(backend)
+    name = module.__name__.rpartition(".")[2]
+    if name != "auto":
+        return name, "asked for" if backend == name else "PyCUDA is not installed"
+    found = [index.taken() for index in indexes]
+    return max(found, default=("cpu", "nothing was asked"))  # the GPU, if any took it

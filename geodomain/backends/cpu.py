@@ -16,10 +16,11 @@ Columns = tuple[Floats, Floats, Floats]
 UNDECIDED = 2
 
 
-def _columns(points: Columns) -> tuple[Any, Any]:
-    addresses = (ctypes.c_void_p * 3)(*[column.ctypes.data for column in points])
-    strides = (ctypes.c_int64 * 3)(*[column.strides[0] for column in points])
-    return addresses, strides
+def column_pointers(points: Columns, row: int = 0) -> tuple[Any, Any]:
+    """Return the addresses of a row's x, y and z, and the bytes to the next row's."""
+    steps = [column.strides[0] for column in points]
+    places = [column.ctypes.data + row * step for column, step in zip(points, steps, strict=True)]
+    return (ctypes.c_void_p * 3)(*places), (ctypes.c_int64 * 3)(*steps)
 
 
 class Index:
@@ -60,15 +61,18 @@ class Index:
         if getattr(self, "handle", None):
             library().geodomain_grid_free(self.handle)
 
-    def size(self) -> tuple[int, int, int]:
-        """Return the numbers of cells, of entries and of grids, for inspection."""
-        size = (ctypes.c_int64 * 3)()
+    def size(self) -> tuple[int, int, int, int]:
+        """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
+        size = (ctypes.c_int64 * 4)()
         library().geodomain_grid_size(self.handle, size)
-        return size[0], size[1], size[2]
+        return size[0], size[1], size[2], size[3]
 
     def arrays(self) -> list[NDArray[np.uint8]]:
-        """Return the bytes of grids, slabs, lists and entries; views that need this object."""
-        addresses, sizes = (ctypes.c_void_p * 4)(), (ctypes.c_int64 * 4)()
+        """Return the bytes of the index's six arrays; views that need this object.
+
+        They are its grids, slabs, lists, entries, bundles and bundled triangles.
+        """
+        addresses, sizes = (ctypes.c_void_p * 6)(), (ctypes.c_int64 * 6)()
         library().geodomain_grid_arrays(self.handle, addresses, sizes)
         return [
             np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size,))
@@ -79,7 +83,7 @@ class Index:
 
     def _ask(self, function: str, points: Columns, out: Any, *options: int) -> int:
         """Run a kernel over points; return the first row it refused, or -1."""
-        addresses, strides = _columns(points)
+        addresses, strides = column_pointers(points)
         refused = ctypes.c_int64(-1)
         must(
             getattr(library(), function)(
@@ -104,6 +108,13 @@ class Index:
         """Write the crossings above each point; return the first refused row or -1."""
         return self._ask("geodomain_grid_crossings", points, out, int(signed), threads)
 
+    def winds(self, points: Columns, out: NDArray[np.bool_], threads: int) -> int:
+        """Write whether a winding number is not 0; return the first refused row or -1."""
+        numbers = np.empty(len(out), np.int32)
+        refused = self.crossings(points, numbers, threads, signed=True)
+        np.not_equal(numbers, 0, out=out)
+        return refused
+
     def on_surface(self, points: Columns, out: NDArray[np.bool_], threads: int) -> int:
         """Write whether each point is on a triangle; return the first refused row or -1."""
         return self._ask("geodomain_grid_on_surface", points, out, threads)
@@ -111,7 +122,7 @@ class Index:
 
 def codes(indexes: Sequence[Index], points: Columns, out: NDArray[np.int32], threads: int) -> int:
     """Write which index first holds each point, -1 none, -2 not finite; as ``contains``."""
-    addresses, strides = _columns(points)
+    addresses, strides = column_pointers(points)
     refused = ctypes.c_int64(-1)
     must(
         library().geodomain_grid_codes(
@@ -156,6 +167,23 @@ def lattice_bits(
     return bits
 
 
+def lattice_packed(
+    vertices: Floats,
+    triangles: NDArray[np.int32],
+    axes: Columns,
+    out: NDArray[np.uint8],
+    threads: int,
+) -> bool:
+    """Write labels of a lattice as bits along z to ``out``, (nx, ny, bytes); False if undecided.
+
+    ``bytes`` is that of whole words of 64 bits, or of as few bytes as hold the column.
+    """
+    bits = lattice_bits(vertices, triangles, axes, threads)
+    if bits is not None:
+        out[...] = bits.view(np.uint8)[:, :, : out.shape[2]]
+    return bits is not None
+
+
 def expand_lattice(
     bits: NDArray[np.uint64],
     depth: int,
@@ -186,7 +214,7 @@ def expand_lattice(
 
 def recognise(points: Columns, threads: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Return the axes, fastest first, and their lengths if the rows are a lattice."""
-    addresses, strides = _columns(points)
+    addresses, strides = column_pointers(points)
     axes, counts = (ctypes.c_int64 * 3)(), (ctypes.c_int64 * 3)()
     found = library().geodomain_recognise(
         addresses, strides, ctypes.c_int64(len(points[0])), threads, axes, counts

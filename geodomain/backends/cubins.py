@@ -2,7 +2,8 @@
 
 PyCUDA's own cache preprocesses through nvcc on every load and writes its files in
 place. Here a cubin is found by a hash of the flattened source, the flags, the
-architecture and the compiler, and appears under its name whole or not at all.
+architecture and the compiler, appears under its name whole or not at all, and ends
+in a hash of its own, so that a damaged one is made again and never run.
 """
 
 from __future__ import annotations
@@ -12,15 +13,64 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from geodomain.backends.native import kernel_folders
 
 FLAGS = ("--fmad=false", "-std=c++17", "-O3")
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
+_DIGEST_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kernel file in a form that a driver loads.
+
+    Attributes
+    ----------
+    origin : str
+        "cache", "nvcc" or "PTX".
+    read : callable
+        Returns its bytes.
+    path : Path, optional
+        Where the cache has it.
+    """
+
+    origin: str
+    read: Callable[[], bytes]
+    path: Path | None = None
+
+    def discard(self) -> None:
+        """Take it out of the cache, because the driver refuses it."""
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+
+
+def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Iterator[Image]:
+    """Give a kernel file's images, the best first; the next one where the driver refuses it.
+
+    The cache's; one that nvcc makes, where there is one; the PTX of the wheel, which every
+    driver compiles that is not older than the toolkit that wrote it. A cache that cannot be
+    read or written costs a compilation, nothing else. No process is started before nvcc itself.
+    """
+    text = source(name)
+    made_by = compiler()
+    for path in _candidates(text, architecture, made_by):
+        binary = _read(path)
+        if binary is not None:
+            yield Image("cache", binary.__bytes__, path)
+    if made_by is not None:
+        path = folder() / key(text, architecture, made_by)
+        yield Image("nvcc", lambda: _made(path, build(text)), path)
+    ptx = shipped(name)
+    if ptx is not None:
+        yield Image("PTX", ptx.read_bytes)
 
 
 def source(name: str) -> str:
@@ -43,6 +93,27 @@ def _find(file: str) -> Path:
             return folder / file
     message = f"the kernel source {file} is missing; reinstall geodomain"
     raise FileNotFoundError(message)
+
+
+def shipped(name: str) -> Path | None:
+    """Return the PTX that was made with the wheel, or None: its builder had no nvcc.
+
+    None, too, where the sources are no longer those that it was made from.
+    """
+    for folder in kernel_folders():
+        path = folder / Path(name).with_suffix(".ptx")
+        stamp = path.with_name(path.name + ".sha256")
+        if path.is_file() and stamp.is_file() and stamp.read_text().strip() == _made_from(name):
+            return path
+    return None
+
+
+def _made_from(name: str) -> str:
+    """Return the hash of the hashes of all headers and a kernel file, as CMakeLists.txt has it."""
+    face = _find(name)
+    files = [*sorted(face.parent.glob("*.h")), face]
+    hashes = "".join(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
+    return hashlib.sha256(hashes.encode()).hexdigest()
 
 
 def compiler() -> str | None:
@@ -68,22 +139,52 @@ def folder() -> Path:
     return base / "geodomain"
 
 
+def is_private(place: Path) -> bool:
+    """Tell whether only this user can have put code into a folder; true where there is none."""
+    try:
+        status = place.stat()
+    except OSError:
+        return True
+    if not hasattr(os, "getuid"):
+        return True
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def key(text: str, architecture: str, made_by: str) -> str:
     """Return the file name of a cubin."""
-    parts = "\0".join((text, architecture, made_by, *FLAGS))
-    return hashlib.sha256(parts.encode()).hexdigest() + ".cubin"
+    return f"{_what(text, architecture)}-{_hash(made_by)}.cubin"
 
 
-def cubin(name: str, architecture: str, build: Callable[[str], bytes]) -> bytes:
-    """Return a kernel file's cubin, from the cache or from ``build(source)``.
+def _what(text: str, architecture: str) -> str:
+    return _hash("\0".join((text, architecture, *FLAGS)))
 
-    A cache that cannot be read or written costs a compilation, nothing else.
-    """
-    text = source(name)
-    path = folder() / key(text, architecture, compiler() or "")
-    with contextlib.suppress(OSError):
-        return path.read_bytes()
-    binary = build(text)
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]:
+    """Name the cached cubins: this compiler's, or, where nvcc has gone, any compiler's."""
+    place = folder()
+    if not is_private(place):
+        return []
+    if made_by is not None:
+        return [place / key(text, architecture, made_by)]
+    return sorted(place.glob(f"{_what(text, architecture)}-*.cubin"))
+
+
+def _read(path: Path) -> bytes | None:
+    """Return a cubin as it was stored, or None where it is not there or damaged."""
+    try:
+        stored = path.read_bytes()
+    except OSError:
+        return None
+    binary, digest = stored[:-_DIGEST_BYTES], stored[-_DIGEST_BYTES:]
+    return binary if hashlib.sha256(binary).digest() == digest else None
+
+
+def _made(path: Path, binary: bytes) -> bytes:
+    """Store what was compiled, if the cache will have it, and return it."""
     with contextlib.suppress(OSError):
         _store(path, binary)
     return binary
@@ -91,10 +192,12 @@ def cubin(name: str, architecture: str, build: Callable[[str], bytes]) -> bytes:
 
 def _store(path: Path, binary: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not is_private(path.parent):
+        return
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".making-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(binary)
+            file.write(binary + hashlib.sha256(binary).digest())
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -3,66 +3,38 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends import cpu, device
+from geodomain.backends import cpu, device, lattice_on_device
+from geodomain.backends.buffers import Slot
 from geodomain.backends.cpu import Columns, Floats, expand_lattice, recognise
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.device_arrays import DevicePoints, DeviceRoom
+from geodomain.backends.grid_on_device import GridOnDevice
+from geodomain.backends.mishaps import OutOfDeviceMemory
+from geodomain.backends.pipeline import Points, answer_all
+from geodomain.backends.pools import release
+from geodomain.errors import GeodomainWarning
 
-__all__ = ["Index", "codes", "expand_lattice", "lattice_bits", "recognise"]
-
-CHUNK = 4_194_304  # points on the device at a time
-NONE_REFUSED = 2**64 - 1
-UNSURE_ROOM = 1 << 20
-GRID_BYTES = 80  # of one Grid: three axes and its first cell
-
-
-class Points:
-    """Hold a chunk of points, and the answers to them, on the device."""
-
-    def __init__(self, room: int) -> None:
-        cuda = device.driver()
-        self.room = room
-        self.coordinates = cuda.mem_alloc(24 * room)
-        self.labels = cuda.mem_alloc(room)
-        self.open_rows = cuda.mem_alloc(4 * room)
-        self.unsure_rows = cuda.mem_alloc(4 * room)
-        self.counts = cuda.mem_alloc(16)  # open rows, unsure rows, first refused row
-        self.staging = np.empty((3, room))
-
-    def fill(self, points: Columns, begin: int, end: int) -> None:
-        """Copy rows [begin, end) to the device."""
-        self.rows = end - begin
-        packed = self.staging.reshape(-1)[: 3 * self.rows].reshape(3, self.rows)
-        for axis in range(3):
-            packed[axis] = points[axis][begin:end]
-        device.driver().memcpy_htod(self.coordinates, packed)
-        start, step = int(self.coordinates), 8 * self.rows
-        self.view = device.structure(start, start + step, start + 2 * step, 8, 8, 8)
-        self.clear()
-
-    def clear(self) -> None:
-        """Empty the lists, and say that no row was refused."""
-        device.driver().memcpy_htod(self.counts, np.array([0, NONE_REFUSED], dtype=np.uint64))
-
-    @property
-    def refused(self) -> int:
-        """Return the address of the first refused row."""
-        return int(self.counts) + 8
-
-    def first_refused(self) -> int:
-        """Return the first row of the chunk that a kernel refused, or -1."""
-        found = np.empty(1, dtype=np.uint64)
-        device.driver().memcpy_dtoh(found, self.refused)
-        return -1 if found[0] == NONE_REFUSED else int(found[0])
+__all__ = [
+    "Index",
+    "codes",
+    "expand_lattice",
+    "lattice_bits",
+    "lattice_packed",
+    "recognise",
+    "release",
+]
 
 
 class Index:
-    """The grid over one mesh's triangles, built on the host and kept on the device."""
+    """The grid over one mesh's triangles, kept on the device; asked from any thread."""
 
     def __init__(
         self,
@@ -73,136 +45,163 @@ class Index:
         closed: bool,
         threads: int,
     ) -> None:
-        # Shorter lists than the CPU's: here the index is cheap and the answers are many.
-        self.host = cpu.Index(
-            vertices, triangles, bounds, closed=closed, threads=threads, density=1.0
+        self._on_cpu = functools.partial(
+            cpu.Index, vertices, triangles, bounds, closed=closed, threads=threads
         )
-        parts = self.host.arrays()
-        with device.current():
-            self._memory = [device.upload(array) for array in (vertices, triangles, *parts)]
-        vertices_at, triangles_at, *index_at = map(int, self._memory)
-        mesh = device.structure(vertices_at, triangles_at, len(triangles))
-        box = device.structure(*[float(value) for value in np.ravel(bounds)])
-        whole = parts[0][:GRID_BYTES].tobytes()
-        self.view = device.structure(mesh, box, whole, *index_at, ctypes.c_int32(closed))
+        self._substitute: cpu.Index | None = None
+        self._lock = threading.Lock()
+        self.grid: GridOnDevice | None = None
+        try:
+            self.grid = GridOnDevice(vertices, triangles, bounds, closed=closed, threads=threads)
+        except OutOfDeviceMemory:
+            _say_cpu("the wireframe's index")
 
-    def __del__(self) -> None:
-        """Give the device's memory back, in the context that it came from."""
-        if getattr(self, "_memory", None):
-            with device.current():
-                for memory in self._memory:
-                    memory.free()
+    def size(self) -> tuple[int, int, int, int]:
+        """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
+        return self.grid.size() if self.grid else self.substitute().size()
 
-    def size(self) -> tuple[int, int, int]:
-        """Return the numbers of cells, of entries and of grids, for inspection."""
-        return self.host.size()
+    def substitute(self) -> cpu.Index:
+        """Return the CPU's index of the mesh, made when the device first has no memory."""
+        with self._lock:
+            if self._substitute is None:
+                self._substitute = self._on_cpu()
+            return self._substitute
 
-    def label(self, points: Points) -> None:
-        """Label the chunk on the device: two bits, quick counts, full counts."""
-        rows, counts = ctypes.c_uint32(points.rows), int(points.counts)
-        open_list = device.structure(int(points.open_rows), counts)
-        unsure_list = device.structure(int(points.unsure_rows), counts + 4)
-        labels, some = int(points.labels), min(points.rows, device.BLOCK * device.LIST_BLOCKS)
+    def label(self, slot: Slot) -> int:
+        """Label the slot's chunk: two bits, quick counts, full counts; return where they are."""
+        grid = self._grid()
+        rows, counts = ctypes.c_uint32(slot.rows), int(slot.counts)
+        open_list = device.structure(int(slot.open_rows), counts)
+        unsure_list = device.structure(int(slot.unsure_rows), counts + 4)
+        labels, some = int(slot.labels), min(slot.rows, device.BLOCK * device.LIST_BLOCKS)
         device.launch(
-            "grid.cu", "geodomain_look_up", points.rows,
-            self.view, points.view, rows, labels, open_list,
+            "grid.cu", "geodomain_look_up", slot.rows,
+            grid.view, slot.view, rows, labels, open_list, stream=slot.stream,
         )  # fmt: skip
+        count, views = "geodomain_count_quick", [grid.view]
+        if grid.single is not None:
+            count, views = "geodomain_count_single", [grid.view, grid.single]
         device.launch(
-            "grid.cu", "geodomain_count_quick", some,
-            self.view, points.view, int(points.open_rows), counts, labels, unsure_list,
+            "grid.cu", count, some,
+            *views, slot.view, int(slot.open_rows), counts, labels, unsure_list,
+            stream=slot.stream,
         )  # fmt: skip
         device.launch(
             "grid.cu", "geodomain_count_full", some,
-            self.view, points.view, int(points.unsure_rows), counts + 4, labels, points.refused,
+            grid.view, slot.view, int(slot.unsure_rows), counts + 4, labels, slot.refused,
+            stream=slot.stream,
+        )  # fmt: skip
+        return labels
+
+    def contains(self, points: Points, out: Any, threads: int) -> int:
+        """Write whether each point is inside; return the first refused row or -1."""
+        return _or_on_cpu(
+            [self], points, out,
+            lambda: answer_all(points, out, threads, self.label),
+            lambda columns: self.substitute().contains(columns, out, threads),
         )  # fmt: skip
 
-    def contains(self, points: Columns, out: NDArray[np.bool_], threads: int) -> int:
-        """Write whether each point is inside; return the first refused row or -1."""
-
-        def answer(chunk: Points, part: NDArray[Any]) -> None:
-            self.label(chunk)
-            device.driver().memcpy_dtoh(part, chunk.labels)
-
-        return _by_chunks(points, out, answer)
-
-    def crossings(
-        self, points: Columns, out: NDArray[np.int32], threads: int, *, signed: bool
-    ) -> int:
+    def crossings(self, points: Points, out: Any, threads: int, *, signed: bool) -> int:
         """Write the crossings above each point; return the first refused row or -1."""
+        return _or_on_cpu(
+            [self], points, out,
+            lambda: answer_all(points, out, threads, lambda slot: self._count(slot, signed=signed)),
+            lambda columns: self.substitute().crossings(columns, out, threads, signed=signed),
+        )  # fmt: skip
 
-        def answer(chunk: Points, part: NDArray[Any]) -> None:
+    def winds(self, points: Points, out: Any, threads: int) -> int:
+        """Write whether a winding number is not 0; return the first refused row or -1."""
+
+        def kernels(slot: Slot) -> int:
+            numbers = self._count(slot, signed=True)
             device.launch(
-                "grid.cu", "geodomain_crossings", chunk.rows, self.view, chunk.view,
-                chunk.rows, ctypes.c_int32(signed), int(chunk.open_rows), chunk.refused,
+                "answers.cu", "geodomain_nonzero", slot.rows,
+                numbers, ctypes.c_uint32(slot.rows), int(slot.labels), stream=slot.stream,
             )  # fmt: skip
-            device.driver().memcpy_dtoh(part, chunk.open_rows)
+            return int(slot.labels)
 
-        return _by_chunks(points, out, answer)
+        return _or_on_cpu(
+            [self], points, out,
+            lambda: answer_all(points, out, threads, kernels),
+            lambda columns: self.substitute().winds(columns, out, threads),
+        )  # fmt: skip
 
-    def on_surface(self, points: Columns, out: NDArray[np.bool_], threads: int) -> int:
+    def on_surface(self, points: Points, out: Any, threads: int) -> int:
         """Write whether each point is on a triangle; return the first refused row or -1."""
 
-        def answer(chunk: Points, part: NDArray[Any]) -> None:
+        def kernels(slot: Slot) -> int:
             device.launch(
-                "grid.cu", "geodomain_on_surface", chunk.rows, self.view, chunk.view,
-                chunk.rows, int(chunk.labels), chunk.refused,
+                "grid.cu", "geodomain_on_surface", slot.rows, self._grid().view, slot.view,
+                slot.rows, int(slot.labels), slot.refused, stream=slot.stream,
             )  # fmt: skip
-            device.driver().memcpy_dtoh(part, chunk.labels)
+            return int(slot.labels)
 
-        return _by_chunks(points, out, answer)
+        return _or_on_cpu(
+            [self], points, out,
+            lambda: answer_all(points, out, threads, kernels),
+            lambda columns: self.substitute().on_surface(columns, out, threads),
+        )  # fmt: skip
+
+    def _count(self, slot: Slot, *, signed: bool) -> int:
+        """Launch the count of crossings; return where the answers are."""
+        device.launch(
+            "grid.cu", "geodomain_crossings", slot.rows, self._grid().view, slot.view,
+            slot.rows, ctypes.c_int32(signed), int(slot.answers), slot.refused,
+            stream=slot.stream,
+        )  # fmt: skip
+        return int(slot.answers)
+
+    def _grid(self) -> GridOnDevice:
+        if self.grid is None:
+            message = "the GPU has not the memory for the wireframe's index"
+            raise OutOfDeviceMemory(message)
+        return self.grid
 
 
-def _by_chunks(points: Columns, out: NDArray[Any], answer: Any) -> int:
-    """Answer all points, a chunk at a time; return the first refused row or -1."""
-    rows = len(out)
-    if rows == 0:
-        return -1
-    first = -1
-    with device.current():
-        chunk = Points(min(rows, CHUNK))
-        for begin in range(0, rows, CHUNK):
-            end = min(begin + CHUNK, rows)
-            chunk.fill(points, begin, end)
-            answer(chunk, out[begin:end])
-            refused = chunk.first_refused()
-            if first < 0 <= refused:
-                first = begin + refused
-    return first
-
-
-def codes(indexes: Sequence[Index], points: Columns, out: NDArray[np.int32], threads: int) -> int:
+def codes(indexes: Sequence[Index], points: Points, out: Any, threads: int) -> int:
     """Write which index first holds each point, -1 none, -2 not finite; as ``contains``."""
 
-    def answer(chunk: Points, part: NDArray[Any]) -> None:
-        rows = ctypes.c_uint32(chunk.rows)
-        found = device.driver().mem_alloc(4 * chunk.rows)
-        device.launch("grid.cu", "geodomain_codes_begin", chunk.rows, chunk.view, rows, int(found))
+    def kernels(slot: Slot) -> int:
+        rows, found = ctypes.c_uint32(slot.rows), int(slot.answers)
+        device.launch(
+            "grid.cu", "geodomain_codes_begin", slot.rows, slot.view, rows, found,
+            stream=slot.stream,
+        )  # fmt: skip
         for code, index in enumerate(indexes):
-            index.label(chunk)
+            labels = index.label(slot)
             device.launch(
-                "grid.cu", "geodomain_codes_take", chunk.rows,
-                int(chunk.labels), rows, ctypes.c_int32(code), int(found),
+                "grid.cu", "geodomain_codes_take", slot.rows,
+                labels, rows, ctypes.c_int32(code), found, stream=slot.stream,
             )  # fmt: skip
-            device.driver().memset_d32(chunk.counts, 0, 2)  # empty lists for the next one
-        device.driver().memcpy_dtoh(part, found)
-        found.free()
+            slot.clear_lists()  # for the next one
+        return found
 
-    return _by_chunks(points, out, answer)
+    return _or_on_cpu(
+        indexes, points, out,
+        lambda: answer_all(points, out, threads, kernels),
+        lambda columns: cpu.codes([one.substitute() for one in indexes], columns, out, threads),
+    )  # fmt: skip
 
 
-def _ruler(values: Floats, kept: list[Any]) -> bytes:
-    """Return the device's Ruler of an ascending axis; its memory goes to ``kept``."""
-    first = np.empty(2 * len(values) + 1, dtype=np.int32)
-    axis = ctypes.create_string_buffer(24)
-    must(
-        library().geodomain_ruler(
-            pointer(values), ctypes.c_int64(len(values)), axis, pointer(first)
-        )
-    )
-    kept.extend([device.upload(values), device.upload(first)])
-    return device.structure(
-        int(kept[-2]), ctypes.c_int32(len(values)), bytes(axis.raw), int(kept[-1])
-    )
+def _or_on_cpu(
+    indexes: Sequence[Index],
+    points: Points,
+    out: Any,
+    on_device: Callable[[], int],
+    on_cpu: Callable[[Columns], int],
+) -> int:
+    """Answer on the device, or, where it has no memory for the least chunk, on the CPU.
+
+    What is on the device already stays there: its owner has the memory to free.
+    """
+    if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
+        return on_device()
+    if all(index.grid for index in indexes):
+        try:
+            return on_device()
+        except OutOfDeviceMemory:
+            _say_cpu(f"{len(out):,} points")
+    return on_cpu(points)
 
 
 def lattice_bits(
@@ -211,36 +210,29 @@ def lattice_bits(
     """Return labels of a lattice as bits along z; as the CPU's, None included."""
     words = (len(axes[2]) + 63) // 64
     out = np.empty((len(axes[0]), len(axes[1]), words), dtype=np.uint64)
-    with device.current() as cuda:
-        kept = [device.upload(vertices), device.upload(triangles)]
-        mesh = device.structure(int(kept[0]), int(kept[1]), len(triangles))
-        bits = cuda.mem_alloc(out.nbytes)
-        cuda.memset_d32(bits, 0, out.nbytes // 4)
-        unsure = cuda.mem_alloc(12 * UNSURE_ROOM)
-        count = device.upload(np.zeros(2, dtype=np.uint32))  # unsure pairs, undecided ones
-        rulers = [_ruler(np.ascontiguousarray(axis), kept) for axis in axes]
-        lattice = device.structure(*rulers, ctypes.c_int32(words), int(bits))
-        room = ctypes.c_uint32(UNSURE_ROOM)
-        device.launch(
-            "lattice.cu", "geodomain_lattice_toggle", len(triangles),
-            lattice, mesh, int(unsure), int(count), room,
-        )  # fmt: skip
-        listed = np.empty(1, dtype=np.uint32)
-        cuda.memcpy_dtoh(listed, count)
-        if listed[0] > UNSURE_ROOM:  # more than the list holds: the host takes it all
-            return cpu.lattice_bits(vertices, triangles, axes, threads)
-        device.launch(
-            "lattice.cu", "geodomain_lattice_full", int(listed[0]),
-            lattice, mesh, int(unsure), int(count), room, int(count) + 4,
-        )  # fmt: skip
-        lanes = min(32, 1 << (words - 1).bit_length())  # a word to each, where that is enough
-        device.launch(
-            "lattice.cu", "geodomain_lattice_settle", lanes * out.shape[0] * out.shape[1],
-            lattice, ctypes.c_int32(lanes),
-        )  # fmt: skip
-        undecided = np.empty(1, dtype=np.uint32)
-        cuda.memcpy_dtoh(undecided, int(count) + 4)
-        if undecided[0]:
-            return None
-        cuda.memcpy_dtoh(out, bits)
-    return out
+    return out if lattice_packed(vertices, triangles, axes, out.view(np.uint8), threads) else None
+
+
+def lattice_packed(
+    vertices: Floats,
+    triangles: NDArray[np.int32],
+    axes: Columns,
+    out: NDArray[np.uint8],
+    threads: int,
+) -> bool:
+    """Write labels of a lattice as bits along z; as the CPU's."""
+    try:
+        return lattice_on_device.label(vertices, triangles, axes, out, threads)
+    except OutOfDeviceMemory:
+        _say_cpu(f"a lattice of {' x '.join(str(len(axis)) for axis in axes)} blocks")
+    except lattice_on_device.TooManyUnsure:
+        pass  # more than the list holds: the CPU takes it all
+    return cpu.lattice_packed(vertices, triangles, axes, out, threads)
+
+
+def _say_cpu(what: str) -> None:
+    """Warn that the CPU does what the device has no memory for."""
+    message = (
+        f"the GPU has not the memory for {what}: done on the CPU, where the labels are the same"
+    )
+    warnings.warn(message, GeodomainWarning, stacklevel=2)

@@ -36,8 +36,8 @@ class Rooms:
 
     def __exit__(self, *_: object) -> None:
         """Free all of it."""
-        while self._memory:
-            self._memory.pop().free()
+        device.free(*self._memory)
+        self._memory = []
 
 
 def _launch(name: str, threads: int, *fields: Any) -> None:
@@ -156,7 +156,5 @@ class Hierarchy:
 
     def close(self) -> None:
         """Free the device's memory, in the context that it came from."""
-        if self._kept:
-            with device.current():
-                while self._kept:
-                    self._kept.pop().free()
+        kept, self._kept = self._kept, []
+        device.free(*kept)

@@ -30,9 +30,8 @@ class Resident:
 
     def close(self) -> None:
         """Free the memory, in the context that it came from."""
-        with device.current():
-            while self._memory:
-                self._memory.pop().free()
+        memory, self._memory = self._memory, []
+        device.free(*memory)
 
 
 def resident(segments: Any) -> Resident:

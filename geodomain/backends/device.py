@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
+import os
+import sys
+import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from geodomain.backends import cubins
+from geodomain.backends import cubins, mishaps
+from geodomain.backends.arguments import arguments, structure
 from geodomain.errors import DeviceError
+
+__all__ = [
+    "architecture",
+    "arguments",
+    "context",
+    "current",
+    "driver",
+    "drop",
+    "free",
+    "has_slow_doubles",
+    "kernel",
+    "launch",
+    "module",
+    "number",
+    "structure",
+    "upload",
+]
 
 BLOCK = 128  # the full arithmetic takes 255 registers a thread
 LIST_BLOCKS = 132 * 16  # blocks that share a list whose length is on the device
@@ -41,36 +61,74 @@ def driver() -> Any:
     return cuda
 
 
+def number() -> int:
+    """Return which of the visible devices is used: GEODOMAIN_DEVICE, or the first."""
+    wish = os.environ.get("GEODOMAIN_DEVICE", "0")
+    count = driver().Device.count()
+    if not wish.isdecimal() or int(wish) >= count:
+        message = (
+            f"GEODOMAIN_DEVICE is {wish!r}; it can be 0 to {count - 1} here, as in "
+            "'geodomain devices', or use --backend cpu"
+        )
+        raise DeviceError(message)
+    return int(wish)
+
+
 @functools.cache
 def context() -> Any:
-    """Return the primary context of the first device, which torch and cupy share."""
-    return driver().Device(0).retain_primary_context()
+    """Return the primary context of the device, which torch and cupy share."""
+    cuda = driver()
+    try:
+        return cuda.Device(number()).retain_primary_context()
+    except cuda.Error as error:
+        message = f"the GPU gives no context: {error}; use --backend cpu"
+        raise DeviceError(message) from error
 
 
 @contextlib.contextmanager
 def current() -> Iterator[Any]:
-    """Make the context current for a call, on whatever thread, and put the old one back."""
-    held = context()
-    held.push()
+    """Make the context current for a call, on whatever thread, and put the old one back.
+
+    What PyCUDA raises inside leaves as a DeviceError that says what has happened.
+    """
+    mishaps.refuse_after_a_crash()
+    held, cuda = context(), driver()
     try:
-        yield driver()
+        held.push()
+    except cuda.Error as error:  # after a fork, say
+        raise mishaps.told(cuda, error) from error
+    try:
+        yield cuda
+    except cuda.Error as error:
+        # What the calls that failed had allocated goes now: PyCUDA leaks what another thread
+        # drops while the context is not current.
+        traceback.clear_frames(error.__traceback__)
+        raise mishaps.told(cuda, error) from error
     finally:
-        driver().Context.pop()
+        # PyCUDA ends the process where its stack of contexts is not empty at the end.
+        with contextlib.suppress(cuda.Error):
+            cuda.Context.pop()
 
 
 @functools.cache
 def architecture() -> str:
-    """Return the first device's architecture, such as sm_90."""
-    major, minor = driver().Device(0).compute_capability()
+    """Return the device's architecture, such as sm_90."""
+    major, minor = driver().Device(number()).compute_capability()
     return f"sm_{major}{minor}"
 
 
+@functools.cache
+def has_slow_doubles() -> bool:
+    """Tell whether floats are so much faster that it pays to try them first."""
+    cuda = driver()
+    ratio = cuda.device_attribute.SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
+    return bool(cuda.Device(number()).get_attribute(ratio) >= 8)
+
+
 def _build(text: str) -> bytes:
+    """Compile with nvcc."""
     from pycuda import compiler
 
-    if cubins.compiler() is None:
-        message = "there is no nvcc on the PATH to compile the kernels with; use --backend cpu"
-        raise DeviceError(message)
     with warnings.catch_warnings():
         # PyCUDA leaves files for the collector and passes on nvcc's remarks.
         warnings.simplefilter("ignore")
@@ -87,49 +145,23 @@ def _build(text: str) -> bytes:
 @functools.cache
 def module(name: str) -> Any:
     """Return a kernel file's module in the current context."""
-    return driver().module_from_buffer(cubins.cubin(name, architecture(), _build))
+    cuda = driver()
+    refused = None
+    for image in cubins.images(name, architecture(), _build):
+        try:
+            return cuda.module_from_buffer(image.read())
+        except cuda.MemoryError:
+            raise
+        except (cuda.Error, OSError) as error:  # refused, or nvcc fails: the next one may do
+            image.discard()
+            refused = error
+    raise mishaps.no_kernels(cuda, name, refused)
 
 
 @functools.cache
 def kernel(file: str, name: str) -> Any:
     """Return one kernel of a kernel file."""
     return module(file).get_function(name)
-
-
-def structure(*fields: Any) -> bytes:
-    """Return C values one after the other, aligned as C aligns them.
-
-    A field is an int (a 64-bit pointer or count), a float, a ctypes value, or the
-    bytes of another structure.
-    """
-    return bytes(_fields(fields))
-
-
-def arguments(*fields: Any) -> bytes:
-    """Return a kernel's arguments: a structure that ends where the last one does.
-
-    With the padding that a structure ends in, a launch fails for want of resources.
-    """
-    packed = _fields(fields)
-    last = getattr(type(packed), f"field{len(fields) - 1}")
-    return bytes(packed)[: last.offset + last.size]
-
-
-def _fields(fields: tuple[Any, ...]) -> ctypes.Structure:
-    values = [_c_value(field) for field in fields]
-    names = [(f"field{i}", type(value)) for i, value in enumerate(values)]
-    kind = type("Fields", (ctypes.Structure,), {"_fields_": names})
-    packed: ctypes.Structure = kind(*values)
-    return packed
-
-
-def _c_value(field: Any) -> Any:
-    if isinstance(field, bytes):
-        # Every structure of ours holds something of eight bytes.
-        return (ctypes.c_uint64 * (len(field) // 8)).from_buffer_copy(field)
-    if isinstance(field, float):
-        return ctypes.c_double(field)
-    return ctypes.c_uint64(int(field)) if isinstance(field, int) else field
 
 
 def launch(file: str, name: str, threads: int, *fields: Any, stream: Any = None) -> None:
@@ -148,3 +180,16 @@ def upload(array: Any) -> Any:
     if array.nbytes:
         cuda.memcpy_htod(memory, array)
     return memory
+
+
+def free(*memory: Any) -> None:
+    """Give device memory back, in the context that it came from; None is passed over."""
+    drop(lambda: [one.free() for one in memory if one is not None])
+
+
+def drop(release: Callable[[], object]) -> None:
+    """Let something be freed while the context is current; nothing where that is gone."""
+    if mishaps.crashed() or sys.is_finalizing() or not context.cache_info().currsize:
+        return  # the driver frees what a context had when it goes
+    with current():
+        release()

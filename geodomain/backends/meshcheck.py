@@ -16,15 +16,19 @@ Indices = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Checked:
-    """Hold copies of a mesh's arrays and what was found in them; -1 is no fault."""
+    """Hold copies of a mesh's arrays and what was found in them; -1 is no fault.
+
+    ``by_index`` tells whether it is closed and balanced, and whether every triangle is there an
+    even number of times; ``paired``, whether every place has an even number of vertices.
+    """
 
     vertices: Floats
     triangles: Indices
     bounds: Floats
     bad_vertex: int
     bad_triangle: int
-    closed: bool
-    balanced: bool
+    by_index: tuple[bool, bool, bool]
+    paired: bool
 
 
 def _threads(count: int) -> int:
@@ -33,10 +37,10 @@ def _threads(count: int) -> int:
 
 
 def check(vertices: Floats, triangles: Indices) -> Checked:
-    """Copy and check C-contiguous (v, 3) float64 and (t, 3) int32; closed is by index."""
+    """Copy and check C-contiguous (v, 3) float64 and (t, 3) int32."""
     vertices_out, triangles_out = np.empty_like(vertices), np.empty_like(triangles)
     bounds = np.empty((2, 3))
-    faults, flags = (ctypes.c_int64 * 2)(), (ctypes.c_int32 * 2)()
+    faults, flags = (ctypes.c_int64 * 2)(), (ctypes.c_int32 * 4)()
     must(
         library().geodomain_mesh_check(
             pointer(vertices),
@@ -51,9 +55,9 @@ def check(vertices: Floats, triangles: Indices) -> Checked:
             flags,
         )
     )
-    return Checked(
-        vertices_out, triangles_out, bounds, faults[0], faults[1], bool(flags[0]), bool(flags[1])
-    )
+    closed, balanced, cancels, paired = map(bool, flags)
+    by_index = (closed, balanced, cancels)
+    return Checked(vertices_out, triangles_out, bounds, faults[0], faults[1], by_index, paired)
 
 
 def merge_equal(rows: Floats) -> Indices:
@@ -82,10 +86,10 @@ def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[merged]
 
 
-def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
-    """Return whether a mesh is closed and balanced, equal vertices being one."""
+def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool, bool]:
+    """Return what `Checked.by_index` holds, equal vertices being one."""
     merged = merge_equal(vertices)
-    flags = (ctypes.c_int32 * 2)()
+    flags = (ctypes.c_int32 * 3)()
     must(
         library().geodomain_mesh_closed(
             pointer(triangles),
@@ -95,21 +99,12 @@ def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
             flags,
         )
     )
-    return bool(flags[0]), bool(flags[1])
-
-
-def is_manifold(triangles: Indices, vertex_count: int) -> bool:
-    """Return whether every edge, by index, is used exactly twice."""
-    return _tell("geodomain_mesh_manifold", triangles, vertex_count)
+    return bool(flags[0]), bool(flags[1]), bool(flags[2])
 
 
 def is_one_piece(triangles: Indices, vertex_count: int) -> bool:
     """Return whether the triangles hang together by their vertices, by index."""
-    return _tell("geodomain_mesh_one_piece", triangles, vertex_count)
-
-
-def _tell(function: str, triangles: Indices, vertex_count: int) -> bool:
-    found = getattr(library(), function)(
+    found = library().geodomain_mesh_one_piece(
         pointer(triangles), ctypes.c_int64(len(triangles)), ctypes.c_int64(vertex_count)
     )
     must(0 if found >= 0 else 1)

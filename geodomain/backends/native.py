@@ -34,7 +34,7 @@ def _find(name: str) -> Path:
     raise ImportError(message)
 
 
-def _level() -> int:
+def level() -> int:
     """Return the instruction set to use; GEODOMAIN_CPU_LEVEL (1, 3 or 4) lowers it."""
     baseline = ctypes.CDLL(str(_find(LIBRARIES[1])))
     best: int = baseline.geodomain_cpu_level()
@@ -48,8 +48,8 @@ def _level() -> int:
 @functools.cache
 def library() -> ctypes.CDLL:
     """Return the core built for the best instruction set of this processor."""
-    level = _level()
-    name = next(LIBRARIES[known] for known in sorted(LIBRARIES, reverse=True) if known <= level)
+    best = level()
+    name = next(LIBRARIES[known] for known in sorted(LIBRARIES, reverse=True) if known <= best)
     return ctypes.CDLL(str(_find(name)))
 
 

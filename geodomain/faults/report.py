@@ -15,6 +15,8 @@ from geodomain.faults.doubts import doubts
 from geodomain.faults.edge_table import EdgeTable, Floats, Ints, edge_table
 from geodomain.faults.edges import is_single, say_open
 from geodomain.faults.gaps import smallest_gap, t_junctions
+from geodomain.faults.relations import relate
+from geodomain.faults.shell_counts import cancelling, count_shells
 from geodomain.faults.solidity import measure_shells
 from geodomain.mesh import Mesh
 
@@ -61,13 +63,29 @@ class MeshReport:
     closed, balanced : bool
         Whether every edge has an even number of triangles, as many each way.
     duplicate_shells : int
-        Closed shells that are there an even number of times: nothing is inside them.
+        Closed shells that are there an even number of times, of the same triangles or others:
+        nothing is inside them.
     inward, inside_out : int
         Closed shells of negative volume, which a void has; and those of them that
         lie in the box of no other shell, so that they are no voids.
+    pieces : int
+        Parts that hang together by edges. Where more than two triangles meet at an edge, those
+        two hang together that bound the same wedge of solid, so that shells that touch, or are
+        there twice, are several pieces. They are what the counts below are about; of a mesh that
+        is not closed, those are 0. What they say is exact.
+    nested_shells, nested_alike : int
+        Pieces that lie inside another, whose walls they may touch; and those of them that face as
+        the one next around them does: voids by parity, solid by winding number.
+    touching_shells, overlapping_shells, equal_shells : int
+        Pairs of pieces that share places of their surfaces and nothing of their insides; that
+        share some of their insides, each having some to itself; that enclose the same space.
+    untold_shells : int
+        Pairs of pieces whose relation was not found out: they meet where triangles do not face
+        alike or have no area, or where looking at all of them would take too long.
     places : mapping of str to array
         Where the faults are, at most 100 of each: edges as (n, 2, 3) coordinates under
-        the names of their counts, triangles as (n,) indices in the mesh.
+        the names of their counts, triangles as (n,) indices in the mesh, and what pieces have
+        in common as (n, 2, 3) corners of boxes.
     open_edges : str
         What to say of a mesh that is not closed; empty otherwise.
     """
@@ -94,6 +112,13 @@ class MeshReport:
     duplicate_shells: int
     inward: int
     inside_out: int
+    pieces: int
+    nested_shells: int
+    nested_alike: int
+    touching_shells: int
+    overlapping_shells: int
+    equal_shells: int
+    untold_shells: int
     places: Mapping[str, NDArray[Any]]
     open_edges: str
 
@@ -110,7 +135,8 @@ class MeshReport:
 
     def warnings(self) -> list[str]:
         """Say what is doubtful though labels are defined, the worst first."""
-        return doubts(self)
+        counts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return doubts(self.name, counts, self.places)
 
     def as_dict(self) -> dict[str, Any]:
         """Give everything as lists, numbers and strings, for JSON."""
@@ -149,6 +175,8 @@ def check(mesh: Mesh) -> MeshReport:
     junctions = t_junctions(table)
     gap = smallest_gap(table, junctions)
     closed = not len(table.odd)
+    relations = relate(mesh)
+    counts, boxes = count_shells(relations)
     edges = {
         "boundary_edges": table.open,
         "nonmanifold_edges": table.nonmanifold,
@@ -173,21 +201,27 @@ def check(mesh: Mesh) -> MeshReport:
         smallest_gap=gap,
         closed=closed,
         balanced=not len(table.unbalanced),
-        duplicate_shells=doubles.shells,
+        duplicate_shells=max(doubles.shells, cancelling(relations)),
         inward=solidity.inward,
         inside_out=solidity.inside_out,
-        places=_places(table, edges, triangles),
+        places=_places(table, edges, triangles, boxes),
         open_edges="" if closed else say_open(mesh, table, junctions, gap),
         **{name: len(where) for name, where in (edges | triangles).items()},
+        **counts,
     )
 
 
 def _places(
-    table: EdgeTable, edges: Mapping[str, Ints], triangles: Mapping[str, Ints]
+    table: EdgeTable,
+    edges: Mapping[str, Ints],
+    triangles: Mapping[str, Ints],
+    boxes: Mapping[str, Floats],
 ) -> dict[str, NDArray[Any]]:
     """Give where the first faults of each kind are, if there are any."""
+    segments: dict[str, NDArray[Any]]
     segments = {name: table.segments(which, PLACES) for name, which in edges.items()}
     found = segments | {name: which[:PLACES] for name, which in triangles.items()}
+    found |= {name: where[:PLACES] for name, where in boxes.items()}
     return {name: where for name, where in found.items() if len(where)}
 
 

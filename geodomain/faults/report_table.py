@@ -8,7 +8,10 @@ from geodomain.faults.report import MeshReport
 
 # What is said of every mesh, and what only where it is not 0.
 _ALWAYS = ("shells", "boundary_edges", "nonmanifold_edges", "unbalanced_edges")
-_FAULTS = ("t_junctions", "degenerate", "zero_area", "dup_faces", "duplicate_shells", "inside_out")
+_FAULTS = (
+    *("t_junctions", "degenerate", "zero_area", "dup_faces", "duplicate_shells", "inside_out"),
+    *("nested_shells", "overlapping_shells", "touching_shells", "untold_shells"),
+)
 _LABELS = {
     "shells": "shells",
     "boundary_edges": "open edges",
@@ -20,6 +23,11 @@ _LABELS = {
     "dup_faces": "duplicate triangles",
     "duplicate_shells": "duplicate shells",
     "inside_out": "shells inside out",
+    "nested_shells": "shells inside others",
+    "overlapping_shells": "pairs that overlap",
+    "touching_shells": "pairs that touch",
+    "untold_shells": "pairs not told",
+    "pieces": "pieces",
 }
 
 
@@ -62,6 +70,8 @@ def _size(report: MeshReport) -> list[tuple[str, str]]:
 def _counts(report: MeshReport) -> list[tuple[str, str]]:
     """Say what was counted."""
     shown = [*_ALWAYS, *(name for name in _FAULTS if getattr(report, name))]
+    if report.pieces != report.shells:  # parts by vertices and by edges
+        shown.insert(1, "pieces")
     rows = [(_LABELS[name], f"{getattr(report, name):,}") for name in shown]
     if report.smallest_gap is not None:
         rows.append(("smallest gap", f"{report.smallest_gap:.3g}"))

@@ -27,6 +27,10 @@ def read(data: bytes, name: str) -> Faces:
         if (content := line.partition(b"#")[0].strip())
     ]
     vertex_count, face_count, start = _counts(lines, name)
+    if _is_free(lines[start:], vertex_count, face_count):
+        words = b" ".join(line for _, line in lines).split()[4:]
+        if (found := _free(words, vertex_count, face_count)) is not None:
+            return found
     if vertex_count + face_count > len(lines) - start:
         promised = f"{vertex_count:,} vertices and {face_count:,} faces"
         raise truncated(name, promised, f"{len(lines) - start:,} lines follow")
@@ -48,12 +52,42 @@ def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
         if len(lines) < 2:
             raise truncated(name, "counts", "it ends after the first line")
         words, start = [words[0], *lines[1][1].split()], 2
+    while len(words) < 3 and start < len(lines) and len(more := lines[start][1].split()) < 3:
+        words, start = [*words, *more], start + 1
     place = f"line {lines[start - 1][0]}"
     counts = integers(words[1:3], name, lambda _: place)
     if len(counts) < 2 or counts.min() < 0:
         message = f"{name}, {place}: expected the numbers of vertices and faces; export it again"
         raise MeshError(message)
     return int(counts[0]), int(counts[1]), start
+
+
+def _is_free(lines: list[Line], vertex_count: int, face_count: int) -> bool:
+    """Tell whether vertices and faces do not stand on lines of their own, which is usual only."""
+    if vertex_count + face_count > len(lines):
+        return True
+    return any(len(line.split(None, 2)) < 3 for _, line in lines[:vertex_count])
+
+
+def _free(words: list[bytes], vertex_count: int, face_count: int) -> Faces | None:
+    """Read numbers wherever lines end; None where they are not just what was promised."""
+    middle = 3 * vertex_count
+    try:
+        vertices = np.array(words[:middle], dtype=np.float64).reshape(-1, 3)
+        numbers = np.array(words[middle:], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return None
+    heads: list[int] = []
+    at = 0
+    while at < len(numbers) and len(heads) < face_count:
+        heads.append(at)
+        at += 1 + max(int(numbers[at]), 0)
+    sizes = numbers[heads]
+    if len(vertices) != vertex_count or at != len(numbers) or len(heads) != face_count:
+        return None
+    if (sizes < 3).any() or any(b"_" in word for word in words):
+        return None
+    return Faces(vertices, np.delete(numbers, heads), sizes)
 
 
 def _vertices(lines: list[Line], name: str) -> NDArray[np.float64]:

@@ -120,11 +120,11 @@ def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
     return cell
 
 
-def decimal_mark(cells: Sequence[str], others: Sequence[str], name: str) -> bytes:
-    """Tell the decimal mark of `cells`, the coordinates of the first rows.
+def decimal_mark(cells: Sequence[str], others: Sequence[str], name: str) -> bytes | None:
+    """Tell the decimal mark of `cells`, the coordinates of some rows.
 
     Whole numbers tell nothing; then the `others` in those rows decide: a comma is the mark where
-    some have commas and none has a point.
+    some have commas and none has a point. None where neither tells.
 
     Raises
     ------
@@ -140,8 +140,14 @@ def decimal_mark(cells: Sequence[str], others: Sequence[str], name: str) -> byte
         message = f"{name} mixes decimal commas ({comma}) and points ({point}); export it anew."
         raise TableError(message)
     if not comma and not point:
-        comma = "" if _first(_DECIMAL_POINT, others) else _first(_DECIMAL_COMMA, others)
-    return b"," if comma else b"."
+        point = _first(_DECIMAL_POINT, others)
+        comma = "" if point else _first(_DECIMAL_COMMA, others)
+    return b"," if comma else b"." if point else None
+
+
+def may_have_decimal_commas(text: bytes) -> bool:
+    """Tell whether a comma stands beside a digit as a decimal comma may; a quick look."""
+    return re.search(rb"[0-9],[0-9]", text) is not None
 
 
 def _first(pattern: re.Pattern[str], cells: Sequence[str]) -> str:

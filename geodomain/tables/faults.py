@@ -107,7 +107,8 @@ def _hint(text: bytes, decimal: bytes) -> str:
     other = b"," if decimal == b"." else b"."
     if other not in text or text.strip(b" \t+-.,0123456789eE"):
         return ""
-    return f" where the decimal mark is {decimal.decode()!r} and nothing parts thousands"
+    mark = f" where the decimal mark is {decimal.decode()!r} and nothing parts thousands"
+    return f"{mark} (--decimal {other.decode()} takes the other mark)"
 
 
 def _closed(place: Place) -> str:

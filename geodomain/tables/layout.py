@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from geodomain.errors import TableError
 from geodomain.tables import families
-from geodomain.tables.dialect import Row, cell_text, decimal_mark, split_rows
+from geodomain.tables.dialect import (
+    cell_text,
+    decimal_mark,
+    may_have_decimal_commas,
+    split_rows,
+)
 from geodomain.tables.encoding import count_line_ends, require_text
 from geodomain.tables.families import CENTROIDS, SIZES, Triplet
 from geodomain.tables.header import Header, find_header
@@ -94,11 +99,15 @@ def read_layout(
     head_rows, sample = _below(head, header, options.encoding, whole=whole)
     xyz = _centroid(header.names, options, head_rows, sample, name)
     sizes = _sizes(header.names, options, xyz, name)
-    coordinates, others = _cells(sample, xyz), _cells(sample, range(len(header.names)))
+    decimal = options.decimal or _decimal(header, xyz, sample, name)
+    # A comma between digits is rare in whole numbers, unless it parts the fields.
+    if decimal is None and header.delimiter != b"," and may_have_decimal_commas(head):
+        rest = _blocks(head, header, options.encoding, len(head_rows) - 1, None, whole=whole)
+        decimal = _decimal(header, xyz, rest, name)
     end = head_rows[-1].row.following
     return TableLayout(
         delimiter=header.delimiter,
-        decimal=decimal_mark(coordinates, [] if header.delimiter == b"," else others, name),
+        decimal=decimal or b".",
         names=header.names,
         xyz=xyz,
         sizes=sizes,
@@ -114,14 +123,27 @@ def _below(
     head: bytes, header: Header, encoding: str, *, whole: bool
 ) -> tuple[tuple[HeadRow, ...], list[list[str]]]:
     """Give the rows of the head from the names on, and the cells of the first rows of blocks."""
-
-    def rows() -> Iterator[Row]:
-        return split_rows(head, header.delimiter, header.row.following, whole=whole)
-
-    vendor = vendor_rows(rows(), len(header.names), encoding)
-    blocks = islice(rows(), len(vendor), len(vendor) + _SAMPLE_ROWS)
-    sample = [[cell_text(cell, encoding) for cell in row.cells] for row in blocks]
+    rows = split_rows(head, header.delimiter, header.row.following, whole=whole)
+    vendor = vendor_rows(rows, len(header.names), encoding)
+    sample = _blocks(head, header, encoding, len(vendor), _SAMPLE_ROWS, whole=whole)
     return (HeadRow("names", header.row), *vendor), sample
+
+
+def _blocks(
+    head: bytes, header: Header, encoding: str, vendor: int, most: int | None, *, whole: bool
+) -> list[list[str]]:
+    """Give the cells of the first rows of blocks, after so many vendor's rows."""
+    rows = split_rows(head, header.delimiter, header.row.following, whole=whole)
+    blocks = islice(rows, vendor, None if most is None else vendor + most)
+    return [[cell_text(cell, encoding) for cell in row.cells] for row in blocks]
+
+
+def _decimal(
+    header: Header, xyz: Triplet, rows: Sequence[Sequence[str]], name: str
+) -> bytes | None:
+    """Tell the decimal mark of some rows, if they do."""
+    others = [] if header.delimiter == b"," else _cells(rows, range(len(header.names)))
+    return decimal_mark(_cells(rows, xyz), others, name)
 
 
 def _cells(sample: Sequence[Sequence[str]], columns: Iterable[int]) -> list[str]:

@@ -15,6 +15,8 @@ class TableOptions:
         Names of the centroid and block size columns; case, quotes and blanks do not matter.
     delimiter : bytes, optional
         One of ``, ; tab |``.
+    decimal : bytes, optional
+        The decimal mark, ``,`` or ``.``.
     missing, missing_words : tuple of float, tuple of str
         Numbers such as -99, and texts such as NA, that mean that a coordinate is missing.
     encoding : str
@@ -28,6 +30,7 @@ class TableOptions:
     dy: str | None = None
     dz: str | None = None
     delimiter: bytes | None = None
+    decimal: bytes | None = None
     missing: tuple[float, ...] = ()
     missing_words: tuple[str, ...] = ()
     encoding: str = "utf-8"

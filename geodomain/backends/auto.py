@@ -1,0 +1,248 @@
+"""The backend that chooses: the CPU for little work, the GPU where there is one and it pays.
+
+The model has four numbers, measured with geodomain itself:
+
+- The CPU labels a scattered point in about `_CPU_POINT` seconds of one thread (two cores of a
+  server with AVX2: 10 to 18 ns for 1M points x 80,000 to 1M triangles, index included).
+- The GPU takes `_GPU_POINT` seconds a point, transfers included: 25 bytes over a bus that moves
+  55 GB/s from page-locked memory (H200), less from ordinary memory.
+- The first call of a process waits `_COLD` seconds for PyCUDA, a context and the kernels (H200,
+  kernels compiled before: 0.10, 0.11 and 0.02), each later one `_WARM` seconds for its launches.
+
+The number of points still to come is unknown: a file arrives in chunks. So the start is paid
+when the points so far would have repaid it, which costs at most twice what the best choice does.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends import cpu
+from geodomain.backends.cpu import Columns, Floats, expand_lattice, recognise
+from geodomain.errors import DeviceError, GeodomainWarning
+
+__all__ = [
+    "Index",
+    "codes",
+    "expand_lattice",
+    "lattice_bits",
+    "lattice_packed",
+    "recognise",
+    "taken",
+]
+
+_CPU_POINT, _GPU_POINT = 15e-9, 1e-9
+_COLD, _WARM = 0.3, 0.5e-3
+_CPU_BLOCK, _GPU_BLOCK = 3e-10, 3e-12  # of a lattice, as bits
+
+
+Answer = TypeVar("Answer")
+
+
+class _Record:
+    """What has been chosen so far in this process, and why."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.points = 0.0  # asked of the CPU, in seconds that the GPU would have saved
+        self.started = False
+        self.failed = ""
+        self.machine, self.why = "cpu", "nothing asked yet"
+
+    def choose(self, saving: float, count: int) -> bool:
+        """Tell whether work that the GPU does faster by ``saving`` seconds goes there."""
+        with self.lock:
+            if self.failed:
+                self.machine, self.why = "cpu", self.failed
+                return False
+            self.points += max(saving, 0.0)
+            pays = saving > _WARM if self.started else self.points > _COLD
+            self.machine = "cuda" if pays else "cpu"
+            reason = "enough work for the GPU" if pays else "too little work for the GPU to pay"
+            self.why = f"{reason}: {count:,} at once"
+            return pays
+
+
+_record = _Record()
+
+
+def taken() -> tuple[str, str]:
+    """Return the backend that the last call took, "cpu" or "cuda", and why."""
+    return _record.machine, _record.why
+
+
+def _gpu() -> ModuleType | None:
+    """Return the CUDA backend, started, or None, and remember why not."""
+    from geodomain.backends import cuda, device
+
+    try:
+        with device.current():
+            pass
+    except DeviceError as error:
+        _give_up(error, quiet=True)
+        return None
+    _record.started = True
+    return cuda
+
+
+def _give_up(error: DeviceError, *, quiet: bool) -> None:
+    """Keep to the CPU from here on; said once where work was on the GPU already."""
+    with _record.lock:
+        first, _record.failed = not _record.failed, str(error)
+        _record.machine, _record.why = "cpu", _record.failed
+    if first and not quiet:
+        message = f"{error}; the CPU takes over, and the labels are the same"
+        warnings.warn(message, GeodomainWarning, stacklevel=2)
+
+
+class Index:
+    """A mesh that is indexed on the CPU, on the GPU, or both, when there are points for it."""
+
+    def __init__(
+        self,
+        vertices: Floats,
+        triangles: NDArray[np.int32],
+        bounds: Floats,
+        *,
+        closed: bool,
+        threads: int,
+    ) -> None:
+        self._make = functools.partial(
+            _made, vertices, triangles, bounds, closed=closed, threads=threads
+        )
+        self._made: dict[ModuleType, Any] = {}
+        self._lock = threading.Lock()
+        self._answered: dict[str, tuple[int, str]] = {}  # by machine: points, and why
+
+    def on(self, module: ModuleType) -> Any:
+        """Return the mesh's index of a backend, made when it is first asked for."""
+        with self._lock:
+            if module not in self._made:
+                self._made[module] = self._make(module)
+            return self._made[module]
+
+    def taken(self) -> tuple[str, str]:
+        """Return where most points were answered so far, "cpu" or "cuda", and why there."""
+        if not self._answered:
+            return "cpu", "nothing was asked"
+        machine = max(self._answered, key=lambda name: self._answered[name][0])
+        return machine, self._answered[machine][1]
+
+    def size(self) -> tuple[int, int, int, int]:
+        """Return the numbers of the CPU's cells, entries, grids and bundled triangles."""
+        size: tuple[int, int, int, int] = self.on(cpu).size()
+        return size
+
+    def contains(self, points: Any, out: Any, threads: int) -> int:
+        """Write whether each point is inside; return the first refused row or -1."""
+        return self._ask("contains", points, out, threads)
+
+    def crossings(self, points: Any, out: Any, threads: int, *, signed: bool) -> int:
+        """Write the crossings above each point; return the first refused row or -1."""
+        return self._ask("crossings", points, out, threads, signed=signed)
+
+    def winds(self, points: Any, out: Any, threads: int) -> int:
+        """Write whether a winding number is not 0; return the first refused row or -1."""
+        return self._ask("winds", points, out, threads)
+
+    def on_surface(self, points: Any, out: Any, threads: int) -> int:
+        """Write whether each point is on a triangle; return the first refused row or -1."""
+        return self._ask("on_surface", points, out, threads)
+
+    def _ask(self, verb: str, points: Any, out: Any, threads: int, **options: bool) -> int:
+        def call(on: Any) -> int:
+            refused: int = getattr(self.on(on), verb)(points, out, threads, **options)
+            machine = on.__name__.rpartition(".")[2]
+            with self._lock:
+                before, _ = self._answered.get(machine, (0, ""))
+                self._answered[machine] = before + len(out), _record.why
+            return refused
+
+        return _ask(points, out, threads, call)
+
+
+def _made(
+    vertices: Floats,
+    triangles: NDArray[np.int32],
+    bounds: Floats,
+    module: ModuleType,
+    *,
+    closed: bool,
+    threads: int,
+) -> Any:
+    return module.Index(vertices, triangles, bounds, closed=closed, threads=threads)
+
+
+def codes(indexes: Sequence[Index], points: Any, out: Any, threads: int) -> int:
+    """Write which index first holds each point, -1 none, -2 not finite; as ``contains``."""
+
+    def call(on: Any) -> int:
+        refused: int = on.codes([index.on(on) for index in indexes], points, out, threads)
+        return refused
+
+    return _ask(points, out, threads, call)
+
+
+def lattice_bits(
+    vertices: Floats, triangles: NDArray[np.int32], axes: Columns, threads: int
+) -> NDArray[np.uint64] | None:
+    """Return labels of a lattice as bits along z; as the CPU's, None included."""
+
+    def call(on: Any) -> NDArray[np.uint64] | None:
+        bits: NDArray[np.uint64] | None = on.lattice_bits(vertices, triangles, axes, threads)
+        return bits
+
+    return _lattice(axes, threads, call)
+
+
+def lattice_packed(
+    vertices: Floats,
+    triangles: NDArray[np.int32],
+    axes: Columns,
+    out: NDArray[np.uint8],
+    threads: int,
+) -> bool:
+    """Write labels of a lattice as bits along z; as the CPU's."""
+
+    def call(on: Any) -> bool:
+        decided: bool = on.lattice_packed(vertices, triangles, axes, out, threads)
+        return decided
+
+    return _lattice(axes, threads, call)
+
+
+def _ask(points: Any, out: Any, threads: int, call: Callable[[Any], Answer]) -> Answer:
+    """Ask the GPU where the points or the answers are there, or where it pays."""
+    from geodomain.backends.device_arrays import DevicePoints, DeviceRoom
+
+    if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
+        from geodomain.backends import cuda
+
+        _record.machine, _record.why = "cuda", "the points are on the GPU"
+        return call(cuda)
+    saving = len(out) * (_CPU_POINT / threads - _GPU_POINT)
+    return _either(saving, len(out), call)
+
+
+def _lattice(axes: Columns, threads: int, call: Callable[[Any], Answer]) -> Answer:
+    blocks = len(axes[0]) * len(axes[1]) * len(axes[2])
+    return _either(blocks * (_CPU_BLOCK / threads - _GPU_BLOCK), blocks, call)
+
+
+def _either(saving: float, count: int, call: Callable[[Any], Answer]) -> Answer:
+    """Call the GPU's function if it pays and works, and otherwise the CPU's."""
+    gpu = _gpu() if _record.choose(saving, count) else None
+    if gpu is not None:
+        try:
+            return call(gpu)
+        except DeviceError as error:
+            _give_up(error, quiet=False)
+    return call(cpu)

@@ -1,0 +1,81 @@
+"""Memory for points on their way through the device: chunks there, page-locked pieces here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geodomain.backends import device
+from geodomain.backends.pools import Pool
+
+CHUNK = 4_194_304  # points on the device at a time, in all the slots
+SLOTS = 4  # chunks in flight: copied in, worked on, copied out, and one to wait for
+ROOM = CHUNK // SLOTS
+LEAST_ROOM = 16_384  # below this the CPU is the better place
+_SMALL_ROOM = 131_072  # what a small job gets, so that the next one need not grow it
+PIECE_BYTES = 8 << 20  # of the caller's memory copied at a time, before the bus takes it
+_PIECES = 4
+
+
+class Slot:
+    """Room for one chunk on the device: its points, their answers, and a stream for them.
+
+    A point takes 37 bytes: 24 of coordinates, 4 of answer, 1 of label, 8 in two lists.
+    """
+
+    def __init__(self, room: int) -> None:
+        cuda = device.driver()
+        self.room = room
+        self.rows = 0
+        self.view = b""
+        self.stream = cuda.Stream()
+        self.done = cuda.Event(cuda.event_flags.DISABLE_TIMING)
+        self.coordinates = cuda.mem_alloc(24 * room)
+        self.answers = cuda.mem_alloc(4 * room)
+        self.labels = cuda.mem_alloc(room)
+        self.open_rows = cuda.mem_alloc(4 * room)
+        self.unsure_rows = cuda.mem_alloc(4 * room)
+        self.counts = cuda.mem_alloc(16)  # open rows, unsure rows, first refused row
+        self.host_answers = cuda.pagelocked_empty(4 * room, np.uint8)
+        self.host_refused = cuda.pagelocked_empty(1, np.uint64)
+
+    @property
+    def refused(self) -> int:
+        """Return the address of the first refused row."""
+        return int(self.counts) + 8
+
+    def clear(self) -> None:
+        """Empty the lists, and say that no row was refused."""
+        self.clear_lists()
+        device.driver().memset_d32_async(self.refused, 0xFFFFFFFF, 2, self.stream)
+
+    def clear_lists(self) -> None:
+        """Empty the lists, for another mesh."""
+        device.driver().memset_d32_async(int(self.counts), 0, 2, self.stream)
+
+
+class Piece:
+    """Page-locked memory that the bus copies from, and when it has."""
+
+    def __init__(self, size: int) -> None:
+        cuda = device.driver()
+        self.memory = cuda.pagelocked_empty(size // 8, np.float64)
+        self.free = cuda.Event(cuda.event_flags.DISABLE_TIMING)
+
+
+class Buffers:
+    """What one call at a time works with: the slots, and a ring of page-locked pieces."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.slots = [Slot(room) for _ in range(SLOTS)]
+        rows = min(PIECE_BYTES // 24, room)
+        self.pieces = [Piece(24 * rows) for _ in range(_PIECES)]
+
+
+def room_for(rows: int) -> int:
+    """Return the points of a slot for so many in all, a power of two."""
+    each = -(-rows // SLOTS)
+    return min(ROOM, max(_SMALL_ROOM, 1 << (each - 1).bit_length()))
+
+
+pool = Pool(Buffers, LEAST_ROOM)

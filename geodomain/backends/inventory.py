@@ -1,0 +1,147 @@
+"""What there is to compute on, what would be used, and why not the rest; nothing is started."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from geodomain.backends import cubins, device, mishaps, native
+from geodomain.errors import DeviceError
+
+_KERNEL_FILES = ("grid_build.cu", "grid.cu", "lattice.cu", "answers.cu")
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One NVIDIA GPU that the driver shows.
+
+    Attributes
+    ----------
+    number : int
+        As GEODOMAIN_DEVICE takes it; CUDA_VISIBLE_DEVICES has been heeded.
+    name : str
+    compute_capability : str
+        Such as "9.0".
+    architecture : str
+        Such as "sm_90".
+    memory_bytes : int
+    used : bool
+        Whether it is the one that is used.
+    kernels : dict of str to str
+        Where each kernel file would come from: "cache", "nvcc" (compiled at first use), "PTX"
+        (of the wheel, compiled by the driver) or "nowhere".
+    """
+
+    number: int
+    name: str
+    compute_capability: str
+    architecture: str
+    memory_bytes: int
+    used: bool
+    kernels: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The machine, as geodomain sees it.
+
+    Attributes
+    ----------
+    backend : str
+        What "auto" takes for a large job: "cuda" or "cpu".
+    reason : str
+        Why that one.
+    gpus : tuple of Gpu
+    driver : str, optional
+        The CUDA version of the NVIDIA driver.
+    pycuda : str, optional
+        PyCUDA's version.
+    nvcc : str, optional
+        The compiler on the PATH.
+    cache : str
+        The folder of compiled kernels.
+    cache_is_private : bool
+        Whether it is used: others may write to a folder that is not.
+    cpu_threads, cpu_level : int
+        Cores allowed to the process, and the x86-64 level of the core that is loaded.
+    """
+
+    backend: str
+    reason: str
+    gpus: tuple[Gpu, ...]
+    driver: str | None
+    pycuda: str | None
+    nvcc: str | None
+    cache: str
+    cache_is_private: bool
+    cpu_threads: int
+    cpu_level: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain values, ready for JSON."""
+        return asdict(self)
+
+
+def take() -> Inventory:
+    """Look at the machine; no context is made on any device, and no compiler started."""
+    gpus: tuple[Gpu, ...] = ()
+    version = None
+    try:
+        cuda = device.driver()
+        version = mishaps.version_text(cuda.get_driver_version())
+        gpus = tuple(_gpu(cuda, number) for number in range(cuda.Device.count()))
+        used = device.number()
+        backend, reason = _verdict(gpus[used])
+    except DeviceError as error:
+        backend, reason = "cpu", str(error)
+    compiler = cubins.compiler()
+    return Inventory(
+        backend=backend,
+        reason=reason,
+        gpus=gpus,
+        driver=version,
+        pycuda=_pycuda(),
+        nvcc=compiler and compiler.rsplit(" ", 2)[0],
+        cache=str(cubins.folder()),
+        cache_is_private=cubins.is_private(cubins.folder()),
+        cpu_threads=native.thread_count(None),
+        cpu_level=native.level(),
+    )
+
+
+def _gpu(cuda: Any, number: int) -> Gpu:
+    one = cuda.Device(number)
+    major, minor = one.compute_capability()
+    architecture = f"sm_{major}{minor}"
+    return Gpu(
+        number=number,
+        name=one.name(),
+        compute_capability=f"{major}.{minor}",
+        architecture=architecture,
+        memory_bytes=one.total_memory(),
+        used=os.environ.get("GEODOMAIN_DEVICE", "0") == str(number),
+        kernels={file: _origin(file, architecture) for file in _KERNEL_FILES},
+    )
+
+
+def _origin(file: str, architecture: str) -> str:
+    """Return where a kernel file would come from; to look at an image makes none."""
+    images = cubins.images(file, architecture, lambda text: b"")
+    return next((image.origin for image in images), "nowhere")
+
+
+def _verdict(gpu: Gpu) -> tuple[str, str]:
+    missing = [file for file, origin in gpu.kernels.items() if origin == "nowhere"]
+    if missing:
+        return "cpu", f"no nvcc and no compiled kernels for {gpu.architecture}: {missing[0]}"
+    return "cuda", f"GPU {gpu.number}, {gpu.name}"
+
+
+def _pycuda() -> str | None:
+    try:
+        import pycuda
+    except ImportError:
+        return None
+    version: str = getattr(pycuda, "VERSION_TEXT", "of unknown version")
+    return version

@@ -1,0 +1,179 @@
+"""All the points through the device, chunk by chunk: in, answered, out; no geometry.
+
+Each chunk has a slot with a stream of its own, so that one is copied in while another is
+worked on and a third comes back. Memory that is page-locked already goes straight over the
+bus; other memory goes through a small page-locked ring that several threads fill.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from geodomain.backends import device, libcuda
+from geodomain.backends.buffers import Buffers, Slot, pool, room_for
+from geodomain.backends.cpu import Columns
+from geodomain.backends.device_arrays import DevicePoints, DeviceRoom, wait_for
+from geodomain.backends.staging import Stager
+
+NONE_REFUSED = 2**64 - 1
+_POINT = 24  # bytes
+
+Points = Columns | DevicePoints
+# Launches kernels for a slot's chunk on its stream; returns the address of their answers.
+Kernels = Callable[[Slot], int]
+
+
+def answer_all(points: Points, out: Any, threads: int, kernels: Kernels) -> int:
+    """Write the answers to all points; return the first refused row or -1.
+
+    ``out`` is an array in memory, contiguous, or a `DeviceRoom`. When this returns, the
+    answers are there, whoever looks.
+    """
+    if len(out) == 0:
+        return -1
+    with device.current():
+        return _answer(points, out, threads, kernels)
+
+
+def _answer(points: Points, out: Any, threads: int, kernels: Kernels) -> int:
+    """Borrow and answer; buffers that nobody keeps go with this frame, in the context."""
+    with Stager(threads) as stager, pool.borrowed(room_for(len(out))) as buffers:
+        wait_for(points, out)
+        send = _sender(points, buffers, stager)
+        fetch = _fetcher(out, stager)
+        return _run(len(out), buffers, send, kernels, fetch)
+
+
+def _run(rows: int, buffers: Buffers, send: Any, kernels: Kernels, fetch: Any) -> int:
+    """Send chunks through the slots in turn; each is taken out before its slot comes round."""
+    first_refused = -1
+    under_way: deque[tuple[int, Slot, Callable[[], None]]] = deque()
+
+    def take_out() -> None:
+        nonlocal first_refused
+        begin, slot, deliver = under_way.popleft()
+        slot.done.synchronize()
+        deliver()
+        refused = int(slot.host_refused[0])
+        if first_refused < 0 and refused != NONE_REFUSED:
+            first_refused = begin + refused
+
+    for number, begin in enumerate(range(0, rows, buffers.room)):
+        if len(under_way) == len(buffers.slots):
+            take_out()
+        slot = buffers.slots[number % len(buffers.slots)]
+        end = min(begin + buffers.room, rows)
+        slot.rows = end - begin
+        slot.view = send(slot, begin, end)
+        slot.clear()
+        deliver = fetch(slot, begin, end, kernels(slot))
+        device.driver().memcpy_dtoh_async(slot.host_refused, slot.refused, slot.stream)
+        slot.done.record(slot.stream)
+        under_way.append((begin, slot, deliver))
+    while under_way:
+        take_out()
+    return first_refused
+
+
+def _sender(points: Points, buffers: Buffers, stager: Stager) -> Callable[[Slot, int, int], bytes]:
+    """Return what brings rows to a slot and tells how the kernels find them there."""
+    if isinstance(points, DevicePoints):
+        return lambda slot, begin, end: points.view(begin)
+    if _is_pinned_rows(points):
+        return lambda slot, begin, end: _send_rows(points, slot, begin, end)
+    if all(_is_pinned_column(column) for column in points):
+        return lambda slot, begin, end: _send_columns(points, slot, begin, end)
+    ring = deque(buffers.pieces)
+    return lambda slot, begin, end: _send_pieces(points, slot, begin, end, ring, stager)
+
+
+def _send_rows(points: Columns, slot: Slot, begin: int, end: int) -> bytes:
+    """Copy x y z, x y z, ... straight from the caller's memory."""
+    source = _bytes_at(points[0].ctypes.data + _POINT * begin, _POINT * (end - begin))
+    device.driver().memcpy_htod_async(slot.coordinates, source, slot.stream)
+    return _view_of_rows(slot)
+
+
+def _send_columns(points: Columns, slot: Slot, begin: int, end: int) -> bytes:
+    """Copy three columns straight from the caller's memory."""
+    start, step = int(slot.coordinates), 8 * (end - begin)
+    for axis, column in enumerate(points):
+        place = start + axis * step
+        device.driver().memcpy_htod_async(place, column[begin:end], slot.stream)
+    return device.structure(start, start + step, start + 2 * step, 8, 8, 8)
+
+
+def _send_pieces(
+    points: Columns, slot: Slot, begin: int, end: int, ring: Any, stager: Stager
+) -> bytes:
+    """Copy to the ring by several threads and on to the slot, piece by piece."""
+    cuda = device.driver()
+    for row in range(begin, end, len(ring[0].memory) // 3):
+        piece = ring[0]
+        ring.rotate(-1)
+        piece.free.synchronize()  # at once, where it was never used
+        last = min(row + len(piece.memory) // 3, end)
+        stager.gather(points, row, last, piece.memory)
+        place = int(slot.coordinates) + _POINT * (row - begin)
+        cuda.memcpy_htod_async(place, piece.memory[: 3 * (last - row)], slot.stream)
+        piece.free.record(slot.stream)
+    return _view_of_rows(slot)
+
+
+def _view_of_rows(slot: Slot) -> bytes:
+    x = int(slot.coordinates)
+    return device.structure(x, x + 8, x + 16, _POINT, _POINT, _POINT)
+
+
+def _fetcher(out: Any, stager: Stager) -> Callable[[Slot, int, int, int], Callable[[], None]]:
+    """Return what starts a copy of a slot's answers, and returns what is left to do after it."""
+    cuda = device.driver()
+    if isinstance(out, DeviceRoom):
+        size = out.dtype.itemsize
+
+        def across(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
+            place = out.address + size * begin
+            cuda.memcpy_dtod_async(place, address, size * (end - begin), slot.stream)
+            return _nothing
+
+        return across
+    if libcuda.is_pinned(out.ctypes.data, out.nbytes):
+
+        def straight(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
+            cuda.memcpy_dtoh_async(out[begin:end], address, slot.stream)
+            return _nothing
+
+        return straight
+
+    def staged(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
+        part = out[begin:end]
+        kept = slot.host_answers[: part.nbytes]
+        cuda.memcpy_dtoh_async(kept, address, slot.stream)
+        return lambda: stager.copy(kept, part)
+
+    return staged
+
+
+def _nothing() -> None:
+    """Leave answers where they are."""
+
+
+def _is_pinned_rows(points: Columns) -> bool:
+    """Tell whether the columns are one page-locked array, row after row."""
+    places = [column.ctypes.data for column in points]
+    if any(column.strides[0] != _POINT for column in points):
+        return False
+    together = places[1] == places[0] + 8 and places[2] == places[0] + 16
+    return together and libcuda.is_pinned(places[0], _POINT * len(points[0]))
+
+
+def _is_pinned_column(column: Any) -> bool:
+    return column.strides[0] == 8 and libcuda.is_pinned(column.ctypes.data, column.nbytes)
+
+
+def _bytes_at(address: int, size: int) -> Any:
+    """Return memory as something that PyCUDA copies from; the caller's array keeps it."""
+    return memoryview((ctypes.c_char * size).from_address(address))

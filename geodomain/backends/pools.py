@@ -1,0 +1,123 @@
+"""Memory that is kept between calls and lent to one caller at a time."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, Protocol, TypeVar
+
+from geodomain.backends import device, mishaps
+
+_MOST_IDLE = 2
+
+
+class Buffers(Protocol):
+    """What a pool keeps: memory for work of some size, got whole when it is made."""
+
+    room: int
+
+
+Kept = TypeVar("Kept", bound=Buffers)
+
+
+class Pool(Generic[Kept]):
+    """Buffers by their room; more are made where all are lent, fewer kept than were made.
+
+    Parameters
+    ----------
+    make : callable
+        Returns buffers of a room, or raises PyCUDA's MemoryError.
+    least : int
+        The smallest room that is worth while.
+    """
+
+    def __init__(self, make: Callable[[int], Kept], least: int) -> None:
+        self._make = make
+        self._least = least
+        self._idle: list[Kept] = []
+        self._lock = threading.Lock()
+        _pools.add(self)
+
+    @property
+    def kept(self) -> int:
+        """Return how many buffers wait for the next call."""
+        return len(self._idle)
+
+    @contextlib.contextmanager
+    def borrowed(self, room: int) -> Iterator[Kept]:
+        """Lend buffers of this room, or of less where memory is short.
+
+        After an error they are not lent again: copies may still be on their way.
+        """
+        buffers = self._take(room)
+        try:
+            yield buffers
+        except BaseException:
+            with contextlib.suppress(device.driver().Error):
+                device.driver().Context.synchronize()
+            raise
+        with self._lock:
+            if len(self._idle) < _MOST_IDLE:
+                self._idle.append(buffers)
+
+    def drain(self) -> list[Kept]:
+        """Give up what is kept; the memory goes with the list, while a context is current."""
+        with self._lock:
+            drained, self._idle = self._idle, []
+        return drained
+
+    def _take(self, room: int) -> Kept:
+        with self._lock:
+            for number, buffers in enumerate(self._idle):
+                if buffers.room >= room:
+                    return self._idle.pop(number)
+        self.drain()  # what is too small makes way
+        memory_error: Any = device.driver().MemoryError
+        while True:
+            try:
+                return self._make(room)
+            except memory_error:
+                if not drain_all() and room <= self._least:
+                    raise
+                room = max(self._least, room // 2)
+
+
+_pools: weakref.WeakSet[Pool[Any]] = weakref.WeakSet()
+
+
+@functools.cache
+def memory_pool() -> Any:
+    """Return the pool that indexes, and the work on them, take plain device memory from."""
+    from pycuda.tools import DeviceMemoryPool
+
+    return DeviceMemoryPool()
+
+
+def drain_all() -> bool:
+    """Free what all the pools keep; a context is current. False where there was nothing."""
+    held = memory_pool().held_blocks > 0
+    memory_pool().free_held()
+    return any([held, *[pool.drain() for pool in list(_pools)]])
+
+
+def release() -> None:
+    """Free the memory that is kept for the next call, on the device and page-locked."""
+    kept = memory_pool.cache_info().currsize or any(pool.kept for pool in list(_pools))
+    if kept and not mishaps.crashed():
+        with device.current():
+            drain_all()
+
+
+def _release_for_good() -> None:
+    """Free what is kept; what is freed later goes at once, since nothing would be current."""
+    release()
+    if memory_pool.cache_info().currsize and not mishaps.crashed():
+        with device.current():
+            memory_pool().stop_holding()
+
+
+atexit.register(_release_for_good)

@@ -1,0 +1,147 @@
+"""The stand-in driver put where PyCUDA would be, and arrays that say they are on its device."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_cuda import DeviceMemoryPool, FakeCuda
+
+from geodomain.backends import (
+    auto,
+    buffers,
+    cubins,
+    device,
+    lattice_on_device,
+    libcuda,
+    mishaps,
+    pools,
+)
+
+CACHED = ("driver", "context", "architecture", "has_slow_doubles", "module", "kernel")
+
+
+def forget() -> None:
+    """Make the next call start as the first one of a process does."""
+    for name in CACHED:
+        getattr(device, name).cache_clear()
+    pools.memory_pool.cache_clear()
+    mishaps._crash.clear()
+    auto._record.__init__()  # type: ignore[misc]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
+    """Return a driver with one device of architecture sm_90, nvcc and an empty cache."""
+    made = FakeCuda([(9, 0)])
+    made.compiled = []
+    package, compiler = ModuleType("pycuda"), ModuleType("pycuda.compiler")
+    package.__spec__ = ModuleSpec("pycuda", None)
+    package.__path__ = []
+    package.VERSION_TEXT = "2026.1"
+
+    def compile(text: str, *, options: Any, no_extern_c: bool, arch: str, cache_dir: Any) -> bytes:
+        assert no_extern_c and cache_dir is False and options == list(cubins.FLAGS)
+        made.compiled.append(text)
+        return f"CUBIN {arch} {len(made.compiled)}".encode()
+
+    compiler.compile = compile
+    tools = ModuleType("pycuda.tools")
+    tools.DeviceMemoryPool = DeviceMemoryPool
+    package.driver, package.compiler, package.tools = made, compiler, tools
+    modules = {"": package, ".driver": made, ".compiler": compiler, ".tools": tools}
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, f"pycuda{name}", module)
+    monkeypatch.setenv("GEODOMAIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(cubins, "compiler", lambda: "nvcc 1")
+    monkeypatch.setattr(libcuda, "library", lambda: FakeLibcuda(made))
+    forget()
+    yield made
+    gc.collect()
+    pools.release()
+    forget()
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let anything pay for the GPU."""
+    for name in ("_COLD", "_WARM", "_GPU_POINT", "_GPU_BLOCK"):
+        monkeypatch.setattr(auto, name, 0.0)
+
+
+@pytest.fixture
+def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make several chunks, pieces and slabs of a few thousand points."""
+    monkeypatch.setattr(buffers, "ROOM", 1024)
+    monkeypatch.setattr(buffers, "_SMALL_ROOM", 256)
+    monkeypatch.setattr(buffers, "PIECE_BYTES", 24 * 100)
+    monkeypatch.setattr(lattice_on_device, "SLAB_BYTES", 600)
+    pools.release()
+
+
+class FakeLibcuda:
+    """The two calls of the driver that PyCUDA has no name for."""
+
+    def __init__(self, fake: FakeCuda) -> None:
+        self.fake = fake
+
+    def cuPointerGetAttribute(self, value: Any, number: Any, address: Any) -> int:
+        if number.value == 2 and self.fake.is_pinned(address.value):
+            value._obj.value = 1
+            return 0
+        for start, memory in self.fake.memory.items():
+            if start <= address.value < start + len(memory):
+                value._obj.value = 2 if number.value == 2 else 0
+                return 0
+        return 1
+
+    def cuStreamSynchronize(self, handle: Any) -> int:
+        self.fake.calls.append(f"wait {handle.value}")
+        return 0
+
+
+def on_device(fake: FakeCuda, array: np.ndarray, **changes: Any) -> Any:
+    """Return an array of the device by the CUDA array interface; changes are of its fields."""
+    with device.current():
+        memory = fake.mem_alloc(max(array.nbytes, 1))
+        fake.memcpy_htod(memory, np.ascontiguousarray(array).tobytes())
+    told = {
+        "shape": array.shape,
+        "typestr": array.dtype.str,
+        "data": (int(memory), False),
+        "strides": None,
+        "version": 3,
+        "stream": None,
+    }
+    return SimpleNamespace(__cuda_array_interface__={**told, **changes}, memory=memory)
+
+
+class ByDlpack:
+    """An array of the device that speaks DLPack alone; NumPy makes the capsule."""
+
+    def __init__(self, fake: FakeCuda, array: np.ndarray) -> None:
+        there = on_device(fake, array)
+        told = there.__cuda_array_interface__
+        flat = fake.at(told["data"][0], array.size, array.dtype)
+        self.kept, self.view = there, flat.reshape(array.shape)
+        self.streams: list[int] = []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def __dlpack__(self, *, stream: int) -> Any:
+        self.streams.append(stream)
+        return self.view.__dlpack__()
+
+
+def read_back(fake: FakeCuda, array: Any) -> np.ndarray:
+    """Return what a contiguous array of the device holds."""
+    told = array.__cuda_array_interface__
+    return fake.at(told["data"][0], int(np.prod(told["shape"])), told["typestr"]).copy()

@@ -1,0 +1,196 @@
+"""What the kernels do, for the stand-in driver: arguments decoded, answers by the CPU's core."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from geodomain.backends import cpu
+
+GRID_VIEW, POINTS_VIEW, LATTICE_VIEW, MESH_VIEW, SINGLE_VIEW = 216, 48, 160, 24, 16
+ALL_ONES = np.uint64(2**64 - 1)
+
+
+def _points(fake: Any, view: bytes, rows: int) -> Any:
+    *places, sx, sy, sz = struct.unpack("@QQQqqq", view)
+    columns = []
+    for place, step in zip(places, (sx, sy, sz), strict=True):
+        first = min(place, place + step * (rows - 1))
+        span = abs(step) * (rows - 1) + 8
+        raw = fake.at(first, span)
+        column = as_strided(raw[place - first :][:8].view(np.float64), (rows,), (step,))
+        columns.append(column)
+    return tuple(columns)
+
+
+def _mesh(fake: Any, view: bytes) -> tuple[np.ndarray, np.ndarray]:
+    vertices_at, triangles_at, count = struct.unpack("@QQq", view)
+    triangles = fake.at(triangles_at, 3 * count, np.int32).reshape(-1, 3)
+    vertices = fake.at(vertices_at, 3 * (int(triangles.max()) + 1), np.float64).reshape(-1, 3)
+    return vertices, triangles
+
+
+def _index(fake: Any, view: bytes) -> cpu.Index:
+    vertices, triangles = _mesh(fake, view[:MESH_VIEW])
+    bounds = np.frombuffer(view[24:72]).reshape(2, 3)
+    closed = struct.unpack_from("@i", view, 208)[0] != 0
+    return cpu.Index(vertices, triangles, bounds, closed=closed, threads=1)
+
+
+def _refuse(fake: Any, place: int, row: int) -> None:
+    if row >= 0:
+        refused = fake.at(place, 1, np.uint64)
+        refused[0] = min(refused[0], np.uint64(row))
+
+
+def look_up(fake: Any, packed: bytes, threads: int) -> None:
+    """List every row, so that the others have something to do."""
+    rows, _, open_at, count_at = struct.unpack("@IQQQ", packed[GRID_VIEW + POINTS_VIEW :])
+    assert threads >= rows
+    count = fake.at(count_at, 1, np.uint32)
+    fake.at(open_at + 4 * int(count[0]), rows, np.uint32)[:] = np.arange(rows)[::-1]
+    count[0] += rows
+
+
+def count_quick(fake: Any, packed: bytes, threads: int) -> None:
+    rows_at, count_at, _, unsure_at, unsure_count_at = struct.unpack(
+        "@QQQQQ", packed[GRID_VIEW + POINTS_VIEW :]
+    )
+    count = int(fake.at(count_at, 1, np.uint32)[0])
+    unsure = fake.at(unsure_count_at, 1, np.uint32)
+    target = fake.at(unsure_at + 4 * int(unsure[0]), count, np.uint32)
+    target[:] = fake.at(rows_at, count, np.uint32)
+    unsure[0] += count
+
+
+def count_single(fake: Any, packed: bytes, threads: int) -> None:
+    """See that the halves are those of the mesh, and go on as count_quick."""
+    halves_at, reach = struct.unpack_from("@Qf", packed, GRID_VIEW)
+    vertices, _ = _mesh(fake, packed[:MESH_VIEW])
+    halves = fake.at(halves_at, 2 * vertices.size, np.float32).astype(float)
+    assert np.allclose(halves.reshape(-1, 3, 2).sum(axis=2), vertices, rtol=1e-14)
+    assert np.abs(vertices).max() <= reach
+    count_quick(fake, packed[:GRID_VIEW] + packed[GRID_VIEW + SINGLE_VIEW :], threads)
+
+
+def halve_vertices(fake: Any, packed: bytes, threads: int) -> None:
+    vertices_at, count, out_at = struct.unpack("@QqQ", packed)
+    vertices = fake.at(vertices_at, 3 * count, np.float64)
+    high = vertices.astype(np.float32)
+    halves = np.stack([high, (vertices - high).astype(np.float32)], axis=1)
+    fake.at(out_at, 6 * count, np.float32)[:] = halves.ravel()
+
+
+def count_full(fake: Any, packed: bytes, threads: int) -> None:
+    rows_at, count_at, out_at, refused_at = struct.unpack(
+        "@QQQQ", packed[GRID_VIEW + POINTS_VIEW :]
+    )
+    count = int(fake.at(count_at, 1, np.uint32)[0])
+    listed = fake.at(rows_at, count, np.uint32)
+    if count == 0:
+        return
+    rows = int(listed.max()) + 1
+    points = _points(fake, packed[GRID_VIEW:][:POINTS_VIEW], rows)
+    labels = np.empty(rows, np.bool_)
+    row = _index(fake, packed[:GRID_VIEW]).contains(points, labels, 1)
+    fake.at(out_at, rows)[listed] = labels[listed]
+    _refuse(fake, refused_at, row)
+
+
+def crossings(fake: Any, packed: bytes, threads: int) -> None:
+    rows, signed, out_at, refused_at = struct.unpack("@qiQQ", packed[GRID_VIEW + POINTS_VIEW :])
+    points = _points(fake, packed[GRID_VIEW:][:POINTS_VIEW], rows)
+    out = fake.at(out_at, rows, np.int32)
+    row = _index(fake, packed[:GRID_VIEW]).crossings(points, out, 1, signed=bool(signed))
+    _refuse(fake, refused_at, row)
+
+
+def on_surface(fake: Any, packed: bytes, threads: int) -> None:
+    rows, out_at, refused_at = struct.unpack("@qQQ", packed[GRID_VIEW + POINTS_VIEW :])
+    points = _points(fake, packed[GRID_VIEW:][:POINTS_VIEW], rows)
+    out = fake.at(out_at, rows, np.bool_)
+    _refuse(fake, refused_at, _index(fake, packed[:GRID_VIEW]).on_surface(points, out, 1))
+
+
+def codes_begin(fake: Any, packed: bytes, threads: int) -> None:
+    rows, out_at = struct.unpack("@IQ", packed[POINTS_VIEW:])
+    points = np.stack(_points(fake, packed[:POINTS_VIEW], rows))
+    fake.at(out_at, rows, np.int32)[:] = np.where(np.isfinite(points).all(axis=0), -1, -2)
+
+
+def codes_take(fake: Any, packed: bytes, threads: int) -> None:
+    inside_at, rows, code, out_at = struct.unpack("@QIiQ", packed)
+    codes = fake.at(out_at, rows, np.int32)
+    codes[(fake.at(inside_at, rows) == 1) & (codes == -1)] = code
+
+
+def nonzero(fake: Any, packed: bytes, threads: int) -> None:
+    numbers_at, rows, out_at = struct.unpack("@QIQ", packed)
+    fake.at(out_at, rows)[:] = fake.at(numbers_at, rows, np.int32) != 0
+
+
+def pack_rows(fake: Any, packed: bytes, threads: int) -> None:
+    rows_at, pitch, row_bytes, total, out_at = struct.unpack("@QIIIQ", packed)
+    assert 4 * threads >= total
+    rows = fake.at(rows_at, total // row_bytes * pitch).reshape(-1, pitch)
+    fake.at(out_at, total)[:] = rows[:, :row_bytes].ravel()
+
+
+def lattice_toggle(fake: Any, packed: bytes, threads: int) -> None:
+    """Write the labels at once; nothing is left to the other two kernels."""
+    axes = []
+    for axis in range(3):
+        value_at, count = struct.unpack_from("@Qi", packed, 48 * axis)
+        axes.append(fake.at(value_at, count, np.float64))
+    words, bits_at = struct.unpack_from("@iQ", packed, 144)
+    mesh = _mesh(fake, packed[LATTICE_VIEW:][:MESH_VIEW])
+    bits = cpu.lattice_bits(*mesh, tuple(axes), 1)
+    assert bits is not None and bits.shape[2] == words
+    place = fake.at(bits_at, bits.size, np.uint64)
+    assert not place.any(), "the bits were not cleared"
+    place[:] = bits.ravel()
+
+
+def nothing(fake: Any, packed: bytes, threads: int) -> None:
+    """Do nothing."""
+
+
+def build_plan(fake: Any, packed: bytes, threads: int) -> None:
+    """Say that one cell holds everything: the kernels here ask the mesh, not the index.
+
+    Where ``fake.crowded`` is true, say that the host has to build.
+    """
+    plan_at = struct.unpack_from("@Q", packed, MESH_VIEW + 48)[0]
+    plan = fake.at(plan_at + 72, 6, np.uint32)
+    plan[:] = [1, 1, fake.crowded, 0, 0, 0]
+
+
+KERNELS: dict[str, Callable[[Any, bytes, int], None]] = {
+    "geodomain_build_extents": nothing,
+    "geodomain_build_plan": build_plan,
+    "geodomain_build_count": nothing,
+    "geodomain_build_count_large": nothing,
+    "geodomain_build_mark_full": nothing,
+    "geodomain_build_sums": nothing,
+    "geodomain_build_offsets": nothing,
+    "geodomain_build_lists": nothing,
+    "geodomain_build_scatter": nothing,
+    "geodomain_look_up": look_up,
+    "geodomain_count_quick": count_quick,
+    "geodomain_count_single": count_single,
+    "geodomain_halve_vertices": halve_vertices,
+    "geodomain_count_full": count_full,
+    "geodomain_crossings": crossings,
+    "geodomain_on_surface": on_surface,
+    "geodomain_codes_begin": codes_begin,
+    "geodomain_codes_take": codes_take,
+    "geodomain_nonzero": nonzero,
+    "geodomain_pack_rows": pack_rows,
+    "geodomain_lattice_toggle": lattice_toggle,
+    "geodomain_lattice_full": nothing,
+    "geodomain_lattice_settle": nothing,
+}

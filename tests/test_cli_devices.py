@@ -1,0 +1,110 @@
+"""The command `geodomain devices`, and what `geodomain label` says of where it labelled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from fake_gpu import eager, fake
+from wireframes import cube
+
+import geodomain
+from geodomain.backends import cubins
+from geodomain.cli import main
+
+__all__ = ["eager", "fake"]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("geodomain.backends.inventory")
+    text = run("devices")
+    told = json.loads(run("devices", "--json").stdout)
+    assert text.exit_code == 0 and told["cpu_threads"] >= 1
+    if not told["gpus"]:
+        assert "--backend auto takes the CPU: " in text.stdout
+        assert told["backend"] == "cpu" and told["reason"] in text.stdout
+
+
+def test_several_gpus_and_the_one_that_is_used(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.capabilities.append((7, 5))
+    monkeypatch.setenv("GEODOMAIN_DEVICE", "1")
+    result = run("devices")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == "--backend auto takes the GPU where it pays: GPU 1, Imaginary GPU 1"
+    assert "Imaginary GPU 0, sm_90, 8.0 GiB: not used; GEODOMAIN_DEVICE=0 would" in result.stdout
+    assert "Imaginary GPU 1, sm_75, 8.0 GiB: used" in result.stdout
+    assert "driver  for CUDA 12.2" in result.stdout and "PyCUDA  2026.1" in result.stdout
+    # To look starts no context and compiles nothing.
+    assert set(fake.calls) == {"init"} and not fake.compiled
+
+
+def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "grid.cu from nvcc" in run("devices").stdout
+    geodomain.contains(geodomain.Mesh(*_cube()), [[1, 1, 1]], backend="cuda")
+    assert "grid.cu from cache" in run("devices").stdout
+    monkeypatch.setattr(cubins, "compiler", lambda: None)
+    monkeypatch.setattr(cubins, "shipped", lambda name: Path(name))
+    assert "lattice.cu from PTX" in run("devices").stdout
+    monkeypatch.setattr(cubins, "shipped", lambda name: None)
+    told = json.loads(run("devices", "--json").stdout)
+    assert told["gpus"][0]["kernels"]["lattice.cu"] == "nowhere"
+    assert told["backend"] == "cpu" and "no nvcc and no compiled kernels" in told["reason"]
+
+
+def test_a_number_that_no_gpu_has(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEODOMAIN_DEVICE", "7")
+    result = run("devices")
+    assert result.exit_code == 0 and "GEODOMAIN_DEVICE is '7'" in result.stdout
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> list[str]:
+    """Write a table and a wireframe, and return the arguments that label the one by the other."""
+    geodomain.write_mesh(cube(), tmp_path / "ore.ply")
+    blocks = tmp_path / "blocks.csv"
+    blocks.write_text("x,y,z\n" + "".join(f"{k},{k},{k}\n" for k in range(20)))
+    return ["label", str(blocks), "--solid", str(tmp_path / "ore.ply"), "--dry-run", "--json"]
+
+
+def test_label_says_where_and_why(fake, table: list[str]) -> None:
+    for backend, machine, why in (
+        ("auto", "cpu", "too little work for the GPU to pay: 20 at once"),
+        ("cpu", "cpu", "asked for"),
+        ("cuda", "cuda", "asked for"),
+    ):
+        told = json.loads(run(*table, "--backend", backend).stdout)
+        assert (told["backend"], told["backend_reason"]) == (machine, why)
+        assert told["domains"][0]["blocks"] > 0
+
+
+def test_label_on_the_gpu_by_itself(fake, eager, table: list[str]) -> None:
+    told = json.loads(run(*table).stdout)
+    assert told["backend"] == "cuda" and told["backend_reason"].startswith("enough work")
+
+
+def test_a_gpu_that_was_asked_for_and_is_not_there_is_exit_code_5(fake, table) -> None:
+    fake.capabilities.clear()
+    result = run(*table, "--backend", "cuda")
+    assert result.exit_code == 5 and "there is no CUDA device" in result.stderr
+    assert run(*table).exit_code == 0
+
+
+def test_a_fall_back_is_told_among_the_warnings(fake, eager, table: list[str]) -> None:
+    error = fake.LaunchError("cuLaunchKernel failed: unspecified launch failure")
+    fake.fail_launch_for_good["geodomain_look_up"] = error
+    told = json.loads(run(*table).stdout)
+    fake.crash = None
+    assert told["backend"] == "cpu" and "unspecified launch failure" in told["backend_reason"]
+    assert any("the CPU takes over" in warning for warning in told["warnings"])
+
+
+def _cube() -> tuple:
+    mesh = cube()
+    return mesh.vertices, mesh.triangles

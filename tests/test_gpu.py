@@ -1,0 +1,288 @@
+"""What only a GPU can show: other libraries in the process, streams, faults, real copies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from shapes import cube, star
+
+import geodomain
+from geodomain import PointLocator
+from geodomain.backends import libcuda
+
+pytestmark = pytest.mark.gpu
+pytest.importorskip("pycuda.driver", exc_type=ImportError)
+
+MESH = star(20)
+POINTS = np.random.default_rng(0).normal(size=(3_000_000, 3)) * 60
+
+
+@pytest.fixture(scope="module")
+def expected() -> np.ndarray:
+    return geodomain.contains(MESH, POINTS, backend="cpu")
+
+
+@pytest.fixture(scope="module")
+def locator() -> PointLocator:
+    return PointLocator(MESH, backend="cuda")
+
+
+def test_ordinary_and_page_locked_arrays_of_any_form(locator, expected) -> None:
+    wide = np.hstack([POINTS, POINTS[:, :1]])
+    pinned = geodomain.pinned_empty(POINTS.shape, np.float64)
+    pinned[:] = POINTS
+    columns = geodomain.pinned_empty((3, len(POINTS)), np.float64)
+    columns[:] = POINTS.T
+    for given in (POINTS, np.asfortranarray(POINTS), wide[:, :3], pinned, columns.T):
+        assert np.array_equal(locator.contains(given), expected)
+        out = geodomain.pinned_empty(len(POINTS), bool)
+        assert np.array_equal(locator.contains(given, out=out), expected)
+    assert np.array_equal(locator.contains(pinned[::-1])[::-1], expected)
+
+
+def test_floats_first_give_the_same_labels(monkeypatch, expected) -> None:
+    """As on cards with slow doubles."""
+    from geodomain.backends import device
+
+    monkeypatch.setattr(device, "has_slow_doubles", lambda: True)
+    single = PointLocator(MESH, backend="cuda")
+    assert single.index.grid.single is not None
+    assert np.array_equal(single.contains(POINTS), expected)
+    corners = np.repeat(MESH.vertices, 3, axis=0) + np.tile(
+        np.eye(3) * 1e-9, (len(MESH.vertices), 1)
+    )
+    assert np.array_equal(
+        single.contains(corners), geodomain.contains(MESH, corners, backend="cpu")
+    )
+
+
+def test_the_grid_is_built_on_the_device(locator) -> None:
+    """Its cells are those of the host's, but for rounding in the choice of how many."""
+    from geodomain.backends import cpu
+
+    arrays = MESH.vertices, MESH.triangles, MESH.bounds
+    host = cpu.Index(*arrays, closed=True, threads=2, density=1.0).size()
+    device = locator.index.size()
+    assert np.allclose(device[:2], host[:2], rtol=0.01) and device[2:] == (1, 0)
+
+
+def test_page_locked_memory_is_known(locator) -> None:
+    from geodomain.backends import device
+
+    pinned, ordinary = geodomain.pinned_empty(1000, np.float64), np.empty(1_000_000)
+    with device.current():
+        assert libcuda.is_pinned(pinned.ctypes.data, pinned.nbytes)
+        assert not libcuda.is_pinned(ordinary.ctypes.data, ordinary.nbytes)
+
+
+def test_numbers_and_surfaces(locator) -> None:
+    cpu, some = PointLocator(MESH, backend="cpu"), POINTS[:300_000]
+    for verb in ("count_crossings", "winding_numbers", "on_surface"):
+        assert np.array_equal(getattr(locator, verb)(some), getattr(cpu, verb)(some))
+    assert np.array_equal(locator.contains(some, rule="winding"), cpu.contains(some))
+
+
+@pytest.mark.parametrize("depth", [64, 100, 333])
+def test_lattices_to_bits_and_bools(locator, depth: int) -> None:
+    axes = [np.linspace(-110, 110, n) for n in (301, 203, depth)]
+    for packed in (False, True):
+        expected = geodomain.contains_lattice(MESH, *axes, packed=packed, backend="cpu")
+        out = geodomain.pinned_empty(expected.shape, expected.dtype)
+        assert np.array_equal(locator.contains_lattice(*axes, packed=packed), expected)
+        assert np.array_equal(locator.contains_lattice(*axes, packed=packed, out=out), expected)
+        labels = geodomain.contains_lattice(MESH, *axes, packed=packed, backend="cuda")
+        assert np.array_equal(labels, expected)
+
+
+def test_callers_of_several_threads(locator, expected) -> None:
+    """More of them than buffers are kept for: the others' go with the threads that made them."""
+    found: list = [None] * 6
+
+    def ask(number: int) -> None:
+        found[number] = locator.contains(POINTS)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(labels, expected) for labels in found)
+
+
+def test_cupy_on_a_stream_of_its_own(locator, expected) -> None:
+    cupy = pytest.importorskip("cupy")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        there = cupy.zeros(POINTS.shape)
+        for _ in range(200):  # work that is still going on when the points are asked for
+            there += 1.0
+        there[...] = cupy.asarray(POINTS)
+        labels = locator.contains(there)
+    assert np.array_equal(cupy.asarray(labels).get(), expected)
+    out = cupy.empty(len(POINTS), bool)
+    assert locator.contains(cupy.asfortranarray(there), out=out) is out
+    assert np.array_equal(out.get(), expected)
+    assert float(cupy.arange(10.0).sum()) == 45.0
+    with pytest.raises(TypeError, match="float64, not float32"):
+        locator.contains(there.astype(cupy.float32))
+
+
+def test_pytorch_keeps_its_context(locator, expected) -> None:
+    torch = pytest.importorskip("torch")
+    there = torch.from_numpy(POINTS).cuda() * 1.0
+    labels = locator.contains(there)
+    found = torch.as_tensor(labels, device="cuda")
+    assert found.dtype == torch.bool and np.array_equal(found.cpu().numpy(), expected)
+    assert np.array_equal(locator.contains(there.T.contiguous().T).get(), expected)
+    out = torch.zeros(len(POINTS), dtype=torch.int32, device="cuda")
+    locator.count_crossings(there, out=out)
+    assert np.array_equal(out.cpu().numpy() % 2 == 1, expected)
+    assert float((torch.ones(8, device="cuda") * 2).sum()) == 16.0
+    pinned = torch.from_numpy(POINTS).pin_memory().numpy()
+    assert np.array_equal(locator.contains(pinned), expected)
+    with pytest.raises(ValueError, match="the CPU does not read"):
+        geodomain.contains(MESH, there, backend="cpu")
+
+
+class OnlyDlpack:
+    """A tensor that offers DLPack and nothing else."""
+
+    def __init__(self, tensor: object) -> None:
+        self.tensor = tensor
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, *, stream: int) -> object:
+        return self.tensor.__dlpack__(stream=stream)
+
+
+def test_dlpack(locator, expected) -> None:
+    torch = pytest.importorskip("torch")
+    with torch.cuda.stream(torch.cuda.Stream()):
+        there = torch.zeros(POINTS.shape, dtype=torch.float64, device="cuda")
+        for _ in range(200):
+            there += 1.0
+        there.copy_(torch.from_numpy(POINTS))
+        assert np.array_equal(locator.contains(OnlyDlpack(there)).get(), expected)
+
+
+OTHER_ORDERS = """
+import numpy as np
+import geodomain
+import {library}
+{use}
+assert geodomain.contains(geodomain.synthetic.star_shaped_orebody(frequency=4),
+                          np.zeros((10, 3)), backend="cuda").shape == (10,)
+{use}
+"""
+
+USES = {
+    "torch": 'assert float(torch.ones(4, device="cuda").sum()) == 4.0',
+    "cupy": "assert float(cupy.ones(4).sum()) == 4.0",
+}
+
+
+@pytest.mark.parametrize("library", USES)
+def test_a_library_that_was_there_first_goes_on(library: str) -> None:
+    pytest.importorskip(library)
+    code = OTHER_ORDERS.format(library=library, use=USES[library])
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0 and "PyCUDA" not in done.stderr, done.stderr
+
+
+CRASH = """
+import numpy as np
+import geodomain
+from geodomain import DeviceError, PointLocator
+from geodomain.backends import device
+mesh = geodomain.synthetic.star_shaped_orebody(frequency=4)
+points = np.zeros((1000, 3))
+locator, both = PointLocator(mesh, backend="cuda"), PointLocator(mesh)
+locator.contains(points)
+good = locator.index.grid.view
+# The vertices' address goes astray: an illegal memory access on the device.
+locator.index.grid.view = (16).to_bytes(8, "little") + good[8:]
+low, high = mesh.bounds
+points = low + np.random.default_rng(0).random((500_000, 3)) * (high - low)
+for attempt in range(2):
+    try:
+        locator.contains(points)
+        raise SystemExit("labels after a crash")
+    except DeviceError as error:
+        assert "only a new process mends" in str(error), error
+assert both.contains(points).shape == (500_000,)
+print("said")
+"""
+
+
+def test_nothing_is_given_out_after_an_illegal_address() -> None:
+    done = subprocess.run([sys.executable, "-P", "-c", CRASH], capture_output=True, text=True)
+    assert done.stdout == "said\n", done.stdout + done.stderr
+
+
+NO_NVCC = """
+import numpy as np
+import geodomain
+from geodomain.backends import cubins
+cubins.compiler = lambda: None
+mesh = geodomain.synthetic.star_shaped_orebody(frequency=10)
+points = np.random.default_rng(0).normal(size=(100_000, 3)) * np.abs(mesh.bounds).max()
+assert [image.origin for image in cubins.images("grid.cu", "sm_90", bytes)] == ["PTX"]
+gpu = geodomain.contains(mesh, points, backend="cuda")
+assert np.array_equal(gpu, geodomain.contains(mesh, points, backend="cpu"))
+axes = [np.linspace(low, high, 70) for low, high in zip(*mesh.bounds)]
+gpu = geodomain.contains_lattice(mesh, *axes, packed=True, backend="cuda")
+assert np.array_equal(gpu, geodomain.contains_lattice(mesh, *axes, packed=True, backend="cpu"))
+print("same")
+"""
+
+
+def test_the_wheels_ptx_gives_the_same_labels(tmp_path, monkeypatch) -> None:
+    from geodomain.backends import cubins
+
+    if cubins.shipped("grid.cu") is None:
+        pytest.skip("built without nvcc")
+    monkeypatch.setenv("GEODOMAIN_CACHE", str(tmp_path))
+    done = subprocess.run([sys.executable, "-P", "-c", NO_NVCC], capture_output=True, text=True)
+    assert done.stdout == "same\n", done.stdout + done.stderr
+
+
+def test_little_memory_makes_smaller_chunks_and_then_the_cpu(expected, monkeypatch) -> None:
+    from geodomain.backends import buffers, device, pools
+
+    locator = PointLocator(MESH, backend="cuda")
+    pools.release()
+    with device.current() as cuda:
+        real, memory_error = cuda.mem_alloc, cuda.MemoryError
+        for most in (1_000_000, 1000):
+            monkeypatch.setattr(
+                cuda,
+                "mem_alloc",
+                lambda size, most=most: (
+                    real(size) if size <= most else _raise(memory_error("cuMemAlloc failed"))
+                ),
+            )
+            if most == 1000:
+                pools.release()
+                with pytest.warns(geodomain.GeodomainWarning, match="done on the CPU"):
+                    assert np.array_equal(locator.contains(POINTS), expected)
+            else:
+                assert np.array_equal(locator.contains(POINTS), expected)
+                assert buffers.pool._idle[0].room <= most // 24
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def test_label_codes_of_meshes_on_the_gpu() -> None:
+    meshes = [cube(30.0), MESH]
+    some = POINTS[:500_000].copy()
+    some[::1000] = np.nan
+    expected = geodomain.label_codes(some, meshes, backend="cpu")
+    assert np.array_equal(geodomain.label_codes(some, meshes, backend="cuda"), expected)
