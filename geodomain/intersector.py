@@ -75,7 +75,7 @@ class SegmentIntersector:
         strategy: Strategy = "bvh",
         grid: int | None = None,
     ) -> None:
-        topology.require_fit(mesh, allow_open=True)
+        topology.require_mesh(mesh, "surface")
         if strategy not in get_args(Strategy):
             message = f"strategy is {strategy!r}; it can be 'bvh' or 'brute'"
             raise ValueError(message)
