@@ -259,3 +259,10 @@ def test_a_lattice_where_everything_touches(backend: str) -> None:
     expected = lattice_crossings(mesh, starts, ends)
     assert expected.sum() == len(hits)
     assert np.array_equal(found, expected)
+
+
+def test_more_segments_than_single_precision_can_number(backend: str) -> None:
+    rows = 2**24 + 3
+    starts = np.broadcast_to([1.0, 1.0, 0.0], (rows, 3))
+    ends = np.broadcast_to([1.0, 1.0, 9.0], (rows, 3))
+    assert intersect(TRIANGLE, starts, ends, backend=backend).sum() == rows
