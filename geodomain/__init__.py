@@ -30,11 +30,14 @@ if TYPE_CHECKING:
     )
     from geodomain.faults.report import MeshReport, check
     from geodomain.faults.welding import WeldResult, weld
+    from geodomain.hits import Hits
+    from geodomain.intersector import SegmentIntersector, intersect
     from geodomain.labelling import label_codes, label_points
     from geodomain.locator import PointLocator
     from geodomain.mesh import Mesh
     from geodomain.meshfiles import read_mesh, write_mesh
     from geodomain.ordering import Domains
+    from geodomain.segments import Segments, sort_rays
     from geodomain.stacks import Stack
     from geodomain.surfaces import sides
 
@@ -48,12 +51,15 @@ _HOME = {
     "Domains": "ordering",
     "GeodomainError": "errors",
     "GeodomainWarning": "errors",
+    "Hits": "hits",
     "Mesh": "mesh",
     "MeshError": "errors",
     "MeshReport": "faults.report",
     "PointError": "errors",
     "PointLocator": "locator",
     "Stack": "stacks",
+    "SegmentIntersector": "intersector",
+    "Segments": "segments",
     "TableError": "errors",
     "WeldResult": "faults.welding",
     "check": "faults.report",
@@ -62,6 +68,7 @@ _HOME = {
     "count_crossings": "containment",
     "generalised_winding": "containment",
     "label_blocks": "dataframes",
+    "intersect": "intersector",
     "label_codes": "labelling",
     "label_points": "labelling",
     "on_surface": "containment",
@@ -69,6 +76,7 @@ _HOME = {
     "read_domains": "domain_file",
     "read_mesh": "meshfiles",
     "sides": "surfaces",
+    "sort_rays": "segments",
     "weld": "faults.welding",
     "winding_numbers": "containment",
     "write_mesh": "meshfiles",
@@ -82,11 +90,14 @@ __all__ = [
     "Domains",
     "GeodomainError",
     "GeodomainWarning",
+    "Hits",
     "Mesh",
     "MeshError",
     "MeshReport",
     "PointError",
     "PointLocator",
+    "SegmentIntersector",
+    "Segments",
     "Stack",
     "TableError",
     "WeldResult",
@@ -95,6 +106,7 @@ __all__ = [
     "contains_lattice",
     "count_crossings",
     "generalised_winding",
+    "intersect",
     "label_blocks",
     "label_codes",
     "label_points",
@@ -103,6 +115,7 @@ __all__ = [
     "read_domains",
     "read_mesh",
     "sides",
+    "sort_rays",
     "weld",
     "winding_numbers",
     "write_mesh",

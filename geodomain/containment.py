@@ -21,6 +21,7 @@ def contains(
     points: ArrayLike,
     *,
     rule: Rule = "parity",
+    direction: ArrayLike | None = None,
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
@@ -45,6 +46,9 @@ def contains(
         that is not zero (shells that overlap count once; orientation matters). Of an
         open mesh, with ``allow_open``, the winding number is a fraction, inside is 1/2
         or more, and the answer is rounded: see `generalised_winding`.
+    direction : array_like of shape (3,), optional
+        Count along rays in this direction instead of vertical ones, by segments through a
+        hierarchy of boxes: slower, and the same for a closed mesh. An independent check.
     backend : {"auto", "cpu", "cuda"}
         Where to compute; labels are the same everywhere.
     threads : int, optional
@@ -70,6 +74,8 @@ def contains(
         If the mesh is not closed, or its edges do not balance for "winding".
     PointError
         If non-zero coordinates below 2^-306 leave a point undecided, which is rare.
+    ValueError
+        For a direction without length, or with the rule "winding".
 
     Warns
     -----
@@ -87,6 +93,8 @@ def contains(
     array([ True, False,  True, False])
     """
     check_rule(rule)
+    if direction is not None:
+        return _along(mesh, points, direction, rule, backend, threads, allow_open, out)
     if rule == "parity" and not (is_on_device(points) or is_on_device(out)):
         topology.require_fit(mesh, allow_open=allow_open)
         labels = lattice.label_ordered(mesh, points, choose(backend), thread_count(threads), out)
@@ -295,6 +303,28 @@ def contains_lattice(
     topology.require_fit(mesh, allow_open=allow_open)
     room = host_room(*axes.form(packed=packed), out)
     return axes.label(mesh, room, choose(backend), thread_count(threads))
+
+
+def _along(
+    mesh: Mesh,
+    points: ArrayLike,
+    direction: ArrayLike,
+    rule: Rule,
+    backend: str,
+    threads: int | None,
+    allow_open: bool,
+    out: Any,
+) -> NDArray[np.bool_]:
+    from geodomain.rays import contains_along
+
+    if rule != "parity":
+        message = "a direction goes with the rule 'parity' only"
+        raise ValueError(message)
+    if is_on_device(points) or is_on_device(out):
+        message = "a direction goes with points and out in ordinary memory, not on a GPU"
+        raise ValueError(message)
+    topology.require_fit(mesh, allow_open=allow_open)
+    return contains_along(mesh, points, direction, backend, threads, out)
 
 
 def _locator(mesh: Mesh, backend: str, threads: int | None, allow_open: bool) -> PointLocator:

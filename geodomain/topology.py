@@ -27,12 +27,24 @@ def require_fit(mesh: object, *, allow_open: bool) -> None:
     MeshError
         As `require_closed`.
     """
-    if not isinstance(mesh, Mesh):
-        message = f"a solid must be a geodomain.Mesh, not {type(mesh).__name__}: see read_mesh"
-        raise TypeError(message)
+    solid = require_mesh(mesh, "solid")
     if not allow_open:
-        require_closed(mesh)
-    warn_once(mesh)
+        require_closed(solid)
+    warn_once(solid)
+
+
+def require_mesh(mesh: object, what: str) -> Mesh:
+    """Return the mesh, or refuse what is none.
+
+    Raises
+    ------
+    TypeError
+        For anything but a `Mesh`.
+    """
+    if isinstance(mesh, Mesh):
+        return mesh
+    message = f"a {what} must be a geodomain.Mesh, not {type(mesh).__name__}: see read_mesh"
+    raise TypeError(message)
 
 
 def warn_once(mesh: Mesh) -> None:

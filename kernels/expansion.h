@@ -74,14 +74,32 @@ GD_NOINLINE int expansion_scale(const double* e, int e_count, double factor, dou
   return count;
 }
 
+// Nearly the sum: within 2^-52 of its size. The largest component alone is not, since the next
+// one may be as large as the last bit that is set in it; this is Shewchuk's Compress, in
+// place, after which it is.
+GD_NOINLINE double expansion_value(double* e, int count) {
+  if (count == 0) return 0.0;
+  double carry = e[count - 1];
+  int bottom = count - 1;
+  for (int i = count - 2; i >= 0; --i) {
+    const Pair partial = two_sum(carry, e[i]);
+    carry = partial.head;
+    if (partial.tail == 0.0) continue;
+    e[bottom--] = partial.head;
+    carry = partial.tail;
+  }
+  for (int i = bottom + 1; i < count; ++i) carry = two_sum(e[i], carry).head;
+  return carry;
+}
+
 // The same with room that the types account for.
 template <int Capacity>
 struct Expansion {
   double part[Capacity];
   int count;
 
-  // The largest component: it has the sign, and nearly the size, of the sum.
-  GD_HD double leading() const { return count == 0 ? 0.0 : part[count - 1]; }
+  // Exactly the sign, and nearly the size, of the sum.
+  GD_HD double value() { return expansion_value(part, count); }
 };
 
 GD_HD void expand(Pair pair, Expansion<2>& out) {

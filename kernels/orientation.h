@@ -58,11 +58,15 @@ GD_HD void minor_expansion(const Difference2& p, const Difference2& r, Expansion
 
 constexpr int kUnsure = 2;
 
-// The sign where the four differences are doubles and no product underflows, else
+// turn(a, p, b, q) is the determinant of a - p and b - q: positive where the second is
+// to the left of the first. orient2d is the turn about one point.
+//
+// Its sign where the four differences are doubles and no product underflows, else
 // kUnsure. Rounding is monotone, so unequal rounded products are ordered as the exact ones are;
 // equal ones are ordered by their tails.
-GD_HD int orient2d_products(double ax, double ay, double bx, double by, double qx, double qy) {
-  const Pair adx = two_difference(ax, qx), ady = two_difference(ay, qy);
+GD_HD int turn_products(double ax, double ay, double px, double py, double bx, double by, double qx,
+                        double qy) {
+  const Pair adx = two_difference(ax, px), ady = two_difference(ay, py);
   const Pair bdx = two_difference(bx, qx), bdy = two_difference(by, qy);
   if (adx.tail != 0.0 || ady.tail != 0.0 || bdx.tail != 0.0 || bdy.tail != 0.0) return kUnsure;
   if (is_tiny(qx) || is_tiny(qy)) return kUnsure;
@@ -72,21 +76,37 @@ GD_HD int orient2d_products(double ax, double ay, double bx, double by, double q
   return sign_of(left.tail - right.tail);
 }
 
-// The exact determinant's leading component: its sign, and its size within 2^-52.
-GD_NOINLINE double orient2d_expansions(double ax, double ay, double bx, double by, double qx,
-                                       double qy) {
+// The exact determinant's sign, and its size within 2^-52.
+GD_NOINLINE double turn_expansions(double ax, double ay, double px, double py, double bx, double by,
+                                   double qx, double qy) {
   Expansion<16> det;
-  minor_expansion(Difference2(ax, ay, qx, qy), Difference2(bx, by, qx, qy), det);
-  return det.leading();
+  minor_expansion(Difference2(ax, ay, px, py), Difference2(bx, by, qx, qy), det);
+  return det.value();
 }
 
-GD_HD int orient2d_quick(double ax, double ay, double bx, double by, double qx, double qy) {
-  const double left = (ax - qx) * (by - qy), right = (ay - qy) * (bx - qx);
+GD_HD double orient2d_expansions(double ax, double ay, double bx, double by, double qx, double qy) {
+  return turn_expansions(ax, ay, qx, qy, bx, by, qx, qy);
+}
+
+GD_HD int turn_quick(double ax, double ay, double px, double py, double bx, double by, double qx,
+                     double qy) {
+  const double left = (ax - px) * (by - qy), right = (ay - py) * (bx - qx);
   const double det = left - right;
   const double bound = kOrient2dBound * (std::fabs(left) + std::fabs(right)) + kOrient2dFloor;
   if (det > bound) return 1;
   if (det < -bound) return -1;
-  return orient2d_products(ax, ay, bx, by, qx, qy);
+  return turn_products(ax, ay, px, py, bx, by, qx, qy);
+}
+
+GD_HD int orient2d_quick(double ax, double ay, double bx, double by, double qx, double qy) {
+  return turn_quick(ax, ay, qx, qy, bx, by, qx, qy);
+}
+
+// Of coordinates in a mesh's range.
+GD_HD int turn(double ax, double ay, double px, double py, double bx, double by, double qx,
+               double qy) {
+  const int sign = turn_quick(ax, ay, px, py, bx, by, qx, qy);
+  return sign != kUnsure ? sign : sign_of(turn_expansions(ax, ay, px, py, bx, by, qx, qy));
 }
 
 // A determinant that is linear in the point's coordinates, from its exact value
@@ -134,25 +154,38 @@ GD_NOINLINE double orient3d_expansions(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   Expansion<192> det;
   add(first, second, two);
   add(two, third, det);
-  return det.leading();
+  return det.value();
 }
 
-GD_HD int orient3d_quick(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+// The determinant in doubles, and what its rounding error is measured by.
+struct Estimate {
+  double det, permanent;
+
+  // Whether the error is at most `share` of the value.
+  GD_HD bool within(double share) const {
+    return permanent > kOrient3dFloor && kOrient3dBound * permanent <= share * std::fabs(det);
+  }
+};
+
+GD_HD Estimate orient3d_estimate(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   const double adx = a.x - q.x, ady = a.y - q.y, adz = a.z - q.z;
   const double bdx = b.x - q.x, bdy = b.y - q.y, bdz = b.z - q.z;
   const double cdx = c.x - q.x, cdy = c.y - q.y, cdz = c.z - q.z;
   const double bc_left = bdx * cdy, bc_right = bdy * cdx;
   const double ca_left = cdx * ady, ca_right = cdy * adx;
   const double ab_left = adx * bdy, ab_right = ady * bdx;
-  const double det =
-      adz * (bc_left - bc_right) + bdz * (ca_left - ca_right) + cdz * (ab_left - ab_right);
-  const double permanent = (std::fabs(bc_left) + std::fabs(bc_right)) * std::fabs(adz) +
-                           (std::fabs(ca_left) + std::fabs(ca_right)) * std::fabs(bdz) +
-                           (std::fabs(ab_left) + std::fabs(ab_right)) * std::fabs(cdz);
-  const double bound = kOrient3dBound * permanent;
-  if (permanent > kOrient3dFloor) {
-    if (det > bound) return 1;
-    if (det < -bound) return -1;
+  return {adz * (bc_left - bc_right) + bdz * (ca_left - ca_right) + cdz * (ab_left - ab_right),
+          (std::fabs(bc_left) + std::fabs(bc_right)) * std::fabs(adz) +
+              (std::fabs(ca_left) + std::fabs(ca_right)) * std::fabs(bdz) +
+              (std::fabs(ab_left) + std::fabs(ab_right)) * std::fabs(cdz)};
+}
+
+GD_HD int orient3d_quick(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+  const Estimate estimate = orient3d_estimate(a, b, c, q);
+  const double bound = kOrient3dBound * estimate.permanent;
+  if (estimate.permanent > kOrient3dFloor) {
+    if (estimate.det > bound) return 1;
+    if (estimate.det < -bound) return -1;
   }
   return kUnsure;
 }
@@ -177,12 +210,24 @@ GD_HD int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
   return sign_of(orient3d_expansions(a, b, c, q));
 }
 
+constexpr double kVolumeError = 0x1p-48;
+
 struct Full {
   GD_HD static int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
     return geodomain::orient2d(ax, ay, bx, by, qx, qy);
   }
   GD_HD static int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
     return geodomain::orient3d(a, b, c, q);
+  }
+  GD_HD static int turn(double ax, double ay, double px, double py, double bx, double by, double qx,
+                        double qy) {
+    return geodomain::turn(ax, ay, px, py, bx, by, qx, qy);
+  }
+  // The determinant within 2^-48 of its size; false where it cannot tell, which is never.
+  GD_HD static bool volume(Vec3 a, Vec3 b, Vec3 c, Vec3 q, double& value) {
+    const Estimate estimate = orient3d_estimate(a, b, c, q);
+    value = estimate.within(kVolumeError) ? estimate.det : orient3d_expansions(a, b, c, q);
+    return true;
   }
 };
 
@@ -191,6 +236,15 @@ struct Quick {
     return orient2d_quick(ax, ay, bx, by, qx, qy);
   }
   GD_HD static int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) { return orient3d_quick(a, b, c, q); }
+  GD_HD static int turn(double ax, double ay, double px, double py, double bx, double by, double qx,
+                        double qy) {
+    return turn_quick(ax, ay, px, py, bx, by, qx, qy);
+  }
+  GD_HD static bool volume(Vec3 a, Vec3 b, Vec3 c, Vec3 q, double& value) {
+    const Estimate estimate = orient3d_estimate(a, b, c, q);
+    value = estimate.det;
+    return estimate.within(kVolumeError);
+  }
 };
 
 }  // namespace geodomain

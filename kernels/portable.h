@@ -118,10 +118,90 @@ GD_HD void atomic_or(std::uint64_t* word, std::uint64_t bits) {
 #endif
 }
 
+// What was there, and everything that the thread which put it there wrote before.
+GD_HD std::int32_t atomic_swap(std::int32_t* word, std::int32_t value) {
+#if defined(__CUDA_ARCH__)
+  __threadfence();
+  const std::int32_t old = atomicExch(word, value);
+  __threadfence();
+  return old;
+#elif defined(_MSC_VER) && !defined(__clang__)
+  return _InterlockedExchange(reinterpret_cast<volatile long*>(word), value);
+#else
+  return __atomic_exchange_n(word, value, __ATOMIC_ACQ_REL);
+#endif
+}
+
+GD_HD std::uint32_t atomic_add(std::uint32_t* word, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return atomicAdd(word, value);
+#elif defined(_MSC_VER) && !defined(__clang__)
+  return static_cast<std::uint32_t>(
+      _InterlockedExchangeAdd(reinterpret_cast<volatile long*>(word), static_cast<long>(value)));
+#else
+  return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+#endif
+}
+
+// The larger and the smaller of two numbers; for what need not mind a NaN.
+GD_HD float larger_of(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return fmaxf(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+GD_HD float smaller_of(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return fminf(a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+
+// Asks for memory that will be read soon; on a GPU other threads fill the time.
+template <class Whole>
+GD_HD void fetch(const Whole* from) {
+#if defined(__CUDA_ARCH__) || (defined(_MSC_VER) && !defined(__clang__))
+  (void)from;
+#else
+  const char* line = reinterpret_cast<const char*>(from);
+  for (std::size_t i = 0; i < sizeof(Whole); i += 64) __builtin_prefetch(line + i);
+#endif
+}
+
+// a * b + c, rounded once or twice: for what need not be the same everywhere.
+GD_HD float multiply_add(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#elif defined(__FMA__) || defined(__aarch64__) || defined(_M_ARM64)
+  return std::fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 #if defined(__CUDACC__)
 // The row of a launch of one thread to a row.
 __device__ inline std::int64_t thread_row() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+// A device's copy of a whole structure by loads of sixteen bytes, past the cache for writes.
+template <class Whole>
+__device__ Whole load_whole(const Whole* from) {
+  static_assert(sizeof(Whole) % sizeof(uint4) == 0, "whole loads");
+  constexpr int kLoads = sizeof(Whole) / sizeof(uint4);
+  uint4 parts[kLoads];
+  for (int i = 0; i < kLoads; ++i) parts[i] = __ldg(reinterpret_cast<const uint4*>(from) + i);
+  Whole whole;
+  memcpy(&whole, parts, sizeof whole);
+  return whole;
+}
+
+// The threads of the warp that ask with the same value, as bits; all of them ask together.
+__device__ inline std::uint32_t same_in_warp(std::uint32_t value) {
+  return __match_any_sync(0xffffffffu, value);
 }
 
 // A bit for each thread of the warp, which all ask together.
@@ -132,6 +212,11 @@ __device__ inline std::uint32_t shuffle_up(std::uint32_t value, int step) {
   return __shfl_up_sync(0xffffffffu, value, static_cast<unsigned>(step));
 }
 #else
+template <class Whole>
+const Whole& load_whole(const Whole* from) {
+  return *from;
+}
+
 inline int leading_zeros(std::uint64_t word) {  // word != 0
 #if defined(_MSC_VER) && !defined(__clang__)
   unsigned long index = 0;

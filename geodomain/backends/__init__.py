@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Sequence
 from types import ModuleType
@@ -45,6 +46,18 @@ def choose(backend: str) -> ModuleType:
         message = f"backend is {backend!r}; it can be 'auto', 'cpu' or 'cuda'"
         raise ValueError(message)
     return BACKENDS[backend]()
+
+
+def choose_segments(backend: str) -> ModuleType:
+    """Return the module that asks about segments; "auto" is the CPU for now.
+
+    Raises
+    ------
+    DeviceError
+        As `choose`.
+    """
+    name = "cpu" if backend == "auto" else choose(backend).__name__.rpartition(".")[2]
+    return importlib.import_module(f"geodomain.backends.{name}_segments")
 
 
 def taken(backend: str, indexes: Sequence[Any]) -> tuple[str, str]:

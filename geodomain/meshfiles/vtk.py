@@ -172,6 +172,19 @@ def to_dataset(mesh: Mesh) -> Any:
     return pyvista.PolyData.from_regular_faces(mesh.vertices.copy(), triangles)
 
 
+def boxes_to_dataset(boxes: NDArray[np.float64]) -> Any:
+    """Return a PolyData of the six sides of each box, (k, 2, 3): low and high corners."""
+    import pyvista
+
+    choice = np.stack(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij"), axis=-1).reshape(8, 3)
+    corners = boxes[:, choice, [0, 1, 2]].reshape(-1, 3)  # 4 for x, 2 for y, 1 for z
+    sides = np.array(
+        [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    )
+    faces = (8 * np.arange(len(boxes))[:, None, None] + sides).reshape(-1, 4)
+    return pyvista.PolyData.from_regular_faces(corners, faces)
+
+
 def write(mesh: Mesh, path: Path) -> None:
     """Write VTP in double precision."""
     to_dataset(mesh).save(path)

@@ -1,0 +1,190 @@
+"""Segments on the CPU: the kernels' launch loops through ctypes; no geometry."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.bvh_nodes import FRAME, NODE, boxes_of_levels
+from geodomain.backends.native import library, must, pointer
+
+Floats = NDArray[np.float64]
+STEPS = ("boxes", "codes", "sort", "tree")  # of building the hierarchy
+FOUND = np.dtype([("t", np.float64), ("triangle", np.int32)], align=True)
+
+
+class Packed(Protocol):
+    """What the kernels need of segments: (n, 6), start and end."""
+
+    @property
+    def packed(self) -> Floats:
+        """Return the rows; NaN crosses nothing."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Hold segments as rows of six, and what was found in them."""
+
+    ends: Floats
+    infinite: int
+    missing: int
+    extreme: NDArray[np.int64]
+
+
+def pack(starts: Floats, ends: Floats, order: NDArray[np.int64] | None, threads: int) -> Checked:
+    """Copy contiguous starts and ends, (n, 3), into rows of six in an order, and check them.
+
+    Returns
+    -------
+    Checked
+        Rows out of a mesh's range, `extreme`, have become NaN, as have those with a NaN.
+    """
+    out = np.empty((len(starts), 6))
+    flags = np.empty(len(starts), dtype=np.uint8)
+    faults = (ctypes.c_int64 * 3)()
+    must(
+        library().geodomain_segments_pack(
+            pointer(starts),
+            pointer(ends),
+            None if order is None else pointer(order),
+            ctypes.c_int64(len(starts)),
+            threads,
+            pointer(out),
+            pointer(flags),
+            faults,
+        )
+    )
+    extreme = np.flatnonzero(flags) if faults[2] else np.empty(0, dtype=np.int64)
+    return Checked(out, faults[0], faults[1], extreme)
+
+
+def order(starts: Floats, ends: Floats, threads: int) -> NDArray[np.int64]:
+    """Return the rows of (n, 3) by the Morton codes of their middles; equal codes by row."""
+    rows = np.empty(len(starts), dtype=np.int32)
+    must(
+        library().geodomain_segments_order(
+            pointer(starts), pointer(ends), ctypes.c_int64(len(starts)), threads, pointer(rows)
+        )
+    )
+    return rows.astype(np.int64)
+
+
+class Surface:
+    """One surface's triangles, ready to be asked about segments from any thread."""
+
+    def __init__(
+        self,
+        vertices: Floats,
+        triangles: NDArray[np.int32],
+        bounds: Floats,
+        *,
+        strategy: str,
+        grid: int | None,
+        threads: int,
+    ) -> None:
+        self._arrays = (vertices, triangles)  # the core reads them where they are
+        self._handle = ctypes.c_void_p()
+        limits = np.ascontiguousarray(bounds, dtype=np.float64)
+        times = (ctypes.c_double * len(STEPS))()
+        must(
+            library().geodomain_surface_create(
+                pointer(vertices),
+                pointer(triangles),
+                ctypes.c_int64(len(triangles)),
+                pointer(limits),
+                int(strategy == "brute"),
+                threads,
+                times,
+                ctypes.byref(self._handle),
+            )
+        )
+        self.build_times: Mapping[str, float] = dict(zip(STEPS, times, strict=True))
+        self._strategy = strategy
+
+    def close(self) -> None:
+        """Free what the core holds."""
+        if getattr(self, "_handle", None):
+            library().geodomain_surface_free(self._handle)
+            self._handle = ctypes.c_void_p()
+
+    def __del__(self) -> None:
+        """Give the memory back."""
+        self.close()
+
+    def _ask(self, function: str, segments: Packed, threads: int, *out: Any) -> None:
+        must(
+            getattr(library(), function)(
+                self._handle,
+                pointer(segments.packed),
+                ctypes.c_int64(len(segments.packed)),
+                threads,
+                *map(pointer, out),
+            )
+        )
+
+    def boolean(self, segments: Packed, threads: int) -> NDArray[np.bool_]:
+        """Return whether each segment crosses the surface."""
+        out = np.empty(len(segments.packed), dtype=np.bool_)
+        self._ask("geodomain_segments_boolean", segments, threads, out)
+        return out
+
+    def count(self, segments: Packed, threads: int) -> NDArray[np.int32]:
+        """Return how many triangles each segment crosses."""
+        out = np.empty(len(segments.packed), dtype=np.int32)
+        self._ask("geodomain_segments_count", segments, threads, out)
+        return out
+
+    def nearest(self, segments: Packed, threads: int) -> NDArray[np.int32]:
+        """Return the first triangle that each segment crosses, or -1."""
+        out = np.empty(len(segments.packed), dtype=np.int32)
+        self._ask("geodomain_segments_nearest", segments, threads, out)
+        return out
+
+    def all(self, segments: Packed, offsets: NDArray[np.int64], threads: int) -> NDArray[np.int32]:
+        """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        out = np.empty(offsets[-1], dtype=FOUND)
+        self._ask("geodomain_segments_all", segments, threads, offsets, out)
+        return np.ascontiguousarray(out["triangle"])
+
+    def describe(
+        self, segments: Packed, rows: NDArray[np.int64], triangle: NDArray[np.int32], threads: int
+    ) -> Floats:
+        """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
+        vertices, triangles = self._arrays
+        out = np.empty((len(rows), 7))
+        must(
+            library().geodomain_segments_describe(
+                pointer(vertices),
+                pointer(triangles),
+                ctypes.c_int64(len(triangles)),
+                pointer(segments.packed),
+                pointer(rows),
+                pointer(triangle),
+                ctypes.c_int64(len(rows)),
+                threads,
+                pointer(out),
+            )
+        )
+        return out
+
+    def levels(self) -> list[Floats]:
+        """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
+        if self._strategy == "brute" or not len(self._arrays[1]):
+            return []
+        nodes, firsts = ctypes.c_void_p(), ctypes.POINTER(ctypes.c_int64)()
+        count, frame = ctypes.c_int64(), np.zeros(1, dtype=FRAME)
+        library().geodomain_surface_nodes(
+            self._handle,
+            ctypes.byref(nodes),
+            ctypes.byref(firsts),
+            ctypes.byref(count),
+            pointer(frame),
+        )
+        ends = firsts[: count.value + 1]
+        raw = (ctypes.c_uint8 * (ends[-1] * NODE.itemsize)).from_address(nodes.value or 0)
+        return boxes_of_levels(np.frombuffer(raw, dtype=NODE), ends, frame[0])

@@ -1,0 +1,160 @@
+"""The hierarchy of boxes over a mesh, built and held on a GPU; asked in `cuda_segments`."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends import device
+from geodomain.backends.bvh_nodes import FRAME, NODE, boxes_of_levels
+from geodomain.backends.cpu_segments import STEPS
+from geodomain.backends.native import library, pointer
+
+Floats = NDArray[np.float64]
+PACKET_BYTES = 320
+DIGITS = 256
+ROUNDS = 16  # keys that a thread sorts
+
+
+class Rooms:
+    """Give out device memory for the length of a `with`."""
+
+    def __enter__(self) -> Rooms:
+        """Begin with none."""
+        self._memory: list[Any] = []
+        return self
+
+    def __call__(self, size: int) -> int:
+        """Return the address of so many bytes."""
+        self._memory.append(device.driver().mem_alloc(size))
+        return int(self._memory[-1])
+
+    def __exit__(self, *_: object) -> None:
+        """Free all of it."""
+        device.free(*self._memory)
+        self._memory = []
+
+
+def _launch(name: str, threads: int, *fields: Any) -> None:
+    device.launch("bvh_build.cu", f"geodomain_bvh_{name}", threads, *fields)
+
+
+def sort(keys: int, values: int, n: int, room: Rooms) -> None:
+    """Sort 64-bit keys with 32-bit values where they are: an even number of passes."""
+    tiles = -(-n // (ROUNDS * device.BLOCK))
+    pairs = [(keys, values), (room(8 * n), room(4 * n))]
+    counts, totals = room(4 * DIGITS * tiles), room(4 * DIGITS)
+    count, tile_count = ctypes.c_uint32(n), ctypes.c_uint32(tiles)
+    for step in range(8):
+        (keys, values), (to_keys, to_values) = pairs[step % 2], pairs[1 - step % 2]
+        shift, threads = ctypes.c_uint32(8 * step), tiles * device.BLOCK
+        _radix("count", threads, keys, count, shift, counts)
+        _radix("add_up", DIGITS * device.BLOCK, counts, tile_count, totals)
+        _radix("scatter", threads, keys, values, count, shift, counts, totals, to_keys, to_values)
+
+
+def _radix(step: str, threads: int, *fields: Any) -> None:
+    device.launch("radix_sort.cu", f"geodomain_radix_{step}", threads, *fields)
+
+
+class Hierarchy:
+    """Build the hierarchy of a mesh on the device, and hold it there."""
+
+    def __init__(
+        self, vertices: Floats, triangles: NDArray[np.int32], bounds: Floats, *, brute: bool
+    ) -> None:
+        self.build_times: dict[str, float] = dict.fromkeys(STEPS, 0.0)
+        self._kept: list[Any] = []
+        self._firsts: list[int] = []
+        self.count = len(triangles)
+        self._frame = np.zeros(1, dtype=FRAME)
+        library().geodomain_surface_frame(
+            pointer(np.ascontiguousarray(bounds)), pointer(self._frame)
+        )
+        with device.current(), Rooms() as room:
+            places = (self._keep(device.upload(array)) for array in (vertices, triangles))
+            self.mesh = device.structure(*places, self.count)
+            frame = self._frame.tobytes()
+            if brute:
+                boxes = self._keep(device.driver().mem_alloc(24 * self.count + 1))
+                self._timed("boxes", lambda: _launch("boxes", self.count, self.mesh, frame, boxes))
+                self.view = device.structure(self.mesh, boxes, frame)
+            else:
+                self._nodes, packets = self._build(frame, room) if self.count else (0, 0)
+                self.view = device.structure(self._nodes, packets, frame, self.count)
+
+    def _keep(self, memory: Any) -> int:
+        self._kept.append(memory)
+        return int(memory)
+
+    def _timed(self, step: str, work: Callable[[], Any]) -> Any:
+        device.driver().Context.synchronize()
+        begin = time.perf_counter()
+        done = work()
+        device.driver().Context.synchronize()
+        self.build_times[step] += time.perf_counter() - begin
+        return done
+
+    def _build(self, frame: bytes, room: Rooms) -> tuple[int, int]:
+        """Return the addresses of nodes and packets."""
+        n = self.count
+        boxes, codes, order = room(24 * n), room(8 * n), room(4 * n)
+        count = ctypes.c_int32(n)
+        self._timed("boxes", lambda: _launch("boxes", n, self.mesh, frame, boxes))
+        self._timed("codes", lambda: _launch("codes", n, frame, boxes, count, codes, order))
+        self._timed("sort", lambda: sort(codes, order, n, room))
+        found: tuple[int, int] = self._timed("tree", lambda: self._tree(boxes, codes, order, room))
+        return found
+
+    def _tree(self, boxes: int, codes: int, order: int, room: Rooms) -> tuple[int, int]:
+        cuda, n = device.driver(), self.count
+        ends, root = room(4 * n), room(4)
+        cuda.memset_d32(ends, 0xFFFFFFFF, n)
+        tree = device.structure(
+            ctypes.c_int32(n), codes, order, boxes,
+            room(8 * n), room(8 * n), room(24 * n), ends, root,
+        )  # fmt: skip
+        _launch("climb", n, tree)
+        most = n // 5 + n // 7 + 1
+        nodes, ranges, counts = room(NODE.itemsize * most), room(8 * n), room(8)
+        wide = device.structure(nodes, room(4 * most), ranges, counts)
+        _launch("begin", 1, tree, wide)
+        node_count, packet_count = self._gather(tree, wide, counts)
+        kept = self._keep(cuda.mem_alloc(NODE.itemsize * node_count))
+        cuda.memcpy_dtod(kept, nodes, NODE.itemsize * node_count)
+        packets = self._keep(cuda.mem_alloc(PACKET_BYTES * packet_count))
+        packet_rows = ctypes.c_uint32(packet_count)
+        _launch("fill", packet_count, self.mesh, order, ranges, packet_rows, packets)
+        return kept, packets
+
+    def _gather(self, tree: bytes, wide: bytes, counts: int) -> tuple[int, int]:
+        """Gather nodes, level by level; return the numbers of nodes and of packets."""
+        made, begin = np.array([1, 0], dtype=np.uint32), 0
+        while begin < made[0]:
+            self._firsts.append(begin)
+            end = int(made[0])
+            level = ctypes.c_uint32(begin), ctypes.c_uint32(end)
+            _launch("gather", end - begin, tree, wide, *level)
+            device.driver().memcpy_dtoh(made, counts)
+            begin = end
+        self._firsts.append(begin)
+        return int(made[0]), int(made[1])
+
+    def levels(self) -> list[Floats]:
+        """Return the boxes of each level, (k, 2, 3), the largest first."""
+        if not self._firsts:
+            return []
+        nodes = np.empty(self._firsts[-1], dtype=NODE)
+        with device.current() as cuda:
+            cuda.memcpy_dtoh(nodes, self._nodes)
+        return boxes_of_levels(nodes, self._firsts, self._frame[0])
+
+    def close(self) -> None:
+        """Free the device's memory, in the context that it came from."""
+        kept, self._kept = self._kept, []
+        device.free(*kept)

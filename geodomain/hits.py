@@ -1,0 +1,71 @@
+"""What is found where segments cross a surface; nothing is computed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hits:
+    """Hold crossings of segments and a surface, a row of each array to a crossing.
+
+    Ordered by segment, then by ``t``, then by triangle.
+
+    Attributes
+    ----------
+    segment : numpy.ndarray of int64, shape (k,)
+        Which segment: a row of the caller's starts and ends.
+    triangle : numpy.ndarray of int32, shape (k,)
+        Which triangle of the mesh it crosses.
+    t : numpy.ndarray of float64, shape (k,)
+        Where along the segment, 0 at its start and 1 at its end.
+    u, v : numpy.ndarray of float64, shape (k,)
+        Where on the triangle: at (1 - u - v) a + u b + v c of its corners a, b, c.
+    distance : numpy.ndarray of float64, shape (k,)
+        From the segment's start, in the unit of the coordinates.
+    point : numpy.ndarray of float64, shape (k, 3)
+        Where in space.
+    segment_count : int
+        How many segments were asked about.
+    """
+
+    segment: NDArray[np.int64]
+    triangle: NDArray[np.int32]
+    t: Floats
+    u: Floats
+    v: Floats
+    distance: Floats
+    point: Floats
+    segment_count: int
+
+    def __len__(self) -> int:
+        """Return the number of crossings."""
+        return len(self.segment)
+
+    def __repr__(self) -> str:
+        """Return the counts; the arrays are too long to show."""
+        return f"Hits({len(self)} crossings of {self.segment_count} segments)"
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Return (n + 1,) int64: segment i has the rows offsets[i] to offsets[i + 1]."""
+        counts = np.bincount(self.segment, minlength=self.segment_count)
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def join(parts: list[Hits]) -> Hits:
+    """Return one Hits of consecutive pieces of the segments."""
+    firsts = np.cumsum([0, *(part.segment_count for part in parts)])
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("triangle", "t", "u", "v", "distance", "point")
+    }
+    segment = np.concatenate(
+        [part.segment + first for part, first in zip(parts, firsts, strict=False)]
+    )
+    return Hits(segment=segment, segment_count=int(firsts[-1]), **columns)

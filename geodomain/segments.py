@@ -1,0 +1,176 @@
+"""Line segments, prepared once to be asked of several surfaces; no surface is known here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.backends import cpu_segments
+from geodomain.backends.native import thread_count
+from geodomain.errors import PointError
+from geodomain.points import as_doubles
+
+Floats = NDArray[np.float64]
+
+
+def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Floats, Floats]:
+    """Return both as float64 of one shape (n, 3), uncopied where they are that already."""
+    pair = []
+    for values, name in ((starts, "starts"), (ends, "ends")):
+        array = as_doubles(values, name)
+        if array.ndim != 2 or array.shape[1] != 3:
+            message = f"{name} must have shape (n, 3), not {array.shape}"
+            raise ValueError(message)
+        pair.append(array)
+    if len(pair[0]) != len(pair[1]):
+        message = (
+            f"there are {len(pair[0])} starts and {len(pair[1])} ends; each segment needs one of "
+            "either"
+        )
+        raise ValueError(message)
+    return pair[0], pair[1]
+
+
+def sort_rays(
+    starts: ArrayLike, ends: ArrayLike, *, threads: int | None = None
+) -> NDArray[np.int64]:
+    """Return an order in which neighbouring segments are near each other.
+
+    Segments in the order of the Morton codes of their middles walk through the same
+    part of a surface one after the other, which is faster on a GPU. The order belongs
+    to the segments: it serves any number of surfaces.
+
+    Parameters
+    ----------
+    starts, ends : array_like of shape (n, 3)
+        Coordinates x, y, z.
+    threads : int, optional
+        Threads to use; all the cores allowed to the process by default.
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape (n,)
+        A permutation of the rows: ``starts[order]`` is sorted. An answer in that order
+        is put back by ``restored[order] = answer``.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> starts = [[0, 0, 0], [9, 9, 9], [1, 0, 0], [8, 9, 9]]
+    >>> geodomain.sort_rays(starts, starts).tolist()
+    [0, 2, 3, 1]
+    """
+    first, second = (np.ascontiguousarray(array) for array in as_ends(starts, ends))
+    return cpu_segments.order(first, second, thread_count(threads))
+
+
+class Segments:
+    """Hold line segments, checked and copied once, to be asked of several surfaces.
+
+    Parameters
+    ----------
+    starts, ends : array_like of shape (n, 3)
+        The coordinates of each segment's ends, in the unit of the surfaces. Which end is
+        the start matters to distances and to which hit is nearest.
+    sort : bool
+        Keep the segments in the order of `sort_rays` inside, which a GPU is faster with.
+        Answers come in the caller's order all the same.
+    threads : int, optional
+        Threads to prepare with; all the cores allowed to the process by default.
+
+    Attributes
+    ----------
+    order : numpy.ndarray of int64, shape (n,), or None
+        The rows in the order they are kept in, where that is not the caller's.
+    missing : int
+        How many segments have a coordinate that is NaN. They cross nothing.
+
+    Raises
+    ------
+    PointError
+        For an end at infinity, with the row.
+    ValueError
+        If there are not as many starts as ends.
+
+    Notes
+    -----
+    A coordinate that is not 0 with a magnitude below 2^-306 or above 2^339 cannot be
+    computed with exactly. Such a segment is taken where its box does not meet the surface's, and
+    refused with its row (PointError) where it does.
+
+    Segments are a context manager: on leaving it the device's copy is freed.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> ground = geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]])
+    >>> with geodomain.Segments([[1, 1, 0], [1, 1, 0]], [[1, 1, 9], [1, 1, 4]]) as holes:
+    ...     geodomain.SegmentIntersector(ground).intersect(holes)
+    array([ True, False])
+    """
+
+    def __init__(
+        self,
+        starts: ArrayLike,
+        ends: ArrayLike,
+        *,
+        sort: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        first, second = (np.ascontiguousarray(array) for array in as_ends(starts, ends))
+        count = thread_count(threads)
+        self.order = cpu_segments.order(first, second, count) if sort else None
+        packed = cpu_segments.pack(first, second, self.order, count)
+        if packed.infinite >= 0:
+            row = packed.infinite
+            message = (
+                f"segment {row} goes from {_place(first[row])} to {_place(second[row])}; "
+                "an end must be finite: end it beyond the surface's box"
+            )
+            raise PointError(message)
+        self.missing = packed.missing
+        # Kept apart with their true ends; among the others they are NaN, which crosses nothing.
+        rows = packed.extreme if self.order is None else self.order[packed.extreme]
+        self._extreme = {int(row): (first[row].copy(), second[row].copy()) for row in np.sort(rows)}
+        self.packed = packed.ends
+        self.packed.flags.writeable = False
+        self.device: dict[str, Any] = {}
+
+    def __len__(self) -> int:
+        """Return the number of segments."""
+        return len(self.packed)
+
+    def __repr__(self) -> str:
+        """Return the count; the arrays are too long to show."""
+        return f"Segments({len(self)})"
+
+    def __enter__(self) -> Segments:
+        """Return the segments themselves."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Free the device's copy."""
+        self.close()
+
+    def close(self) -> None:
+        """Free the device's copy, if there is one; a later question makes another."""
+        for copy in self.device.values():
+            copy.close()
+        self.device.clear()
+
+    def refuse_extreme(self, bounds: Floats) -> None:
+        """Raise PointError for the first segment out of range that may meet the bounds (2, 3)."""
+        for row, (start, end) in self._extreme.items():
+            low, high = np.minimum(start, end), np.maximum(start, end)
+            if (low <= bounds[1]).all() and (bounds[0] <= high).all():
+                message = (
+                    f"segment {row} goes from {_place(start)} to {_place(end)}; a coordinate that "
+                    "is not 0 must have a magnitude between 2^-306 and 2^339 to be exact"
+                )
+                raise PointError(message)
+
+
+def _place(point: Floats) -> str:
+    return str(tuple(float(value) for value in point))

@@ -1,0 +1,58 @@
+// Every triangle against every segment, with a look at their boxes first: the first version of R.
+// Leung's ray-surface intersection (arXiv 2209.02878), to compare the hierarchy with.
+#pragma once
+
+#include "find.h"
+
+namespace geodomain {
+
+struct BruteView {
+  MeshView mesh;
+  const Box* boxes;  // of triangles
+  BoxFrame frame;
+};
+
+// The box of a segment, grown by all that rounding may move it or a triangle's box by.
+GD_HD Box span_of(const BoxFrame& frame, const Segment& s) {
+  const double start[3] = {s.start.x, s.start.y, s.start.z}, end[3] = {s.end.x, s.end.y, s.end.z};
+  Box span;
+  for (int k = 0; k < 3; ++k) {
+    const double a = frame.place(k, start[k]), b = frame.place(k, end[k]);
+    const double margin = kRounding + 0x1p-46 * larger(std::fabs(a), std::fabs(b));
+    span.low[k] = static_cast<float>(smaller(a, b) - margin);
+    span.high[k] = static_cast<float>(larger(a, b) + margin);
+  }
+  return span;
+}
+
+// False for the box of a segment with a NaN, too.
+GD_HD bool meet(const Box& a, const Box& b) {
+  return (a.low[0] <= b.high[0]) & (b.low[0] <= a.high[0]) & (a.low[1] <= b.high[1]) &
+         (b.low[1] <= a.high[1]) & (a.low[2] <= b.high[2]) & (b.low[2] <= a.high[2]);
+}
+
+GD_HD bool crosses_triangle(const BruteView& brute, std::int64_t index, const Segment& s) {
+  const Triangle t = brute.mesh.triangle(index);
+  const Vector<double> start = spread<double>(s.start);
+  const auto from_start = [&](Vec3 p) { return seen_from(start, p.x, p.y, p.z); };
+  const Sifted sifted = sift(from_start(s.end), from_start(t.a), from_start(t.b), from_start(t.c));
+  if (sifted.crossed & 1) return true;
+  return (sifted.unsure & 1) && crosses_close<Full>(s, t) == 1;
+}
+
+// A question about one segment, to all triangles in their order.
+template <class Question>
+GD_HD void ask_brute(const BruteView& brute, const Segment& s, Question& question) {
+  const Box span = span_of(brute.frame, s);
+  Walk walk;
+  walk.probe = probe_everywhere();
+  for (std::int64_t i = 0; i < brute.mesh.triangle_count; ++i) {
+    if (!meet(span, brute.boxes[i]) || !crosses_triangle(brute, i, s)) continue;
+    if (question.template take<Full>(s, brute.mesh.triangle(i), static_cast<std::int32_t>(i),
+                                     walk)) {
+      return;
+    }
+  }
+}
+
+}  // namespace geodomain

@@ -1,0 +1,146 @@
+// The hierarchy over a mesh's triangles, as it is asked: nodes of eight boxes in 80 bytes,
+// packets of up to four triangles below them.
+//
+// Boxes are kept as bytes, in steps of a power of two from their node's corner (H. Ylitie, T.
+// Karras, S. Laine, "Efficient incoherent ray traversal on GPUs through compressed wide BVHs",
+// 2017). Which slot a child is in says on which side of the node's middle it is, along each axis:
+// a ray that takes slots in the order of slot ^ octant takes the near ones first.
+#pragma once
+
+#include "box_frame.h"
+#include "mesh_view.h"
+
+namespace geodomain {
+
+constexpr int kWide = 8;
+constexpr int kPacket = 4;
+// A level of the tree that nodes are gathered from shares one more bit of 63-bit codes and of
+// 32-bit indices than the level above, and a node is at least a level.
+constexpr int kDeepest = 63 + 32;
+
+struct alignas(16) WideNode {
+  float origin[3];
+  std::int8_t exponent[3];
+  std::uint8_t inner;  // slots that are nodes: `child` on, in the order of slots
+  std::uint32_t child;
+  std::uint32_t packet;  // slots that are packets: `packet` on
+  std::uint8_t leaf;
+  std::uint8_t unused[7];
+  std::uint64_t low[3], high[3];  // a byte to a slot, the first lowest
+};
+static_assert(sizeof(WideNode) == 80, "a node is five loads of sixteen bytes");
+
+// Corners by coordinate, for a compiler to take them all at once; those beyond `count` are NaN.
+struct alignas(64) Packet {
+  double at[9][kPacket];  // ax, ay, az, bx, ..., cz
+  std::int32_t triangle[kPacket];
+  std::int32_t count;
+
+  GD_HD Triangle corners(int k) const {
+    return {{at[0][k], at[1][k], at[2][k]},
+            {at[3][k], at[4][k], at[5][k]},
+            {at[6][k], at[7][k], at[8][k]}};
+  }
+};
+
+struct BvhView {
+  const WideNode* nodes;
+  const Packet* packets;
+  BoxFrame frame;
+  std::int64_t triangle_count;
+};
+
+GD_HD float power_of_two(int exponent) {  // -126 to 127
+  const std::uint32_t bits = static_cast<std::uint32_t>(exponent + 127) << 23;
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// The slots whose boxes the probe meets within `reach`.
+GD_HD std::uint32_t met_slots(const WideNode& node, const Probe& probe, float reach) {
+  Floats8 enter(0.0f), leave(reach);
+  for (int k = 0; k < 3; ++k) {
+    const bool descends = probe.octant >> k & 1;
+    const std::uint64_t near = descends ? node.high[k] : node.low[k];
+    const std::uint64_t far = descends ? node.low[k] : node.high[k];
+    const Floats8 step(power_of_two(node.exponent[k]) * probe.inverse[k]);
+    const float corner = (node.origin[k] - probe.start[k]) * probe.inverse[k];
+    enter =
+        larger(enter, multiply_add(Floats8::bytes(near), step, Floats8(corner - probe.margin[k])));
+    leave =
+        smaller(leave, multiply_add(Floats8::bytes(far), step, Floats8(corner + probe.margin[k])));
+  }
+  return at_most(enter, leave * Floats8(1.000001f)) & (node.inner | node.leaf);
+}
+
+// Bit i goes to bit i ^ octant, and back.
+GD_HD std::uint32_t turned(std::uint32_t slots, std::uint32_t octant) {
+  if (octant & 1) slots = (slots & 0x55) << 1 | (slots >> 1 & 0x55);
+  if (octant & 2) slots = (slots & 0x33) << 2 | (slots >> 2 & 0x33);
+  if (octant & 4) slots = (slots & 0x0f) << 4 | (slots >> 4 & 0x0f);
+  return slots;
+}
+
+GD_HD std::uint32_t rank_below(std::uint32_t slots, int slot) {
+  return static_cast<std::uint32_t>(count_bits(slots & ((1u << slot) - 1u)));
+}
+
+// The nodes of a level that a walk has still to take. A stack has an entry for each level above,
+// and one to write before it is known to be needed, so it cannot overflow.
+struct Siblings {
+  std::uint32_t child, inner, open;
+};
+using Stack = Siblings[kDeepest + 1];
+
+// A segment's way through the hierarchy, a node to a step, near ones first where that helps. Its
+// stack is kept apart from it, so that a compiler can keep the rest in registers.
+struct Walk {
+  Probe probe;
+  float reach;  // what lies beyond is passed over; a visitor may lower it
+  std::uint32_t index;
+  int depth;
+  // Packets found by the last step, which have been asked for since.
+  std::uint32_t packet, leaf, leaves;
+
+  // Whether there is anything to walk through.
+  GD_HD bool begin(const BvhView& bvh, const Segment& s) {
+    reach = 1.0f;
+    index = 0;
+    depth = 0;
+    leaves = 0;
+    return bvh.triangle_count > 0 && aim(bvh.frame, s, probe);
+  }
+
+  // Visits the packets that the last step met, until visit(packet) returns true, and looks at the
+  // next node. Returns whether there is another step to make.
+  template <bool kNearFirst, class Visit>
+  GD_HD bool step(const BvhView& bvh, Stack& stack, Visit&& visit) {
+    for (; leaves != 0; leaves &= leaves - 1) {
+      if (visit(bvh.packets[packet + rank_below(leaf, trailing_zeros(leaves))])) return false;
+    }
+    if (depth < 0) return false;
+    const WideNode& node = load_whole(bvh.nodes + index);
+    const std::uint32_t met = met_slots(node, probe, reach);
+    packet = node.packet;
+    leaf = node.leaf;
+    leaves = met & node.leaf;
+    for (std::uint32_t ahead = leaves; ahead != 0; ahead &= ahead - 1) {
+      fetch(bvh.packets + packet + rank_below(leaf, trailing_zeros(ahead)));
+    }
+    const std::uint32_t octant = kNearFirst ? probe.octant : 0;
+    const std::uint32_t open = turned(met & node.inner, octant);
+    stack[depth] = {node.child, node.inner, open};
+    depth += open != 0;
+    if (depth == 0) return depth = -1, leaves != 0;
+    Siblings& top = stack[depth - 1];
+    const int slot = trailing_zeros(top.open) ^ static_cast<int>(octant);
+    index = top.child + rank_below(top.inner, slot);
+    fetch(bvh.nodes + index);
+    top.open &= top.open - 1;
+    depth -= top.open == 0;
+    return true;
+  }
+};
+
+}  // namespace geodomain

@@ -1,0 +1,44 @@
+// The CUDA face of building a hierarchy: a thread to a triangle, a leaf, a node or a packet.
+#include "bvh_build.h"
+
+using namespace geodomain;
+
+extern "C" __global__ void geodomain_bvh_boxes(MeshView mesh, BoxFrame frame, Box* boxes) {
+  const std::int64_t i = thread_row();
+  if (i < mesh.triangle_count) boxes[i] = box_of(frame, mesh.triangle(i));
+}
+
+extern "C" __global__ void geodomain_bvh_codes(BoxFrame frame, const Box* boxes, std::int32_t count,
+                                               std::uint64_t* codes, std::int32_t* triangles) {
+  const std::int64_t i = thread_row();
+  if (i >= count) return;
+  codes[i] = code_of(frame, boxes[i]);
+  triangles[i] = static_cast<std::int32_t>(i);
+}
+
+extern "C" __global__ void geodomain_bvh_climb(BinaryTree tree) {
+  const std::int64_t i = thread_row();
+  if (i < tree.leaf_count) climb(tree, static_cast<std::int32_t>(i));
+}
+
+// The first node has the whole tree for its source.
+extern "C" __global__ void geodomain_bvh_begin(BinaryTree tree, WideTree wide) {
+  if (thread_row() != 0) return;
+  wide.source[0] = *tree.root;
+  wide.counts[0] = 1;
+  wide.counts[1] = 0;
+}
+
+// The nodes of a level, [begin, end).
+extern "C" __global__ void geodomain_bvh_gather(BinaryTree tree, WideTree wide, std::uint32_t begin,
+                                                std::uint32_t end) {
+  const std::int64_t i = begin + thread_row();
+  if (i < end) gather(tree, wide, static_cast<std::uint32_t>(i));
+}
+
+extern "C" __global__ void geodomain_bvh_fill(MeshView mesh, const std::int32_t* triangles,
+                                              const PacketRange* ranges, std::uint32_t count,
+                                              Packet* packets) {
+  const std::int64_t i = thread_row();
+  if (i < count) packets[i] = fill_packet(mesh, triangles, ranges[i]);
+}

@@ -1,0 +1,206 @@
+// Building the hierarchy: a binary tree from sorted codes, bottom-up in one pass (C. Apetrei,
+// "Fast and simple agglomerative LBVH construction", 2014), then nodes of eight gathered from it
+// level by level. One function to a thread's work; the loops are in the faces.
+#pragma once
+
+#include "bvh.h"
+
+namespace geodomain {
+
+// Leaf i is the triangle at place i in the order of codes, then of indices. Inner node k parts
+// what is up to place k from what is after it; a child is an inner node, or ~i for leaf i.
+struct BinaryTree {
+  std::int32_t leaf_count;
+  const std::uint64_t* codes;     // in order
+  const std::int32_t* triangles;  // in order
+  const Box* boxes;               // of triangles, not in order
+  std::int32_t (*child)[2];
+  std::int32_t (*range)[2];  // the first and the last leaf below a node
+  Box* around_node;
+  std::int32_t* other_end;  // -1 until the first child of a node is done
+  std::int32_t* root;
+
+  // How unlike leaves i and i + 1 are: a difference of codes outweighs one of indices.
+  // Between a node's ends and what lies beyond them it is never equal, since of two numbers
+  // that share a prefix and differ in the same next bit there are not three.
+  GD_HD bool nearer(std::int32_t i, std::int32_t j) const {
+    const std::uint64_t a = codes[i] ^ codes[i + 1], b = codes[j] ^ codes[j + 1];
+    if (a != 0 || b != 0) return a < b;
+    return (triangles[i] ^ triangles[i + 1]) < (triangles[j] ^ triangles[j + 1]);
+  }
+  GD_HD const Box& box(std::int32_t child_of) const {
+    return child_of < 0 ? boxes[triangles[~child_of]] : around_node[child_of];
+  }
+  GD_HD std::int32_t size(std::int32_t child_of) const {
+    return child_of < 0 ? 1 : range[child_of][1] - range[child_of][0] + 1;
+  }
+  GD_HD std::int32_t first(std::int32_t child_of) const {
+    return child_of < 0 ? ~child_of : range[child_of][0];
+  }
+};
+
+// From leaf i up, until a node whose other child is not done: the last to come goes on.
+GD_HD void climb(const BinaryTree& tree, std::int32_t i) {
+  std::int32_t current = ~i, left = i, right = i;
+  const std::int32_t last = tree.leaf_count - 1;
+  while (left != 0 || right != last) {
+    const bool is_left = left == 0 || (right != last && tree.nearer(right, left - 1));
+    const std::int32_t parent = is_left ? right : left - 1;
+    tree.child[parent][is_left ? 0 : 1] = current;
+    const std::int32_t met = atomic_swap(&tree.other_end[parent], is_left ? left : right);
+    if (met < 0) return;
+    (is_left ? right : left) = met;
+    tree.range[parent][0] = left;
+    tree.range[parent][1] = right;
+    tree.around_node[parent] =
+        around(tree.box(tree.child[parent][0]), tree.box(tree.child[parent][1]));
+    current = parent;
+  }
+  *tree.root = current;
+}
+
+struct PacketRange {
+  std::int32_t first, count;
+};
+
+// Where the gathered nodes go; `source` is the binary child that each is gathered from.
+struct WideTree {
+  WideNode* nodes;
+  std::int32_t* source;
+  PacketRange* packets;
+  std::uint32_t* counts;  // nodes, packets
+};
+
+GD_HD float half_area(const Box& box) {
+  const float x = box.high[0] - box.low[0], y = box.high[1] - box.low[1],
+              z = box.high[2] - box.low[2];
+  return x * y + y * z + z * x;
+}
+
+// The children of a node: the largest box that can be parted is, until there are eight.
+GD_HD int gather_children(const BinaryTree& tree, std::int32_t source, std::int32_t* children) {
+  if (tree.size(source) <= kPacket) return children[0] = source, 1;
+  children[0] = tree.child[source][0];
+  children[1] = tree.child[source][1];
+  int count = 2;
+  while (count < kWide) {
+    int widest = -1;
+    float most = -1.0f;
+    for (int i = 0; i < count; ++i) {
+      if (tree.size(children[i]) <= kPacket) continue;
+      const float area = half_area(tree.box(children[i]));
+      if (area > most) most = area, widest = i;
+    }
+    if (widest < 0) break;
+    const std::int32_t parted = children[widest];
+    children[widest] = tree.child[parted][0];
+    children[count++] = tree.child[parted][1];
+  }
+  return count;
+}
+
+// Gives each child a slot on the side of the middle that it is on, the farthest out first.
+GD_HD void choose_slots(const BinaryTree& tree, const Box& whole, const std::int32_t* children,
+                        int count, std::int32_t* slots) {
+  for (int i = 0; i < kWide; ++i) slots[i] = 0;
+  std::uint32_t placed = 0, taken = 0;
+  for (int round = 0; round < count; ++round) {
+    float best = 0.0f;
+    int best_child = -1, best_slot = 0;
+    for (int i = 0; i < count; ++i) {
+      if (placed >> i & 1) continue;
+      const Box& box = tree.box(children[i]);
+      float side[3];
+      for (int k = 0; k < 3; ++k) {
+        side[k] = box.low[k] + box.high[k] - whole.low[k] - whole.high[k];
+      }
+      for (int slot = 0; slot < kWide; ++slot) {
+        if (taken >> slot & 1) continue;
+        const float fit = (slot & 1 ? side[0] : -side[0]) + (slot & 2 ? side[1] : -side[1]) +
+                          (slot & 4 ? side[2] : -side[2]);
+        if (best_child < 0 || fit > best) best = fit, best_child = i, best_slot = slot;
+      }
+    }
+    placed |= 1u << best_child;
+    taken |= 1u << best_slot;
+    slots[best_slot] = best_child + 1;
+  }
+}
+
+// The least exponent of steps of which 255 cover an extent.
+GD_HD int step_exponent(float extent) {
+  int exponent = -40;
+  while (255.0f * power_of_two(exponent) < extent) ++exponent;
+  return exponent;
+}
+
+GD_HD std::uint64_t step_down(float steps) {
+  return static_cast<std::uint64_t>(steps < 255.0f ? steps : 255.0f);
+}
+GD_HD std::uint64_t step_up(float steps) {
+  const std::uint64_t below = step_down(steps);
+  return below < 255 && static_cast<float>(below) < steps ? below + 1 : below;
+}
+
+// Gathers node `index` from its source, and gives its children places of their own.
+GD_HD void gather(const BinaryTree& tree, const WideTree& wide, std::uint32_t index) {
+  const std::int32_t source = wide.source[index];
+  std::int32_t children[kWide], slots[kWide];
+  const int count = gather_children(tree, source, children);
+  const Box whole = tree.box(source);
+  choose_slots(tree, whole, children, count, slots);
+  WideNode node = {};
+  for (int i = 0; i < kWide; ++i) {
+    if (slots[i] == 0) continue;
+    const bool is_leaf = tree.size(children[slots[i] - 1]) <= kPacket;
+    std::uint8_t& set = is_leaf ? node.leaf : node.inner;
+    set = static_cast<std::uint8_t>(set | 1u << i);
+  }
+  node.child = atomic_add(&wide.counts[0], static_cast<std::uint32_t>(count_bits(node.inner)));
+  node.packet = atomic_add(&wide.counts[1], static_cast<std::uint32_t>(count_bits(node.leaf)));
+  std::uint32_t next_child = node.child, next_packet = node.packet;
+  float steps[3];
+  for (int k = 0; k < 3; ++k) {
+    const int exponent = step_exponent(whole.high[k] - whole.low[k]);
+    node.origin[k] = whole.low[k];
+    node.exponent[k] = static_cast<std::int8_t>(exponent);
+    steps[k] = power_of_two(-exponent);
+  }
+  for (int i = 0; i < kWide; ++i) {
+    if (slots[i] == 0) continue;
+    const std::int32_t child = children[slots[i] - 1];
+    const Box& box = tree.box(child);
+    for (int k = 0; k < 3; ++k) {
+      node.low[k] |= step_down((box.low[k] - whole.low[k]) * steps[k]) << 8 * i;
+      node.high[k] |= step_up((box.high[k] - whole.low[k]) * steps[k]) << 8 * i;
+    }
+    if (node.inner >> i & 1) {
+      wide.source[next_child++] = child;
+    } else {
+      wide.packets[next_packet++] = {tree.first(child), tree.size(child)};
+    }
+  }
+  wide.nodes[index] = node;
+}
+
+GD_HD Packet fill_packet(const MeshView& mesh, const std::int32_t* triangles, PacketRange range) {
+  Packet packet;
+  packet.count = range.count;
+  for (int i = 0; i < kPacket; ++i) {
+    const bool there = i < range.count;
+    const std::int32_t index = triangles[range.first + (there ? i : 0)];
+    const Triangle t = mesh.triangle(index);
+    const double corners[9] = {t.a.x, t.a.y, t.a.z, t.b.x, t.b.y, t.b.z, t.c.x, t.c.y, t.c.z};
+    for (int k = 0; k < 9; ++k) packet.at[k][i] = there ? corners[k] : HUGE_VAL - HUGE_VAL;
+    packet.triangle[i] = there ? index : -1;
+  }
+  return packet;
+}
+
+// How many nodes a tree can have: one that is not full has packets alone below it, five
+// triangles at least; one that is full has seven children more than it takes a place.
+GD_HD std::int64_t most_nodes(std::int64_t triangle_count) {
+  return triangle_count / 5 + triangle_count / 7 + 1;
+}
+
+}  // namespace geodomain

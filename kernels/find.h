@@ -1,0 +1,152 @@
+// What is asked about a segment: does it cross, what is nearest, how many, all of them. Every
+// answer is made of the triangles that it crosses, in whatever order they are found.
+#pragma once
+
+#include "bvh.h"
+
+namespace geodomain {
+
+// visit(triangle, its index) for the triangles of a packet that the segment crosses, until it
+// returns true; false in `sure` where the arithmetic does not tell. The filter takes as many
+// triangles at a time as Number has lanes: four on a CPU, one after the other on a GPU.
+template <class Arithmetic, class Number, class Visit>
+GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Visit&& visit) {
+  constexpr int kLanes = static_cast<int>(sizeof(Number) / sizeof(double));
+  const Vector<Number> start = spread<Number>(s.start);
+  const Vector<Number> end = spread<Number>(s.end);
+  const Vector<Number> along = seen_from(start, end.x, end.y, end.z);
+  for (int first = 0; first < packet.count; first += kLanes) {
+    const auto corner = [&](int k) {
+      return seen_from(start, load<Number>(&packet.at[k][first]),
+                       load<Number>(&packet.at[k + 1][first]),
+                       load<Number>(&packet.at[k + 2][first]));
+    };
+    const Sifted sifted = sift(along, corner(0), corner(3), corner(6));
+    const std::uint32_t there = (1u << (packet.count - first)) - 1u;
+    for (std::uint32_t open = (sifted.crossed | sifted.unsure) & there & ((1u << kLanes) - 1u);
+         open != 0; open &= open - 1) {
+      const int lane = trailing_zeros(open);
+      const Triangle t = packet.corners(first + lane);
+      int answer = 1;
+      if (sifted.unsure >> lane & 1) answer = crosses_close<Arithmetic>(s, t);
+      if (answer == kUnsure) sure = false;
+      if (answer == 1 && visit(t, packet.triangle[first + lane])) return true;
+    }
+  }
+  return false;
+}
+
+struct Found {
+  double t;
+  std::int32_t triangle;
+
+  GD_HD bool operator<(const Found& other) const {
+    return t < other.t || (t == other.t && triangle < other.triangle);
+  }
+};
+
+// The questions. Each takes the crossed triangles one by one, and says when it knows enough.
+// `sure` is false where the arithmetic did not tell; then the answer is not one.
+
+struct Any {
+  static constexpr bool kNearFirst = false;
+  bool sure = true, found = false;
+
+  template <class Arithmetic>
+  GD_HD bool take(const Segment&, const Triangle&, std::int32_t, Walk&) {
+    return found = true;
+  }
+  GD_HD bool answered() const { return sure | found; }
+};
+
+struct Count {
+  static constexpr bool kNearFirst = false;
+  bool sure = true;
+  std::int32_t count = 0;
+
+  template <class Arithmetic>
+  GD_HD bool take(const Segment&, const Triangle&, std::int32_t, Walk&) {
+    return ++count, false;
+  }
+  GD_HD bool answered() const { return sure; }
+};
+
+struct Nearest {  // the triangle with the least (t, index), -1 where there is none
+  static constexpr bool kNearFirst = true;
+  bool sure = true;
+  Found best = {2.0, -1};
+
+  template <class Arithmetic>
+  GD_HD bool take(const Segment& s, const Triangle& t, std::int32_t index, Walk& walk) {
+    Place place;
+    sure &= place_on_segment<Arithmetic>(s, t, place);
+    const Found found = {place.t, index};
+    if (found < best) {
+      best = found;
+      walk.reach = walk.probe.reach(best.t);
+    }
+    return false;
+  }
+  GD_HD bool answered() const { return sure; }
+};
+
+struct List {  // all of them, in the order that they are found in; `out` has room
+  static constexpr bool kNearFirst = false;
+  Found* out = nullptr;
+  bool sure = true;
+
+  template <class Arithmetic>
+  GD_HD bool take(const Segment& s, const Triangle& t, std::int32_t index, Walk&) {
+    Place place;
+    sure &= place_on_segment<Arithmetic>(s, t, place);
+    *out++ = {place.t, index};
+    return false;
+  }
+  GD_HD bool answered() const { return sure; }
+};
+
+template <class Arithmetic, class Number, class Question>
+GD_HD bool step(const BvhView& bvh, const Segment& s, Walk& walk, Stack& stack,
+                Question& question) {
+  return walk.template step<Question::kNearFirst>(bvh, stack, [&](const Packet& packet) {
+    return visit_crossed<Arithmetic, Number>(
+        packet, s, question.sure, [&](const Triangle& t, std::int32_t index) {
+          return question.template take<Arithmetic>(s, t, index, walk);
+        });
+  });
+}
+
+// Whether the arithmetic told.
+template <class Arithmetic, class Number, class Question>
+GD_HD bool ask(const BvhView& bvh, const Segment& s, Question& question) {
+  Walk walk;
+  Stack stack;
+  if (!walk.begin(bvh, s)) return true;
+  while (step<Arithmetic, Number>(bvh, s, walk, stack, question)) {
+  }
+  return question.answered();
+}
+
+// Heap sort: in place, without a stack, and never quadratic.
+GD_HD void sift_down(Found* list, std::int64_t root, std::int64_t count) {
+  const Found moved = list[root];
+  for (std::int64_t child = 2 * root + 1; child < count; child = 2 * root + 1) {
+    if (child + 1 < count && list[child] < list[child + 1]) ++child;
+    if (!(moved < list[child])) break;
+    list[root] = list[child];
+    root = child;
+  }
+  list[root] = moved;
+}
+
+GD_HD void sort_found(Found* list, std::int64_t count) {
+  for (std::int64_t root = count / 2; root-- > 0;) sift_down(list, root, count);
+  for (std::int64_t last = count - 1; last > 0; --last) {
+    const Found top = list[0];
+    list[0] = list[last];
+    list[last] = top;
+    sift_down(list, 0, last);
+  }
+}
+
+}  // namespace geodomain

@@ -1,0 +1,143 @@
+// Four doubles or eight floats at a time, for filters: the numbers that an instruction set has
+// wide registers for, and otherwise plain arrays. Beside portable.h, this alone asks what the
+// compiler can do. Each lane gets the bits that a number by itself would get.
+#pragma once
+
+#include "portable.h"
+
+namespace geodomain {
+
+GD_HD double absolute(double value) { return std::fabs(value); }
+GD_HD double larger(double a, double b) { return a > b ? a : b; }
+GD_HD double smaller(double a, double b) { return a < b ? a : b; }
+// One number of a lane; a double of a GPU has no instruction for it.
+GD_HD double larger_of(double a, double b) { return larger(a, b); }
+GD_HD double smaller_of(double a, double b) { return smaller(a, b); }
+
+#if defined(__AVX2__) && !defined(__CUDACC__)
+
+struct Mask4 {
+  __m256d lanes;
+  friend Mask4 operator&(Mask4 a, Mask4 b) { return {_mm256_and_pd(a.lanes, b.lanes)}; }
+  friend Mask4 operator|(Mask4 a, Mask4 b) { return {_mm256_or_pd(a.lanes, b.lanes)}; }
+  std::uint32_t bits() const { return static_cast<std::uint32_t>(_mm256_movemask_pd(lanes)); }
+};
+
+struct Doubles4 {
+  __m256d lanes;
+  Doubles4(double value) : lanes(_mm256_set1_pd(value)) {}
+  Doubles4(__m256d all) : lanes(all) {}
+  static Doubles4 load(const double* from) { return _mm256_loadu_pd(from); }
+  friend Doubles4 operator+(Doubles4 a, Doubles4 b) { return _mm256_add_pd(a.lanes, b.lanes); }
+  friend Doubles4 operator-(Doubles4 a, Doubles4 b) { return _mm256_sub_pd(a.lanes, b.lanes); }
+  friend Doubles4 operator*(Doubles4 a, Doubles4 b) { return _mm256_mul_pd(a.lanes, b.lanes); }
+  friend Doubles4 larger(Doubles4 a, Doubles4 b) { return _mm256_max_pd(a.lanes, b.lanes); }
+  friend Doubles4 smaller(Doubles4 a, Doubles4 b) { return _mm256_min_pd(a.lanes, b.lanes); }
+  friend Doubles4 absolute(Doubles4 a) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a.lanes); }
+  friend Mask4 operator>(Doubles4 a, Doubles4 b) {
+    return {_mm256_cmp_pd(a.lanes, b.lanes, _CMP_GT_OQ)};
+  }
+};
+
+struct Floats8 {
+  __m256 lanes;
+  Floats8(float value) : lanes(_mm256_set1_ps(value)) {}
+  Floats8(__m256 all) : lanes(all) {}
+  static Floats8 bytes(std::uint64_t packed) {
+    const __m128i low = _mm_cvtsi64_si128(static_cast<long long>(packed));
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(low));
+  }
+  friend Floats8 multiply_add(Floats8 a, Floats8 b, Floats8 c) {
+    return _mm256_fmadd_ps(a.lanes, b.lanes, c.lanes);
+  }
+  friend Floats8 operator*(Floats8 a, Floats8 b) { return _mm256_mul_ps(a.lanes, b.lanes); }
+  friend Floats8 larger(Floats8 a, Floats8 b) { return _mm256_max_ps(a.lanes, b.lanes); }
+  friend Floats8 smaller(Floats8 a, Floats8 b) { return _mm256_min_ps(a.lanes, b.lanes); }
+  friend std::uint32_t at_most(Floats8 a, Floats8 b) {  // a bit for each lane
+    return static_cast<std::uint32_t>(
+        _mm256_movemask_ps(_mm256_cmp_ps(a.lanes, b.lanes, _CMP_LE_OQ)));
+  }
+};
+
+#else
+
+// N numbers side by side; `each` is unrolled by any compiler.
+template <class Number, int N>
+struct Lanes {
+  Number lanes[N];
+
+  Lanes() = default;
+  GD_HD Lanes(Number value) {
+    for (int i = 0; i < N; ++i) lanes[i] = value;
+  }
+  GD_HD static Lanes load(const Number* from) {
+    return each([&](int i) { return from[i]; });
+  }
+  GD_HD static Lanes bytes(std::uint64_t packed) {
+    return each([&](int i) { return static_cast<Number>(packed >> 8 * i & 0xff); });
+  }
+  template <class Value>
+  GD_HD static Lanes each(Value&& value) {
+    Lanes all;
+    for (int i = 0; i < N; ++i) all.lanes[i] = value(i);
+    return all;
+  }
+  template <class Test>
+  GD_HD static std::uint32_t where(Test&& test) {
+    std::uint32_t bits = 0;
+    for (int i = 0; i < N; ++i) bits |= (test(i) ? 1u : 0u) << i;
+    return bits;
+  }
+
+  GD_HD friend Lanes operator+(const Lanes& a, const Lanes& b) {
+    return each([&](int i) { return a.lanes[i] + b.lanes[i]; });
+  }
+  GD_HD friend Lanes operator-(const Lanes& a, const Lanes& b) {
+    return each([&](int i) { return a.lanes[i] - b.lanes[i]; });
+  }
+  GD_HD friend Lanes operator*(const Lanes& a, const Lanes& b) {
+    return each([&](int i) { return a.lanes[i] * b.lanes[i]; });
+  }
+  GD_HD friend Lanes multiply_add(const Lanes& a, const Lanes& b, const Lanes& c) {
+    return each([&](int i) { return geodomain::multiply_add(a.lanes[i], b.lanes[i], c.lanes[i]); });
+  }
+  GD_HD friend Lanes larger(const Lanes& a, const Lanes& b) {
+    return each([&](int i) { return larger_of(a.lanes[i], b.lanes[i]); });
+  }
+  GD_HD friend Lanes smaller(const Lanes& a, const Lanes& b) {
+    return each([&](int i) { return smaller_of(a.lanes[i], b.lanes[i]); });
+  }
+  GD_HD friend Lanes absolute(const Lanes& a) {
+    return each([&](int i) { return std::fabs(a.lanes[i]); });
+  }
+  GD_HD friend std::uint32_t operator>(const Lanes& a, const Lanes& b) {
+    return where([&](int i) { return a.lanes[i] > b.lanes[i]; });
+  }
+  GD_HD friend std::uint32_t at_most(const Lanes& a, const Lanes& b) {
+    return where([&](int i) { return a.lanes[i] <= b.lanes[i]; });
+  }
+};
+
+using Doubles4 = Lanes<double, 4>;
+using Floats8 = Lanes<float, 8>;
+
+#endif
+
+template <class Number>
+GD_HD Number load(const double* from) {
+  return Number::load(from);
+}
+template <>
+GD_HD double load<double>(const double* from) {
+  return *from;
+}
+
+// The lanes of a mask as bits, whatever it is kept as.
+GD_HD std::uint32_t bits_of(bool mask) { return mask ? 1u : 0u; }
+GD_HD std::uint32_t bits_of(int mask) { return mask ? 1u : 0u; }  // of bools
+GD_HD std::uint32_t bits_of(std::uint32_t mask) { return mask; }
+#if defined(__AVX2__) && !defined(__CUDACC__)
+inline std::uint32_t bits_of(Mask4 mask) { return mask.bits(); }
+#endif
+
+}  // namespace geodomain

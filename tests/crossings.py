@@ -1,0 +1,147 @@
+"""An independent oracle for segments and triangles, in rational arithmetic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from shapes import joined, random_body, staircase
+
+from geodomain import Mesh
+
+# Smaller than any volume of doubles above 2^-100 that is not 0, and so are its powers.
+STEP = Fraction(1, 2**400)
+DISPLACEMENT = (STEP**2, STEP**3, STEP)
+
+
+def exact(point) -> tuple[Fraction, ...]:
+    return tuple(Fraction(float(value)) for value in point)
+
+
+def minus(p, q):
+    return tuple(a - b for a, b in zip(p, q, strict=True))
+
+
+def dot(p, q):
+    return sum(a * b for a, b in zip(p, q, strict=True))
+
+
+def cross(p, q):
+    return (p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0])
+
+
+def crossing(start, end, triangle) -> tuple[Fraction, Fraction, Fraction] | None:
+    """Return t, u, v of the undisplaced lines where the displaced segment crosses, or None.
+
+    The plane is solved for, Moller and Trumbore's way; nothing here is a sign of a volume.
+    """
+    a, b, c = map(exact, triangle)
+    moved = [
+        tuple(x + d for x, d in zip(exact(p), DISPLACEMENT, strict=True)) for p in (start, end)
+    ]
+    found = solve(*moved, a, b, c)
+    if found is None:
+        return None
+    t, u, v = found
+    if not (0 < t < 1 and u > 0 and v > 0 and u + v < 1):
+        return None
+    return solve(exact(start), exact(end), a, b, c)
+
+
+def solve(start, end, a, b, c):
+    first, second, along = minus(b, a), minus(c, a), minus(end, start)
+    normal = cross(first, second)
+    slope = dot(along, normal)
+    if slope == 0:
+        return None
+    t = dot(minus(a, start), normal) / slope
+    at = minus(tuple(s + t * d for s, d in zip(start, along, strict=True)), a)
+    size = dot(normal, normal)
+    return t, dot(cross(at, second), normal) / size, dot(cross(first, at), normal) / size
+
+
+def crossings(mesh: Mesh, start, end) -> list[tuple[int, Fraction, Fraction, Fraction]]:
+    """Return (triangle, t, u, v) of all triangles that the segment crosses."""
+    found = []
+    for index, corners in enumerate(mesh.vertices[mesh.triangles]):
+        hit = crossing(start, end, corners)
+        if hit is not None:
+            found.append((index, *hit))
+    return found
+
+
+def adversarial(mesh: Mesh, count: int, rng: np.random.Generator):
+    """Draw segments of which most have something to do with vertices, edges and planes."""
+    corners = mesh.vertices[mesh.triangles]
+    low, high = mesh.bounds
+    span = np.where(high > low, high - low, (high - low).max())
+
+    def free():
+        return low + (rng.random(3) * 1.4 - 0.2 - (high == low) / 2) * span
+
+    def special():
+        a, b, c = corners[rng.integers(len(corners))][rng.permutation(3)]
+        kind = rng.integers(5)
+        return (
+            a,
+            a / 2 + b / 2,
+            a / 2 + b / 4 + c / 4,
+            b + (b - a),  # on an edge's line, or its triangle's plane
+            a + (b - c) / 2,
+        )[kind]
+
+    pairs = []
+    for _ in range(count):
+        kind = rng.integers(6)
+        if kind == 0:
+            pairs.append((free(), free()))
+        elif kind == 1:
+            pairs.append((special(), free()))
+        elif kind == 2:
+            pairs.append((special(), special()))
+        elif kind == 3:  # vertical or level through something special
+            step = np.zeros(3)
+            step[rng.integers(3)] = rng.choice([-1, 1]) * span.max()
+            middle = special()
+            pairs.append((middle - step, middle + step))
+        elif kind == 4:  # through two of them and on
+            p, q = special(), special()
+            pairs.append((p - (q - p), q + (q - p)))
+        else:
+            p = special()
+            pairs.append((p, p))
+    starts, ends = np.array(pairs, dtype=float).reshape(count, 2, 3).transpose(1, 0, 2)
+    return starts, ends
+
+
+# A lattice of 0 to 8 is so small that the displacement can be a number: with STEP = 2^-8 it is
+# (2^8, 1, 2^16) in units of 2^-24, and no volume that is not 0 is less than what it adds.
+UNIT = 2**24
+LATTICE_STEP = np.array([2**8, 1, 2**16])
+LARGEST = 8
+
+
+def lattice_crossings(mesh: Mesh, starts, ends) -> np.ndarray:
+    """Return (n, t) bool for integers from 0 to LARGEST: which segment crosses which triangle.
+
+    Moved for real, in 64-bit integers: there is no rule for ties here.
+    """
+    corners = [np.array(corner, dtype=np.int64) for corner in mesh.vertices[mesh.triangles.T]]
+    start = np.asarray(starts, dtype=np.int64)[:, None]
+    along = np.asarray(ends, dtype=np.int64)[:, None] - start
+    a, b, c = (corner[None] * UNIT - start * UNIT - LATTICE_STEP for corner in corners)
+    normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])[None]
+    before = (normal * a).sum(axis=-1)
+    after = before - (normal * along).sum(axis=-1) * UNIT
+    sides = [np.sign((np.cross(p, q) * along).sum(axis=-1)) for p, q in ((a, b), (b, c), (c, a))]
+    same = (sides[0] == sides[1]) & (sides[1] == sides[2]) & (sides[0] != 0)
+    return same & (np.sign(before) * np.sign(after) < 0)
+
+
+def lattice_scene(seed: int, count: int):
+    """Return a mesh with corners on the lattice, and segments with their ends on it."""
+    rng = np.random.default_rng(seed)
+    soup = rng.integers(0, LARGEST + 1, (60, 3, 3)).astype(float)
+    body = staircase(random_body((4, 4, 4), seed), spacing=(2.0, 2.0, 2.0))
+    mesh = joined(body, Mesh(soup.reshape(-1, 3), np.arange(180).reshape(-1, 3)))
+    return mesh, *rng.integers(0, LARGEST + 1, (2, count, 3)).astype(float)

@@ -1,0 +1,268 @@
+"""Where segments cross surfaces: known answers, the oracle, what modes and meshes agree on."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from crossings import adversarial, crossings, lattice_crossings, lattice_scene
+from shapes import cube, cube_in_six, joined, random_body, staircase, star
+
+import geodomain
+from geodomain import Mesh, SegmentIntersector, Segments, intersect
+
+TRIANGLE = Mesh([[0, 0, 5], [8, 0, 5], [0, 8, 5]], [[0, 1, 2]])
+MODES = ("boolean", "nearest", "count", "all")
+
+
+def meshes() -> dict[str, Mesh]:
+    return {
+        "triangle": TRIANGLE,
+        "cube": cube(),
+        "tenths": cube(0.1, at=(0.3, 0.7, -0.1)),
+        "mine": cube(12.3, at=(414_000.1, 7_480_000.7, 152.3)),
+        "six": joined(*cube_in_six()),
+        "staircase": staircase(random_body((3, 3, 2), 5), spacing=(0.1, 0.3, 0.7)),
+        "needles": Mesh(
+            [[0, 0, 0], [1e6, 1e-3, 0.1], [1e6, 0, 0], [1e6, 2e-3, 1e-7], [3, 0, 0], [6, 0, 0]],
+            [[0, 1, 2], [0, 2, 3], [0, 4, 5], [0, 0, 1]],
+        ),
+    }
+
+
+@pytest.mark.parametrize("strategy", ["bvh", "brute"])
+@pytest.mark.parametrize("name", meshes())
+def test_the_oracle_finds_the_same(name: str, strategy: str, backend: str) -> None:
+    mesh = meshes()[name]
+    starts, ends = adversarial(mesh, 120, np.random.default_rng(11))
+    expected = [crossings(mesh, s, e) for s, e in zip(starts, ends, strict=True)]
+    assert 10 < sum(map(bool, expected)) < 110 or name == "needles"
+    intersector = SegmentIntersector(mesh, strategy=strategy, backend=backend)
+    found = intersector.intersect((starts, ends), mode="all")
+    flat = sorted(
+        (row, float(t), index, float(u), float(v), t)
+        for row, hits in enumerate(expected)
+        for index, t, u, v in hits
+    )
+    assert found.segment.tolist() == [hit[0] for hit in flat]
+    assert sorted(zip(found.segment, found.triangle, strict=True)) == sorted(
+        (row, index) for row, _, index, *_ in flat
+    )
+    places = {(row, index): (t, u, v) for row, _, index, u, v, t in flat}
+    for i, (row, index) in enumerate(zip(found.segment, found.triangle, strict=True)):
+        t, u, v = places[row, index]
+        assert abs(Fraction(float(found.t[i])) - t) <= abs(t) * Fraction(1, 2**46)
+        assert found.u[i] == pytest.approx(u, rel=2e-14, abs=1e-300)
+        assert found.v[i] == pytest.approx(v, rel=2e-14, abs=1e-300)
+    assert_consistent(intersector, starts, ends)
+
+
+def assert_consistent(intersector: SegmentIntersector, starts, ends) -> None:
+    """Check that the modes agree, and that the hits are in order."""
+    boolean, nearest, count, every = (
+        intersector.intersect((starts, ends), mode=mode) for mode in MODES
+    )
+    assert np.array_equal(boolean, count > 0)
+    assert np.array_equal(nearest.segment, np.flatnonzero(boolean))
+    assert np.array_equal(np.diff(every.offsets), count)
+    first = every.offsets[:-1][boolean]
+    for column in ("segment", "triangle", "t", "u", "v", "distance", "point"):
+        assert np.array_equal(getattr(nearest, column), getattr(every, column)[first])
+    keys = list(zip(every.segment, every.t, every.triangle, strict=True))
+    assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize("name", ["cube", "tenths", "mine", "six", "staircase"])
+def test_parity_is_that_of_the_ends(name: str, backend: str) -> None:
+    """On closed meshes, ends on the surface included."""
+    mesh = meshes()[name]
+    starts, ends = adversarial(mesh, 2000, np.random.default_rng(5))
+    count = intersect(mesh, starts, ends, mode="count", backend=backend)
+    inside = geodomain.contains(mesh, starts) ^ geodomain.contains(mesh, ends)
+    assert np.array_equal(count % 2 == 1, inside)
+
+
+def test_a_hit_at_an_end_is_that_end(backend: str) -> None:
+    start, end = [0.1, 0.2, 0.7], [0.3, 0.4, 5.0]
+    hits = intersect(TRIANGLE, [end, start], [start, end], mode="nearest", backend=backend)
+    assert hits.segment.tolist() == [0, 1]  # the displaced end is above the plane
+    assert hits.point.tolist() == [end, end]
+    assert hits.t.tolist() == [0.0, 1.0]
+
+
+def test_through_a_shared_edge_once(backend: str) -> None:
+    square = Mesh([[0, 0, 0], [4, 0, 0], [4, 4, 0], [0, 4, 0]], [[0, 1, 2], [0, 2, 3]])
+    count = intersect(square, [[2, 2, 3]], [[2, 2, -3]], mode="count", backend=backend)
+    assert count.tolist() == [1]
+
+
+def test_a_graze_counts_0_on_a_ridge_and_2_in_a_valley(backend: str) -> None:
+    corners = [[0, -5, 0], [0, 5, 0], [-4, 0, -3], [4, 0, -3]]
+    ridge = Mesh(corners, [[0, 1, 2], [0, 3, 1]])
+    valley = Mesh(np.array(corners) * [1, 1, -1], ridge.triangles)
+    along = ([[-9, 0, 0]], [[9, 0, 0]])
+    assert intersect(ridge, *along, mode="count", backend=backend).tolist() == [0]
+    assert intersect(valley, *along, mode="count", backend=backend).tolist() == [2]
+
+
+def test_in_and_along_the_plane_and_without_length(backend: str) -> None:
+    starts = [[-1, 1, 5], [-1, 1, 6], [1, 1, 5], [0, 0, 5]]
+    ends = [[9, 1, 5], [9, 1, 6], [1, 1, 5], [8, 0, 5]]
+    assert not intersect(TRIANGLE, starts, ends, backend=backend).any()
+
+
+def test_a_hole_collared_on_the_ground(backend: str) -> None:
+    """Down it crosses, up it does not."""
+    found = intersect(TRIANGLE, [[1, 1, 5]] * 2, [[1, 1, 0], [1, 1, 9]], backend=backend)
+    assert found.tolist() == [True, False]
+
+
+def test_no_triangle_and_no_segment(backend: str) -> None:
+    empty = Mesh(np.empty((0, 3)), np.empty((0, 3), dtype=np.int32))
+    for mode in MODES:
+        assert len(intersect(TRIANGLE, *np.empty((2, 0, 3)), mode=mode, backend=backend)) == 0
+        found = intersect(empty, [[0, 0, 0]], [[1, 1, 1]], mode=mode, backend=backend)
+        assert not np.any(found) if mode in ("boolean", "count") else len(found) == 0
+
+
+@pytest.mark.parametrize("radius", [0.02, 1e6])
+def test_small_and_large_bodies(radius: float, backend: str) -> None:
+    mesh = star(6, radius=(radius,) * 3)
+    rng = np.random.default_rng(1)
+    ends = rng.normal(size=(500, 3))
+    ends *= 3 * radius / np.linalg.norm(ends, axis=1, keepdims=True)
+    count = intersect(mesh, np.zeros((500, 3)), ends, mode="count", backend=backend)
+    assert (count % 2 == 1).all()
+
+
+def test_forty_crossings_in_order(backend: str) -> None:
+    levels = np.random.default_rng(0).permutation(40)
+    leaves = joined(*(Mesh(TRIANGLE.vertices - [0, 0, 5 - z], TRIANGLE.triangles) for z in levels))
+    up = intersect(leaves, [[1, 1, -1]], [[1, 1, 41]], mode="all", backend=backend)
+    assert up.triangle.tolist() == np.argsort(levels).tolist()
+    assert up.distance == pytest.approx(np.arange(1, 41))
+    down = intersect(leaves, [[1, 1, 41]], [[1, 1, -1]], mode="all", backend=backend)
+    assert down.triangle.tolist() == np.argsort(-levels).tolist()
+
+
+def test_equal_triangles_are_told_apart_by_index(backend: str) -> None:
+    """All Morton codes are equal too."""
+    copies = joined(*[TRIANGLE] * 100)
+    hits = intersect(copies, [[1, 1, 0]], [[1, 1, 9]], mode="all", backend=backend)
+    assert hits.triangle.tolist() == list(range(100))
+    nearest = intersect(copies, [[1, 1, 0]], [[1, 1, 9]], mode="nearest", backend=backend)
+    assert nearest.triangle.tolist() == [0]
+
+
+def test_single_precision_arrays_at_mine_coordinates(backend: str) -> None:
+    """Widened as they are: what a float32 file holds is taken as given."""
+    mesh = cube(100.0, at=(414_000.0, 7_480_000.0, 150.0))
+    starts = np.array([[414_050.5, 7_480_050.5, 149.9]], dtype=np.float32)
+    ends = np.array([[414_050.5, 7_480_050.5, 250.1]], dtype=np.float32)
+    assert intersect(mesh, starts, ends, mode="count", backend=backend).tolist() == [2]
+
+
+def test_sorted_segments_answer_in_the_callers_order(backend: str) -> None:
+    mesh = star(6)
+    starts, ends = adversarial(mesh, 500, np.random.default_rng(3))
+    intersector = SegmentIntersector(mesh, backend=backend)
+    with Segments(starts, ends, sort=True) as kept:
+        assert sorted(kept.order) == list(range(500))
+        for mode in ("boolean", "count"):
+            plain = intersector.intersect((starts, ends), mode=mode)
+            assert np.array_equal(intersector.intersect(kept, mode=mode), plain)
+        for mode in ("nearest", "all"):
+            plain = intersector.intersect((starts, ends), mode=mode)
+            found = intersector.intersect(kept, mode=mode)
+            for column in ("segment", "triangle", "t", "u", "v", "distance", "point"):
+                assert np.array_equal(getattr(found, column), getattr(plain, column))
+
+
+def test_chunks_give_what_one_piece_gives(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
+    mesh = star(6)
+    starts, ends = adversarial(mesh, 500, np.random.default_rng(3))
+    intersector = SegmentIntersector(mesh, backend=backend)
+    whole = [intersector.intersect((starts, ends), mode=mode) for mode in MODES]
+    monkeypatch.setattr("geodomain.intersector.CHUNK", 37)
+    boolean, nearest, count, every = (
+        intersector.intersect((starts, ends), mode=mode) for mode in MODES
+    )
+    assert np.array_equal(boolean, whole[0])
+    assert np.array_equal(count, whole[2])
+    for mine, other in ((nearest, whole[1]), (every, whole[3])):
+        assert np.array_equal(mine.segment, other.segment)
+        assert np.array_equal(mine.point, other.point)
+        assert np.array_equal(mine.offsets, other.offsets)
+
+
+def test_a_nan_crosses_nothing_and_is_counted(backend: str) -> None:
+    starts = np.array([[1, 1, 0], [1, 1, 0], [np.nan, 1, 0]])
+    ends = np.array([[1, 1, 9], [1, np.nan, 9], [1, 1, 9]])
+    with Segments(starts, ends) as kept:
+        assert kept.missing == 2
+        found = SegmentIntersector(TRIANGLE, backend=backend).intersect(kept, mode="count")
+    assert found.tolist() == [1, 0, 0]
+
+
+def test_an_end_at_infinity_is_refused_by_its_row() -> None:
+    with pytest.raises(geodomain.PointError, match=r"segment 1 goes from .*inf.* finite"):
+        intersect(TRIANGLE, [[1, 1, 0]] * 2, [[1, 1, 9], [1, 1, np.inf]])
+
+
+def test_ends_out_of_range_are_refused_where_they_matter() -> None:
+    huge = ([[1, 1, 0], [1, 1, 7]], [[1, 1, 9], [1, 1, 1e300]])
+    assert intersect(TRIANGLE, *huge).tolist() == [True, False]  # above the triangle's box
+    with pytest.raises(geodomain.PointError, match="segment 1 goes from"):
+        intersect(TRIANGLE, [[1, 1, 0], [1, 1, 1]], huge[1])
+    with pytest.raises(geodomain.PointError, match=r"segment 0 goes from .*1e-310"):
+        intersect(TRIANGLE, [[1e-310, 1, 0]], [[1, 1, 9]])
+
+
+def test_slips_are_said() -> None:
+    with pytest.raises(ValueError, match="2 starts and 1 ends"):
+        intersect(TRIANGLE, [[0, 0, 0]] * 2, [[0, 0, 1]])
+    with pytest.raises(ValueError, match="mode is 'barycentric'"):
+        intersect(TRIANGLE, [[0, 0, 0]], [[0, 0, 1]], mode="barycentric")
+    with pytest.raises(ValueError, match="strategy is 'octree'"):
+        SegmentIntersector(TRIANGLE, strategy="octree")
+    with pytest.raises(ValueError, match="grid must be"):
+        SegmentIntersector(TRIANGLE, grid=0)
+    with pytest.raises(TypeError, match=r"geodomain\.Mesh"):
+        SegmentIntersector("ground.stl")
+    with pytest.raises(ValueError, match=r"ends must have shape \(n, 3\)"):
+        intersect(TRIANGLE, [[0, 0, 0]], [[0, 0]])
+
+
+def test_boxes_of_each_level_hold_the_mesh(backend: str) -> None:
+    mesh = star(6)
+    intersector = SegmentIntersector(mesh, backend=backend)
+    top = intersector.to_pyvista(0)
+    assert np.allclose(np.reshape(top.bounds, (3, 2)).T, mesh.bounds, rtol=1e-2)
+    assert intersector.to_pyvista(1).n_cells > top.n_cells
+    with pytest.raises(ValueError, match=r"no level 99: the hierarchy has \d+"):
+        intersector.to_pyvista(99)
+
+
+def test_build_times_are_told(backend: str) -> None:
+    times = SegmentIntersector(star(6), backend=backend).build_times
+    assert set(times) == {"boxes", "codes", "sort", "tree"}
+    assert all(seconds > 0 for seconds in times.values())
+
+
+def test_a_lattice_where_everything_touches(backend: str) -> None:
+    """Ends on faces, edges and vertices; along edges; in planes."""
+    mesh, starts, ends = lattice_scene(1, 4000)
+    hits = intersect(mesh, starts, ends, mode="all", backend=backend)
+    found = np.zeros((len(starts), len(mesh.triangles)), dtype=bool)
+    found[hits.segment, hits.triangle] = True
+    expected = lattice_crossings(mesh, starts, ends)
+    assert expected.sum() == len(hits)
+    assert np.array_equal(found, expected)
+
+
+def test_more_segments_than_single_precision_can_number(backend: str) -> None:
+    rows = 2**24 + 3
+    starts = np.broadcast_to([1.0, 1.0, 0.0], (rows, 3))
+    ends = np.broadcast_to([1.0, 1.0, 9.0], (rows, 3))
+    assert intersect(TRIANGLE, starts, ends, backend=backend).sum() == rows
