@@ -16,6 +16,7 @@ _COMMANDS = {
     "label": "Add a domain column to a block-model CSV.",
     "check": "Report on wireframes, and weld them.",
     "demo": "Make a synthetic deposit and label it.",
+    "intersect": "Find where line segments cross a surface.",
 }
 
 

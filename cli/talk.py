@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import click
 
@@ -54,18 +55,35 @@ class Talk:
             yield
 
     @contextmanager
-    def progress(self) -> Iterator[Callable[[int, int | None], None] | None]:
+    def progress(
+        self, doing: str = "labelling"
+    ) -> Iterator[Callable[[int, int | None], None] | None]:
         """Give what shows progress, on a terminal only."""
         if self.quiet or sys.stderr is None or not sys.stderr.isatty():
             yield None
             return
         try:
-            yield _show_progress
+            yield partial(_show_progress, doing)
         finally:
             click.echo("\r\x1b[K", err=True, nl=False)
 
+    @contextmanager
+    def steps(self) -> Iterator[Callable[[str], None]]:
+        """Give what shows the name of the step that begins, on a terminal only."""
+        shown = not self.quiet and sys.stderr is not None and sys.stderr.isatty()
+        try:
+            yield _show_step if shown else lambda _: None
+        finally:
+            if shown:
+                _show_step("")
 
-def _show_progress(done: int, total: int | None) -> None:
+
+def _show_step(name: str) -> None:
+    """Write over the same line."""
+    click.echo(f"\r\x1b[K{name}", err=True, nl=False)
+
+
+def _show_progress(doing: str, done: int, total: int | None) -> None:
     """Write the share of the bytes, or how many where the end is unknown, over the same line."""
     share = f"{done / total:4.0%}" if total else f"{done / 1e6:,.0f} MB"
-    click.echo(f"\rlabelling {share}", err=True, nl=False)
+    click.echo(f"\r{doing} {share}", err=True, nl=False)
