@@ -17,6 +17,7 @@ _COMMANDS = {
     "check": "Report on wireframes, and weld them.",
     "demo": "Make a synthetic deposit and label it.",
     "intersect": "Find where line segments cross a surface.",
+    "synthesize": "Make a test surface and line segments across it.",
 }
 
 

@@ -88,6 +88,18 @@ def count(value: str) -> int:
     return int(found)
 
 
+def terrain_triangles(value: str) -> int:
+    """Read how many triangles the test surface shall have."""
+    from geodomain.synthetic.undulation import require_possible
+
+    triangles = count(value)
+    try:
+        require_possible(triangles)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return triangles
+
+
 def require_folder(output: Path) -> None:
     """Refuse, before there is any work, an output in a folder that is not there."""
     if not output.parent.is_dir():
