@@ -18,6 +18,7 @@ _COMMANDS = {
     "demo": "Make a synthetic deposit and label it.",
     "intersect": "Find where line segments cross a surface.",
     "synthesize": "Make a test surface and line segments across it.",
+    "bench": "Compare ways to intersect segments on this machine.",
 }
 
 
