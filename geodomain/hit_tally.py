@@ -59,7 +59,8 @@ class HitTally:
             raise PointError(message) from None
         self.segments += len(starts)
         if isinstance(answer, Hits):
-            self.crossing += len(np.unique(answer.segment))
+            # Sorted, so that a segment begins where the number changes.
+            self.crossing += int(np.count_nonzero(np.diff(answer.segment, prepend=-1)))
             self.crossings += len(answer)
         else:
             self.crossing += int(np.count_nonzero(answer))
