@@ -166,6 +166,8 @@ def test_memory_is_that_of_the_arrays(report: Report) -> None:
     triangles = report.setting["triangles"]
     assert report.memory["triangles"] == 12 * triangles
     assert report.memory["segments"] == 48 * 300
+    # At least the corners of every triangle, in double precision, and not many times that.
+    assert 72 * triangles < report.memory["hierarchy"] < 300 * triangles
     assert report.memory["answers, boolean"] == 300
 
 

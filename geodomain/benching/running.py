@@ -106,6 +106,7 @@ def memory(scene: Scene, intersector: SegmentIntersector) -> dict[str, int]:
     return {
         "vertices": scene.mesh.vertices.nbytes,
         "triangles": scene.mesh.triangles.nbytes,
+        "hierarchy": intersector.surface.nbytes,
         "segments": segment_bytes,
         "answers, boolean": rows * np.dtype(np.bool_).itemsize,
     }
