@@ -13,6 +13,7 @@ from geodomain.cli.talk import Talk
 
 if TYPE_CHECKING:
     from geodomain.benching.report import Report
+    from geodomain.intersector import SegmentIntersector
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 _PICTURE = click.Path(dir_okay=False, path_type=Path)
@@ -48,6 +49,12 @@ Example:
     metavar="PNG",
     help="Draw the rates.",
 )
+@click.option(
+    "--tree",
+    type=(click.IntRange(min=0), _PICTURE),
+    metavar="LEVEL PNG",
+    help="Draw the boxes of a level of the hierarchy, 0 the largest, without a window.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace pictures that are there.")
 @options.report_options
 def bench(
@@ -57,6 +64,7 @@ def bench(
     repeat: int,
     threads: int | None,
     chart: Path | None,
+    tree: tuple[int, Path] | None,
     overwrite: bool,
     as_json: bool,
     quiet: bool,
@@ -70,11 +78,14 @@ def bench(
     """
     from geodomain.benching.running import make_scene, run
 
-    if chart is not None:
-        _refuse(chart, overwrite)
+    for picture in (chart, tree and tree[1]):
+        _refuse(picture, overwrite)
     with Talk(quiet).steps() as step:
         step("making the scene")
         scene, intersector = make_scene(triangles, rays, seed, threads)
+        if tree:
+            step("drawing the hierarchy")
+            _draw_tree(intersector, *tree)
         report = run(scene, intersector, repeat=repeat, threads=threads, step=step)
         _draw(report, chart)
     if as_json:
@@ -85,8 +96,10 @@ def bench(
         click.echo(as_text(report))
 
 
-def _refuse(picture: Path, overwrite: bool) -> None:
+def _refuse(picture: Path | None, overwrite: bool) -> None:
     """Stop before there is any work if a picture cannot be drawn where it should be."""
+    if picture is None:
+        return
     if picture.suffix.lower() not in _SUFFIXES:
         message = f"{picture} is none of {', '.join(_SUFFIXES)}"
         raise click.BadParameter(message)
@@ -102,3 +115,13 @@ def _draw(report: Report, chart: Path | None) -> None:
         from geodomain.benching.chart import draw
 
         draw(report, chart)
+
+
+def _draw_tree(intersector: SegmentIntersector, level: int, path: Path) -> None:
+    """Draw a level of the hierarchy."""
+    from geodomain.benching.tree import draw_level
+
+    try:
+        draw_level(intersector, level, path)
+    except ValueError as error:  # there is no such level
+        raise click.BadParameter(str(error), param_hint="--tree") from None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,18 @@ def test_pictures_that_are_there_are_kept(tmp_path: Path) -> None:
     assert run(*SMALL, "-q", "--chart", str(tmp_path / "chart.png"), "--overwrite").output == ""
     assert run(*SMALL, "--chart", str(tmp_path / "no" / "chart.png")).exit_code == 4
     assert run(*SMALL, "--chart", str(tmp_path / "chart.doc")).exit_code == 2
+
+
+def test_a_level_of_the_hierarchy_is_drawn(tmp_path: Path) -> None:
+    picture = tmp_path / "tree.png"
+    command = [sys.executable, "-m", "geodomain.cli", "bench", *SMALL, "-q", "--tree", "0", picture]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode < 0:
+        pytest.skip("VTK cannot draw here: neither a display nor EGL")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_level_that_is_not_there_is_a_slip_of_the_user(tmp_path: Path) -> None:
+    result = run(*SMALL, "--tree", "99", str(tmp_path / "tree.png"))
+    assert (result.exit_code, "no level 99" in result.stderr) == (2, True)
