@@ -20,6 +20,9 @@ _COMMANDS = {
     "plot": "Draw sections through a labelled block model.",
     "demo": "Make a synthetic deposit and label it.",
     "devices": "List what there is to compute on, and what would be used.",
+    "intersect": "Find where line segments cross a surface.",
+    "synthesize": "Make a test surface and line segments across it.",
+    "bench": "Compare ways to intersect segments on this machine.",
 }
 
 

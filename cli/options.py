@@ -109,6 +109,30 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
     return value
 
 
+def count(value: str) -> int:
+    """Read a positive whole number, which may be written 1e7 or 10_000_000."""
+    try:
+        found = float(value.replace("_", ""))
+    except ValueError:
+        found = math.nan
+    if not 1 <= found < 2**53 or found != int(found):
+        message = f"{value!r} is not a positive whole number"
+        raise click.BadParameter(message)
+    return int(found)
+
+
+def terrain_triangles(value: str) -> int:
+    """Read how many triangles the test surface shall have."""
+    from geodomain.synthetic.undulation import require_possible
+
+    triangles = count(value)
+    try:
+        require_possible(triangles)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return triangles
+
+
 def require_folder(output: Path) -> None:
     """Refuse, before there is any work, an output in a folder that is not there."""
     if not output.parent.is_dir():
@@ -125,9 +149,7 @@ def _column(flag: str, what: str) -> Decorator:
     return click.option(flag, metavar="COLUMN", help=f"Column of the {what}.")
 
 
-table_options = together(
-    *[_column(f"--{axis}", f"centroid's {axis}") for axis in "xyz"],
-    *[_column(f"--d{axis}", f"block's size in {axis}") for axis in "xyz"],
+_text_options = (
     click.option(
         "--delimiter", type=delimiter, metavar="MARK", help="One of , ; tab |; found otherwise."
     ),
@@ -176,6 +198,14 @@ frame_options = together(
         help="With --rotation: the same point in the coordinates of the model.  [default: 0,0,0]",
     ),
 )
+
+table_options = together(
+    *[_column(f"--{axis}", f"centroid's {axis}") for axis in "xyz"],
+    *[_column(f"--d{axis}", f"block's size in {axis}") for axis in "xyz"],
+    *_text_options,
+)
+
+segment_table_options = together(*_text_options)
 
 rule_options = together(
     click.option(

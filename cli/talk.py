@@ -67,6 +67,21 @@ class Talk:
         finally:
             click.echo("\r\x1b[K", err=True, nl=False)
 
+    @contextmanager
+    def steps(self) -> Iterator[Callable[[str], None]]:
+        """Give what shows the name of the step that begins, on a terminal only."""
+        shown = not self.quiet and sys.stderr is not None and sys.stderr.isatty()
+        try:
+            yield _show_step if shown else lambda _: None
+        finally:
+            if shown:
+                _show_step("")
+
+
+def _show_step(name: str) -> None:
+    """Write over the same line."""
+    click.echo(f"\r\x1b[K{name}", err=True, nl=False)
+
 
 def _show_progress(doing: str, done: int, total: int | None) -> None:
     """Write the share of the bytes, or how many where the end is unknown, over the same line."""

@@ -75,6 +75,11 @@ class HostBvh {
   const std::vector<WideNode>& nodes() const { return nodes_; }
   // The first node of each level, and the end of the last.
   const std::vector<std::int64_t>& levels() const { return levels_; }
+  // What it holds once it is built.
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(nodes_.size() * sizeof(WideNode) +
+                                     packets_.size() * sizeof(Packet));
+  }
 
  private:
   // body(i) for i in [begin, end), in pieces, by all threads.

@@ -79,6 +79,12 @@ GD_API int geodomain_surface_create(const double* vertices, const std::int32_t* 
   }
 }
 
+GD_API std::int64_t geodomain_surface_bytes(const void* handle) {
+  const HostSurface& surface = *static_cast<const HostSurface*>(handle);
+  if (surface.bvh) return surface.bvh->bytes();
+  return static_cast<std::int64_t>(surface.boxes.size() * sizeof(Box));
+}
+
 GD_API void geodomain_surface_free(void* handle) { delete static_cast<HostSurface*>(handle); }
 
 // The frame of bounds, for a surface that is kept on a device.

@@ -106,6 +106,13 @@ class Surface:
         self.build_times: Mapping[str, float] = dict(zip(STEPS, times, strict=True))
         self._strategy = strategy
 
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes that the core holds, beside the mesh's own arrays."""
+        size = library().geodomain_surface_bytes
+        size.restype = ctypes.c_int64
+        return int(size(self._handle))
+
     def close(self) -> None:
         """Free what the core holds."""
         if getattr(self, "_handle", None):

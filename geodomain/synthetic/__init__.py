@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from geodomain.synthetic.across import SegmentChunk, segments_across
 from geodomain.synthetic.blocks import BlockTable
 from geodomain.synthetic.deposit import Deposit, deposit
 from geodomain.synthetic.scenes import (
@@ -12,15 +13,19 @@ from geodomain.synthetic.scenes import (
     star_shaped_orebody,
     terrain,
 )
+from geodomain.synthetic.undulation import undulating_terrain
 
 __all__ = [
     "MINE",
     "Axes",
     "BlockTable",
     "Deposit",
+    "SegmentChunk",
     "deposit",
     "lattice_over",
+    "segments_across",
     "staircase",
     "star_shaped_orebody",
     "terrain",
+    "undulating_terrain",
 ]

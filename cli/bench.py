@@ -1,0 +1,127 @@
+"""The command `geodomain bench`: segments against a surface by everyone who can, timed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from geodomain.cli import options
+from geodomain.cli.talk import Talk
+
+if TYPE_CHECKING:
+    from geodomain.benching.report import Report
+    from geodomain.intersector import SegmentIntersector
+
+_SUFFIXES = (".png", ".svg", ".pdf")
+_PICTURE = click.Path(dir_okay=False, path_type=Path)
+
+_EXAMPLE = """\b
+Example:
+  geodomain bench --rays 1e6 --chart bench.png
+"""
+
+
+@click.command(
+    short_help="Compare ways to intersect segments on this machine.",
+    epilog=_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
+@click.option(
+    "--triangles", type=options.terrain_triangles, default="29260", show_default=True, metavar="N"
+)
+@click.option("--rays", type=options.count, default="1e6", show_default=True, metavar="N")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Repetitions; the fastest counts.",
+)
+@click.option("--threads", type=click.IntRange(min=1), help="Ours; all the cores, if not given.")
+@click.option(
+    "--chart",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PNG",
+    help="Draw the rates.",
+)
+@click.option(
+    "--tree",
+    type=(click.IntRange(min=0), _PICTURE),
+    metavar="LEVEL PNG",
+    help="Draw the boxes of a level of the hierarchy, 0 the largest, without a window.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace pictures that are there.")
+@options.report_options
+def bench(
+    triangles: int,
+    rays: int,
+    seed: int,
+    repeat: int,
+    threads: int | None,
+    chart: Path | None,
+    tree: tuple[int, Path] | None,
+    overwrite: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Time segments against a triangulated surface, by geodomain and by other libraries.
+
+    Repeats the tables of R. Leung, arXiv 2209.02878, on this machine: the scene of `geodomain
+    synthesize`, the same segments for everyone in one run, and every answer compared with exact
+    arithmetic. A slow library gets the first segments alone. What is not installed is said to be so
+    (pip install 'geodomain[bench]').
+    """
+    from geodomain.benching.running import make_scene, run
+
+    for picture in (chart, tree and tree[1]):
+        _refuse(picture, overwrite)
+    with Talk(quiet).steps() as step:
+        step("making the scene")
+        scene, intersector = make_scene(triangles, rays, seed, threads)
+        if tree:
+            step("drawing the hierarchy")
+            _draw_tree(intersector, *tree)
+        report = run(scene, intersector, repeat=repeat, threads=threads, step=step)
+        _draw(report, chart)
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), indent=2, allow_nan=False))
+    elif not quiet:
+        from geodomain.benching.report import as_text
+
+        click.echo(as_text(report))
+
+
+def _refuse(picture: Path | None, overwrite: bool) -> None:
+    """Stop before there is any work if a picture cannot be drawn where it should be."""
+    if picture is None:
+        return
+    if picture.suffix.lower() not in _SUFFIXES:
+        message = f"{picture} is none of {', '.join(_SUFFIXES)}"
+        raise click.BadParameter(message)
+    options.require_folder(picture)
+    if picture.exists() and not overwrite:
+        message = f"{picture} is there already; name another, or allow it to be overwritten"
+        raise FileExistsError(message)
+
+
+def _draw(report: Report, chart: Path | None) -> None:
+    """Draw the chart, if it is wanted."""
+    if chart is not None:
+        from geodomain.benching.chart import draw
+
+        draw(report, chart)
+
+
+def _draw_tree(intersector: SegmentIntersector, level: int, path: Path) -> None:
+    """Draw a level of the hierarchy."""
+    from geodomain.benching.tree import draw_level
+
+    try:
+        draw_level(intersector, level, path)
+    except ValueError as error:  # there is no such level
+        raise click.BadParameter(str(error), param_hint="--tree") from None

@@ -1,0 +1,126 @@
+"""One benchmark from its scene to its report: everyone's times, and the parts of ours."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from geodomain.backends import BACKENDS
+from geodomain.backends.native import thread_count
+from geodomain.benching.contender import Contender
+from geodomain.benching.peers import PEERS
+from geodomain.benching.report import Report
+from geodomain.benching.strategies import best, modes, strategies, unfit
+from geodomain.benching.timing import Run, Scene, measure
+from geodomain.intersector import SegmentIntersector
+from geodomain.segments import Segments
+from geodomain.synthetic.across import segments_across
+from geodomain.synthetic.segment_files import longest_segment
+from geodomain.synthetic.undulation import undulating_terrain
+
+Step = Callable[[str], None]
+
+
+def make_scene(
+    triangles: int, rays: int, seed: int, threads: int | None
+) -> tuple[Scene, SegmentIntersector]:
+    """Return the scene of `geodomain synthesize` with its truth, and the surface made ready."""
+    mesh = undulating_terrain(triangles, seed=seed)
+    reach = longest_segment(triangles)
+    (chunk,) = segments_across(mesh, rays, reach=reach, seed=seed, chunk=rays)
+    intersector = SegmentIntersector(mesh, backend="cpu", threads=threads)
+    truth = intersector.intersect((chunk.starts, chunk.ends), mode="boolean")
+    return Scene(mesh, chunk.starts, chunk.ends, truth, seed), intersector
+
+
+def run(
+    scene: Scene,
+    intersector: SegmentIntersector,
+    *,
+    repeat: int = 3,
+    threads: int | None = None,
+    step: Step = lambda _: None,
+) -> Report:
+    """Measure everyone on one scene.
+
+    Parameters
+    ----------
+    scene : Scene
+        What everyone is asked.
+    intersector : SegmentIntersector
+        Its surface made ready, whose memory is listed.
+    repeat : int
+        Repetitions, of which the fastest counts.
+    threads : int, optional
+        Ours; other libraries take what they take.
+    step : callable, optional
+        Called with the name of each step that begins.
+
+    Returns
+    -------
+    Report
+    """
+
+    def runs(contenders: tuple[Contender, ...], *, loaded: bool) -> tuple[Run, ...]:
+        done = []
+        for contender in contenders:
+            step(contender.name)
+            done.append(measure(contender, scene, repeat=repeat, loaded=loaded))
+        return tuple(done)
+
+    return Report(
+        _setting(scene, repeat, threads),
+        runs((*PEERS, *(best(name, threads) for name in BACKENDS)), loaded=False),
+        runs(_each(strategies, threads), loaded=True),
+        runs(_each(modes, threads), loaded=True),
+        {name: _build(scene, name, repeat, threads) for name in BACKENDS if not unfit(name)},
+        memory(scene, intersector),
+    )
+
+
+def _build(scene: Scene, backend: str, repeat: int, threads: int | None) -> dict[str, float]:
+    """Return the seconds of each part of the fastest of several builds."""
+    builds = []
+    for _ in range(repeat):
+        with SegmentIntersector(scene.mesh, backend=backend, threads=threads) as intersector:
+            builds.append(dict(intersector.build_times))
+    return min(builds, key=lambda times: sum(times.values()))
+
+
+def _each(
+    contenders: Callable[[str, int | None], tuple[Contender, ...]], threads: int | None
+) -> tuple[Contender, ...]:
+    """Return the contenders of every backend."""
+    return tuple(each for name in BACKENDS for each in contenders(name, threads))
+
+
+def memory(scene: Scene, intersector: SegmentIntersector) -> dict[str, int]:
+    """Return the bytes of each array of a query, the answer of each mode included."""
+    rows = len(scene)
+    with Segments(scene.starts[:1], scene.ends[:1]) as one:
+        segment_bytes = one.packed.nbytes * rows
+    return {
+        "vertices": scene.mesh.vertices.nbytes,
+        "triangles": scene.mesh.triangles.nbytes,
+        "hierarchy": intersector.surface.nbytes,
+        "segments": segment_bytes,
+        "answers, boolean": rows * np.dtype(np.bool_).itemsize,
+    }
+
+
+def _setting(scene: Scene, repeat: int, threads: int | None) -> dict[str, Any]:
+    """Say what was asked, and of what machine."""
+    return {
+        "triangles": len(scene.mesh.triangles),
+        "rays": len(scene),
+        "crossing": int(np.count_nonzero(scene.truth)),
+        "seed": scene.seed,
+        "repeat": repeat,
+        "threads": thread_count(threads),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}",
+    }

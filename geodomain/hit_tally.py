@@ -1,0 +1,72 @@
+"""Segments from a stream against one surface, a chunk at a time, and what was counted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import PointError
+from geodomain.hits import Hits
+from geodomain.intersector import Answer, SegmentIntersector
+from geodomain.segments import Segments
+
+Floats = NDArray[np.float64]
+
+# The original program's words, and one more, for the library's.
+MODES = {"boolean": "boolean", "barycentric": "nearest", "intercept_count": "count", "all": "all"}
+
+
+@dataclass
+class HitTally:
+    """Count what a stream of segments does.
+
+    Attributes
+    ----------
+    segments : int
+        How many have been asked about.
+    crossing : int
+        How many of them cross the surface.
+    crossings : int
+        How many crossings were told: one to a segment, but in modes that count them all.
+    missing : int
+        How many have no number for a coordinate; they cross nothing.
+    """
+
+    segments: int = 0
+    crossing: int = 0
+    crossings: int = 0
+    missing: int = 0
+
+    def ask(
+        self, intersector: SegmentIntersector, starts: Floats, ends: Floats, mode: str, name: str
+    ) -> Answer:
+        """Ask about the next segments, in one of `MODES`, and count.
+
+        Raises
+        ------
+        PointError
+            For an end that cannot be computed with, with its row in the whole stream.
+        """
+        try:
+            with Segments(starts, ends) as segments:
+                answer: Answer = intersector.intersect(segments, mode=MODES[mode])  # type: ignore
+                self.missing += segments.missing
+        except PointError as error:
+            message = f"{name}, counting from row {self.segments}: {error}"
+            raise PointError(message) from None
+        self.segments += len(starts)
+        if isinstance(answer, Hits):
+            # Sorted, so that a segment begins where the number changes.
+            self.crossing += int(np.count_nonzero(np.diff(answer.segment, prepend=-1)))
+            self.crossings += len(answer)
+        else:
+            self.crossing += int(np.count_nonzero(answer))
+            self.crossings += int(answer.sum())
+        return answer
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the counts for JSON."""
+        return asdict(self)
