@@ -57,6 +57,7 @@ def read_segment_layout(
     start: Names | None = None,
     end: Names | None = None,
     delimiter: bytes | None = None,
+    decimal: bytes | None = None,
     missing: Sequence[float | str] = (),
     encoding: str = "utf-8",
     name: str = "table",
@@ -72,6 +73,8 @@ def read_segment_layout(
         Names of the columns, both or neither; found by what they are called otherwise.
     delimiter : bytes, optional
         One of ``, ; tab |``.
+    decimal : bytes, optional
+        Point or comma.
     missing : sequence of float or str
         What means that a coordinate is missing, besides nothing and NaN.
     encoding : str
@@ -101,9 +104,17 @@ def read_segment_layout(
     if start is None or end is None:
         start, end = _find(head, delimiter, encoding, name, whole=whole)
     _require_six([*start, *end], name)
+    x, y, z = start
+    dx, dy, dz = end
     options = TableOptions(
-        **dict(zip(("x", "y", "z", "dx", "dy", "dz"), (*start, *end), strict=True)),
+        x=x,
+        y=y,
+        z=z,
+        dx=dx,
+        dy=dy,
+        dz=dz,
         delimiter=delimiter,
+        decimal=decimal,
         missing=tuple(code for code in missing if not isinstance(code, str)),
         missing_words=tuple(word for word in missing if isinstance(word, str)),
         encoding=encoding,
@@ -144,7 +155,7 @@ def read_segments(
         For the first row that cannot be read, with its line and the way to mend it.
     """
 
-    def label(starts: Floats, ends: Floats | None) -> tuple[()]:
+    def label(starts: Floats, ends: Floats | None, _: object) -> tuple[()]:
         if ends is not None:
             visit(starts, ends)
         return ()
