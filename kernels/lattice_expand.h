@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lattice.h"
+#include "spread_bits.h"
 
 namespace geodomain {
 
@@ -13,12 +14,6 @@ struct OutputAxis {
 
   std::int64_t at(std::int64_t position) const { return rank ? rank[position] : position; }
 };
-
-// Eight bits to eight bytes of 0 or 1, lowest bit first.
-inline std::uint64_t spread_bits(std::uint64_t byte) {
-  const std::uint64_t each = (byte & 0xff) * 0x0101010101010101u & 0x8040201008040201u;
-  return ((each + 0x7f7f7f7f7f7f7f7fu) | each) >> 7 & 0x0101010101010101u;
-}
 
 // A column whose blocks are adjacent bytes.
 inline void expand_column(const std::uint64_t* column, std::int64_t count, std::uint8_t* out) {
