@@ -20,6 +20,7 @@ from geodomain.backends import (
     buffers,
     cubins,
     device,
+    lattice_in_place,
     lattice_on_device,
     libcuda,
     mishaps,
@@ -83,7 +84,8 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "ROOM", 1024)
     monkeypatch.setattr(buffers, "_SMALL_ROOM", 256)
     monkeypatch.setattr(buffers, "PIECE_BYTES", 24 * 100)
-    monkeypatch.setattr(lattice_on_device, "SLAB_BYTES", 600)
+    for lattices in (lattice_on_device, lattice_in_place):
+        monkeypatch.setattr(lattices, "SLAB_BYTES", 600)
     pools.release()
 
 
