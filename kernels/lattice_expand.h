@@ -1,8 +1,8 @@
 // Bits of columns to one byte a block, in the caller's order.
 #pragma once
 
+#include "bytes_of_bits.h"
 #include "lattice.h"
-#include "spread_bits.h"
 
 namespace geodomain {
 
@@ -19,7 +19,7 @@ struct OutputAxis {
 inline void expand_column(const std::uint64_t* column, std::int64_t count, std::uint8_t* out) {
   std::int64_t k = 0;
   for (; k + 8 <= count; k += 8) {
-    const std::uint64_t bytes = spread_bits(column[k / 64] >> k % 64);
+    const std::uint64_t bytes = bytes_of_bits(column[k / 64] >> k % 64);
     for (int b = 0; b < 8; ++b) out[k + b] = static_cast<std::uint8_t>(bytes >> 8 * b);
   }
   for (; k < count; ++k) out[k] = column[k / 64] >> k % 64 & 1;

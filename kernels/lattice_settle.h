@@ -2,8 +2,8 @@
 // after the other without a gap, at any address.
 #pragma once
 
+#include "bytes_of_bits.h"
 #include "lattice.h"
-#include "spread_bits.h"
 
 namespace geodomain {
 
@@ -112,11 +112,11 @@ __device__ inline void write_bytes(const Share& share, std::uint64_t word, std::
     const int eight = step * share.count + share.own;
     const std::uint64_t bits = share.word_of(moved, eight / 8) >> 8 * (eight % 8);
     const std::int32_t at = 8 * eight - lead;
-    if (at < count) write_eight(out + at, spread_bits(bits), -at, count - at);
+    if (at < count) write_eight(out + at, bytes_of_bits(bits), -at, count - at);
   }
   const std::int32_t last = 64 * share.count - lead;
   if (lead > 0 && share.own == share.count - 1 && last < count) {
-    write_eight(out + last, spread_bits(word >> (64 - lead)), 0, count - last);
+    write_eight(out + last, bytes_of_bits(word >> (64 - lead)), 0, count - last);
   }
 }
 

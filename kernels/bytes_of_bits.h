@@ -11,7 +11,7 @@ GD_HD std::uint32_t spread_four(std::uint32_t bits) {
 }
 
 // The lowest eight bits to eight bytes.
-GD_HD std::uint64_t spread_bits(std::uint64_t byte) {
+GD_HD std::uint64_t bytes_of_bits(std::uint64_t byte) {
   const std::uint32_t bits = static_cast<std::uint32_t>(byte);
   return std::uint64_t{spread_four(bits >> 4)} << 32 | spread_four(bits);
 }
