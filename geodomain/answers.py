@@ -57,8 +57,18 @@ def ask(points: Any, dtype: DTypeLike, out: Any, backend: ModuleType) -> Questio
     if out is None:
         out = device_arrays.DeviceArray(rows, dtype)
     if is_on_device(out):
-        return Question(held, device_arrays.read_room(out, rows, dtype), out)
+        return Question(held, device_arrays.read_room(out, (rows,), dtype), out)
     return Question(held, host_room((rows,), dtype, out), out)
+
+
+def room_for(shape: tuple[int, ...], dtype: DTypeLike, out: Any, backend: ModuleType) -> Any:
+    """Return what a backend writes to for ``out``, in memory or on a GPU; as `host_room`."""
+    if not is_on_device(out):
+        return host_room(shape, dtype, out)
+    require_gpu(backend, "out is")
+    from geodomain.backends import device_arrays
+
+    return device_arrays.read_room(out, shape, dtype)
 
 
 def host_room(shape: tuple[int, ...], dtype: DTypeLike, out: Any) -> NDArray[Any]:

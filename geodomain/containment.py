@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain import lattice, topology
-from geodomain.answers import host_room
 from geodomain.backends import choose
 from geodomain.backends.native import thread_count
 from geodomain.locator import PointLocator, Rule, Winding, check_rule
@@ -273,8 +272,10 @@ def contains_lattice(
         As in `contains`.
     packed : bool
         Return bits instead of bools.
-    out : numpy.ndarray, optional
-        Where to write the answers, contiguous, of the type and shape below. It is returned.
+    out : array, optional
+        Where to write the answers, in memory or on the GPU, contiguous, of the type and shape
+        below. It is returned. On the GPU (`geodomain.DeviceArray`, CuPy, PyTorch) the axes have
+        to ascend strictly, and the rule is "parity".
 
     Returns
     -------
@@ -284,7 +285,9 @@ def contains_lattice(
 
     Raises
     ------
-    MeshError, PointError
+    ValueError
+        If ``out`` does not fit, or is on a GPU that the axes, the rule or ``backend`` are not for.
+    MeshError, PointError, DeviceError
         As in `contains`.
 
     Examples
@@ -301,8 +304,10 @@ def contains_lattice(
         locator = _locator(mesh, backend, threads, allow_open)
         return locator.contains_lattice(x, y, z, rule=rule, packed=packed, out=out)
     topology.require_fit(mesh, allow_open=allow_open)
-    room = host_room(*axes.form(packed=packed), out)
-    return axes.label(mesh, room, choose(backend), thread_count(threads))
+    found: NDArray[Any] = axes.answer(
+        mesh, out, choose(backend), thread_count(threads), packed=packed
+    )
+    return found
 
 
 def _along(

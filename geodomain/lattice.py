@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodomain.answers import host_room
+from geodomain.answers import host_room, room_for
 from geodomain.errors import PointError
 from geodomain.mesh import Mesh
-from geodomain.points import as_columns, as_doubles
+from geodomain.points import as_columns, as_doubles, is_on_device
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int32] | None
@@ -48,6 +48,29 @@ class Axes:
         """Return the shape and the type of the labels, z fastest; packed, eight to a byte."""
         nx, ny, nz = self.shape
         return ((nx, ny, (nz + 7) // 8), np.uint8) if packed else ((nx, ny, nz), np.bool_)
+
+    def answer(
+        self, mesh: Mesh, out: Any, backend: ModuleType, threads: int, *, packed: bool
+    ) -> Any:
+        """Write labels to ``out``, in memory or on a GPU, or to a new array for None."""
+        room = room_for(*self.form(packed=packed), out, backend)
+        if is_on_device(out):
+            self._label_there(mesh, room, backend)
+            return out
+        return self.label(mesh, room, backend, threads)
+
+    def _label_there(self, mesh: Mesh, room: Any, backend: ModuleType) -> None:
+        """Write labels on the device, where there is no order but the axes' own."""
+        if any(rank is not None for rank in self.ranks):
+            message = (
+                "out is on a GPU, which is for axes that ascend strictly and are finite: sort x, "
+                "y and z, without duplicates, or give an out in memory"
+            )
+            raise ValueError(message)
+        if room.size:
+            refuse_undecided(
+                backend.lattice_there(mesh.vertices, mesh.triangles, self.distinct, room)
+            )
 
     def label(
         self, mesh: Mesh, out: NDArray[Any], backend: ModuleType, threads: int

@@ -13,7 +13,7 @@ from geodomain.answers import ask, host_room
 from geodomain.backends import choose
 from geodomain.backends.native import thread_count
 from geodomain.mesh import Mesh
-from geodomain.points import as_columns, refuse_row
+from geodomain.points import as_columns, is_on_device, refuse_row
 from geodomain.rim import signed_rim
 
 Rule = Literal["parity", "winding"]
@@ -171,9 +171,14 @@ class PointLocator:
         """Return which blocks of a lattice are inside; see `geodomain.contains_lattice`."""
         check_rule(rule)
         axes = lattice.Axes(x, y, z)
-        room = host_room(*axes.form(packed=packed), out)
+        found: NDArray[Any]
         if rule == "parity":
-            return axes.label(self.mesh, room, self.backend, self._threads)
+            found = axes.answer(self.mesh, out, self.backend, self._threads, packed=packed)
+            return found
+        if is_on_device(out):
+            message = "out is on a GPU, which is for the rule 'parity': give an out in memory"
+            raise ValueError(message)
+        room = host_room(*axes.form(packed=packed), out)
         labels = lattice.by_layers(axes, lambda points: self.contains(points, rule=rule))
         room[...] = np.packbits(labels, axis=2, bitorder="little") if packed else labels
         return room

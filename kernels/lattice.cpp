@@ -28,14 +28,12 @@ GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t verte
     const std::unique_ptr<Place[]> places(new Place[static_cast<std::size_t>(vertex_count)]);
     team.run(vertex_count, 8192, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
-        places[i] = place_of(lattice, vertices[3 * i], vertices[3 * i + 1]);
+        places[i] = place_of(lattice.x, lattice.y, mesh, i);
       }
     });
     team.run(triangle_count, 2048, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t k = begin; k < end; ++k) {
-        const std::int32_t* corner = triangles + 3 * k;
-        const Columns box =
-            columns_between(places[corner[0]], places[corner[1]], places[corner[2]]);
+        const Columns box = columns_of(mesh, places.get(), k);
         if (box.empty()) continue;
         const Triangle t = mesh.triangle(k);
         visit_columns(lattice, t, box, [&](std::int32_t i, std::int32_t j) {

@@ -1,7 +1,7 @@
-// The CUDA face of lattices: one thread to a triangle, then one to a column. The
-// pairs of triangle and column that quick arithmetic is unsure of are listed for
-// the full one.
-#include "lattice.h"
+// The CUDA face of lattices: one thread to a vertex, one to a triangle, then one to
+// a few words. The pairs of triangle and column that quick arithmetic is unsure of
+// are listed for the full one.
+#include "lattice_settle.h"
 
 using namespace geodomain;
 
@@ -13,16 +13,23 @@ struct Pairing {
 
 }  // namespace
 
+// Places among all the columns, though `lattice` below may be a part of them.
+extern "C" __global__ void geodomain_lattice_places(Ruler x, Ruler y, MeshView mesh,
+                                                    std::int64_t vertex_count, Place* places) {
+  const std::int64_t index = thread_row();
+  if (index < vertex_count) places[index] = place_of(x, y, mesh, index);
+}
+
+// `begin` is the first of the part's columns along x.
 extern "C" __global__ void geodomain_lattice_toggle(LatticeView lattice, MeshView mesh,
+                                                    const Place* places, std::int32_t begin,
                                                     Pairing* unsure, std::uint32_t* unsure_count,
                                                     std::uint32_t unsure_room) {
   const std::int64_t index = thread_row();
   if (index >= mesh.triangle_count) return;
-  const Triangle t = mesh.triangle(index);
-  const Columns box =
-      columns_between(place_of(lattice, t.a.x, t.a.y), place_of(lattice, t.b.x, t.b.y),
-                      place_of(lattice, t.c.x, t.c.y));
+  const Columns box = within(columns_of(mesh, places, index), begin, lattice.x.count);
   if (box.empty()) return;
+  const Triangle t = mesh.triangle(index);
   visit_columns(lattice, t, box, [&](std::int32_t i, std::int32_t j) {
     if (toggle_column<Quick>(lattice, t, i, j, atomic_xor)) return;
     const std::uint32_t slot = atomicAdd(unsure_count, 1u);
@@ -45,9 +52,25 @@ extern "C" __global__ void geodomain_lattice_full(LatticeView lattice, MeshView 
   }
 }
 
-// `lanes` threads to a column.
-extern "C" __global__ void geodomain_lattice_settle(LatticeView lattice, std::int32_t lanes) {
-  const std::int64_t column = thread_row() / lanes;
-  const bool there = column < static_cast<std::int64_t>(lattice.x.count) * lattice.y.count;
-  settle_columns(there ? lattice.bits + column * lattice.words : nullptr, lattice.words, lanes);
+// Labels as rows of `row_bytes` bytes of bits; `rows` may be the lattice's own bits, where the
+// rows are whole words. `lanes` threads to kInFlight columns.
+extern "C" __global__ void __launch_bounds__(128, 8)
+    geodomain_lattice_settle(LatticeView lattice, std::int32_t lanes, std::uint8_t* rows,
+                             std::int32_t row_bytes) {
+  const Share share(lanes);
+  settle_columns(lattice, share, [&](std::int64_t column, std::int32_t first, std::uint64_t word) {
+    const std::int32_t left = column < 0 ? 0 : row_bytes - 8 * first;
+    write_bits(share, word, rows + column * row_bytes + 8 * first, left);
+  });
+}
+
+// Labels as a byte to a block.
+extern "C" __global__ void __launch_bounds__(128, 8)
+    geodomain_lattice_settle_bytes(LatticeView lattice, std::int32_t lanes, std::uint8_t* blocks) {
+  const Share share(lanes);
+  const std::int32_t depth = lattice.z.count;
+  settle_columns(lattice, share, [&](std::int64_t column, std::int32_t first, std::uint64_t word) {
+    const std::int32_t left = column < 0 ? 0 : depth - 64 * first;
+    write_bytes(share, word, blocks + column * depth + 64 * first, left);
+  });
 }

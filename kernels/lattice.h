@@ -110,8 +110,9 @@ GD_HD std::int32_t place_on(const Ruler& ruler, double value) {
   return 2 * lower + (lower < ruler.count && ruler.value[lower] == value);
 }
 
-GD_HD Place place_of(const LatticeView& lattice, double x, double y) {
-  return {place_on(lattice.x, x), place_on(lattice.y, y)};
+GD_HD Place place_of(const Ruler& x, const Ruler& y, const MeshView& mesh, std::int64_t index) {
+  const double* vertex = mesh.vertices + 3 * index;
+  return {place_on(x, vertex[0]), place_on(y, vertex[1])};
 }
 
 struct Columns {  // from i0 and j0 up to, not including, i1 and j1
@@ -131,6 +132,18 @@ GD_HD std::int32_t most(std::int32_t a, std::int32_t b, std::int32_t c) {
 GD_HD Columns columns_between(Place a, Place b, Place c) {
   return {least(a.x, b.x, c.x) / 2, (most(a.x, b.x, c.x) + 1) / 2, least(a.y, b.y, c.y) / 2,
           (most(a.y, b.y, c.y) + 1) / 2};
+}
+
+GD_HD Columns columns_of(const MeshView& mesh, const Place* places, std::int64_t triangle) {
+  const std::int32_t* corner = mesh.triangles + 3 * triangle;
+  return columns_between(places[corner[0]], places[corner[1]], places[corner[2]]);
+}
+
+// The columns of a box in a part of the lattice that begins at i = begin and has `count` of them
+// along x, numbered from there.
+GD_HD Columns within(Columns box, std::int32_t begin, std::int32_t count) {
+  const std::int32_t i0 = box.i0 - begin, i1 = box.i1 - begin;
+  return {i0 > 0 ? i0 : 0, i1 < count ? i1 : count, box.j0, box.j1};
 }
 
 // visit(i, j) for every column of the box that the triangle may cross.
@@ -166,31 +179,6 @@ GD_HD std::uint64_t xor_down(std::uint64_t word) {
   word ^= word >> 16;
   return word ^ word >> 32;
 }
-
-#if defined(__CUDACC__)
-// Toggles to labels by a warp, for neighbouring lanes to touch neighbouring words:
-// `lanes` (a power of two up to 32) to a column, 32 / lanes columns at a time. All
-// lanes come here; `column` is null where there is none.
-__device__ inline void settle_columns(std::uint64_t* column, std::int32_t words, int lanes) {
-  const int own = lane() & (lanes - 1);
-  const int shift = lane() - own;
-  const std::uint32_t mask = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1;
-  std::uint32_t above = 0;  // crossings above the words at hand, odd or even
-  for (std::int32_t first = (words - 1) / lanes * lanes; first >= 0; first -= lanes) {
-    const bool there = column != nullptr && first + own < words;
-    const std::uint64_t word = there ? xor_down(column[first + own]) : 0;
-    // The lowest bit of a settled word is the parity of its toggles.
-    const std::uint32_t odd = ballot(word & 1) >> shift & mask;
-    const std::uint32_t higher = own == 31 ? 0 : odd >> (own + 1);
-    if (there && ((count_bits(higher) + above) & 1)) {
-      column[first + own] = ~word;
-    } else if (there) {
-      column[first + own] = word;
-    }
-    above += static_cast<std::uint32_t>(count_bits(odd));
-  }
-}
-#endif
 
 // Toggles to labels, from the top of a column to its bottom.
 GD_HD void settle_column(std::uint64_t* column, std::int32_t words) {

@@ -1,6 +1,7 @@
 // Bits of columns to one byte a block, in the caller's order.
 #pragma once
 
+#include "bytes_of_bits.h"
 #include "lattice.h"
 
 namespace geodomain {
@@ -14,17 +15,11 @@ struct OutputAxis {
   std::int64_t at(std::int64_t position) const { return rank ? rank[position] : position; }
 };
 
-// Eight bits to eight bytes of 0 or 1, lowest bit first.
-inline std::uint64_t spread_bits(std::uint64_t byte) {
-  const std::uint64_t each = (byte & 0xff) * 0x0101010101010101u & 0x8040201008040201u;
-  return ((each + 0x7f7f7f7f7f7f7f7fu) | each) >> 7 & 0x0101010101010101u;
-}
-
 // A column whose blocks are adjacent bytes.
 inline void expand_column(const std::uint64_t* column, std::int64_t count, std::uint8_t* out) {
   std::int64_t k = 0;
   for (; k + 8 <= count; k += 8) {
-    const std::uint64_t bytes = spread_bits(column[k / 64] >> k % 64);
+    const std::uint64_t bytes = bytes_of_bits(column[k / 64] >> k % 64);
     for (int b = 0; b < 8; ++b) out[k + b] = static_cast<std::uint8_t>(bytes >> 8 * b);
   }
   for (; k < count; ++k) out[k] = column[k / 64] >> k % 64 & 1;

@@ -211,6 +211,10 @@ __device__ inline int lane() { return threadIdx.x & 31; }
 __device__ inline std::uint32_t shuffle_up(std::uint32_t value, int step) {
   return __shfl_up_sync(0xffffffffu, value, static_cast<unsigned>(step));
 }
+// The word of the lane `from`; the whole warp asks together.
+__device__ inline std::uint64_t shuffle(std::uint64_t word, int from) {
+  return __shfl_sync(0xffffffffu, static_cast<unsigned long long>(word), from);
+}
 #else
 template <class Whole>
 const Whole& load_whole(const Whole* from) {

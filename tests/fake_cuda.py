@@ -63,6 +63,7 @@ class FakeCuda(ModuleType):
         self.most_bytes = self.used_bytes = 0
         self.crash: Exception | None = None  # an error that stays
         self.attributes = {"ratio": 2}
+        self.unsure = 0  # pairs of triangle and column that are left to the full arithmetic
         self.crowded = False  # whether meshes have cells that are the host's to build
         self.fail_launch: dict[str, Exception] = {}
         self.fail_launch_for_good: dict[str, Exception] = {}

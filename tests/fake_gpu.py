@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from geodomain.backends import (
     buffers,
     cubins,
     device,
+    lattice_in_place,
     lattice_on_device,
     libcuda,
     mishaps,
@@ -82,7 +84,8 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "ROOM", 1024)
     monkeypatch.setattr(buffers, "_SMALL_ROOM", 256)
     monkeypatch.setattr(buffers, "PIECE_BYTES", 24 * 100)
-    monkeypatch.setattr(lattice_on_device, "SLAB_BYTES", 600)
+    for lattices in (lattice_on_device, lattice_in_place):
+        monkeypatch.setattr(lattices, "SLAB_BYTES", 600)
     pools.release()
 
 
@@ -92,15 +95,17 @@ class FakeLibcuda:
     def __init__(self, fake: FakeCuda) -> None:
         self.fake = fake
 
-    def cuPointerGetAttribute(self, value: Any, number: Any, address: Any) -> int:
-        if number.value == 2 and self.fake.is_pinned(address.value):
-            value._obj.value = 1
-            return 0
-        for start, memory in self.fake.memory.items():
-            if start <= address.value < start + len(memory):
-                value._obj.value = 2 if number.value == 2 else 0
-                return 0
-        return 1
+    def cuPointerGetAttributes(self, count: Any, names: Any, places: Any, address: Any) -> int:
+        assert count.value == len(names) == len(places) == 1
+        held = any(
+            start <= address.value < start + len(memory)
+            for start, memory in self.fake.memory.items()
+        )
+        pinned = self.fake.is_pinned(address.value)
+        memory_type, ordinal = (1, 0) if pinned else (2, 0) if held else (0, -2)
+        value = {2: memory_type, 9: ordinal}[names[0]]
+        ctypes.c_int.from_address(places[0]).value = value
+        return 0
 
     def cuStreamSynchronize(self, handle: Any) -> int:
         self.fake.calls.append(f"wait {handle.value}")

@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from geodomain.backends import cpu
 
 GRID_VIEW, POINTS_VIEW, LATTICE_VIEW, MESH_VIEW, SINGLE_VIEW = 216, 48, 160, 24, 16
+RULER = 48
 ALL_ONES = np.uint64(2**64 - 1)
 
 
@@ -153,26 +154,68 @@ def nonzero(fake: Any, packed: bytes, threads: int) -> None:
     fake.at(out_at, rows)[:] = fake.at(numbers_at, rows, np.int32) != 0
 
 
-def pack_rows(fake: Any, packed: bytes, threads: int) -> None:
-    rows_at, pitch, row_bytes, total, out_at = struct.unpack("@QIIIQ", packed)
-    assert 4 * threads >= total
-    rows = fake.at(rows_at, total // row_bytes * pitch).reshape(-1, pitch)
-    fake.at(out_at, total)[:] = rows[:, :row_bytes].ravel()
+def _axis(fake: Any, view: bytes, number: int) -> np.ndarray:
+    value_at, count = struct.unpack_from("@Qi", view, RULER * number)
+    return fake.at(value_at, count, np.float64)
+
+
+def _places(axes: list[np.ndarray], vertices: np.ndarray) -> np.ndarray:
+    found = [
+        np.searchsorted(axis, along, side) for axis, along in zip(axes, vertices.T, strict=False)
+        for side in ("left", "right")
+    ]  # fmt: skip
+    return np.stack([found[0] + found[1], found[2] + found[3]], axis=1).astype(np.int32)
+
+
+def lattice_places(fake: Any, packed: bytes, threads: int) -> None:
+    vertices_at, _, _, count, places_at = struct.unpack_from("@QQqqQ", packed, 2 * RULER)
+    assert threads >= count
+    vertices = fake.at(vertices_at, 3 * count, np.float64).reshape(-1, 3)
+    axes = [_axis(fake, packed, number) for number in (0, 1)]
+    fake.at(places_at, 2 * count, np.int32)[:] = _places(axes, vertices).ravel()
 
 
 def lattice_toggle(fake: Any, packed: bytes, threads: int) -> None:
-    """Write the labels at once; nothing is left to the other two kernels."""
-    axes = []
-    for axis in range(3):
-        value_at, count = struct.unpack_from("@Qi", packed, 48 * axis)
-        axes.append(fake.at(value_at, count, np.float64))
-    words, bits_at = struct.unpack_from("@iQ", packed, 144)
-    mesh = _mesh(fake, packed[LATTICE_VIEW:][:MESH_VIEW])
-    bits = cpu.lattice_bits(*mesh, tuple(axes), 1)
+    """Write the labels at once, if the places are right; the full kernel has nothing to do."""
+    axes = [_axis(fake, packed, number) for number in range(3)]
+    words, bits_at = struct.unpack_from("@iQ", packed, 3 * RULER)
+    vertices, triangles = _mesh(fake, packed[LATTICE_VIEW:][:MESH_VIEW])
+    assert threads >= len(triangles)
+    places_at, begin, _, counts_at, room = struct.unpack_from(
+        "@QiQQI", packed, LATTICE_VIEW + MESH_VIEW
+    )
+    places = fake.at(places_at, 2 * len(vertices), np.int32).reshape(-1, 2)
+    here = _places(axes[:2], vertices)
+    assert np.array_equal(places[:, 1], here[:, 1])
+    assert np.array_equal(np.clip(places[:, 0] - 2 * begin, 0, 2 * len(axes[0])), here[:, 0])
+    bits = cpu.lattice_bits(vertices, triangles, tuple(axes), 1)
     assert bits is not None and bits.shape[2] == words
     place = fake.at(bits_at, bits.size, np.uint64)
     assert not place.any(), "the bits were not cleared"
-    place[:] = bits.ravel()
+    place[:] = bits.ravel() if fake.unsure <= room else ALL_ONES
+    fake.at(counts_at, 1, np.uint32)[0] = fake.unsure
+
+
+def _settled(fake: Any, packed: bytes, threads: int) -> tuple[np.ndarray, int]:
+    """Return the bits, (columns, bytes), and the depth."""
+    nx, ny, depth = (len(_axis(fake, packed, number)) for number in range(3))
+    words, bits_at, lanes = struct.unpack_from("@iQi", packed, 3 * RULER)
+    assert lanes in (1, 2, 4, 8, 16, 32) and lanes >= min(words, 32)
+    assert threads // 32 * (32 // lanes) * 4 >= nx * ny
+    return fake.at(bits_at, 8 * nx * ny * words).reshape(nx * ny, 8 * words), depth
+
+
+def lattice_settle(fake: Any, packed: bytes, threads: int) -> None:
+    bits, _ = _settled(fake, packed, threads)
+    rows_at, row_bytes = struct.unpack_from("@Qi", packed, LATTICE_VIEW + 8)
+    fake.at(rows_at, len(bits) * row_bytes)[:] = bits[:, :row_bytes].ravel()
+
+
+def lattice_settle_bytes(fake: Any, packed: bytes, threads: int) -> None:
+    bits, depth = _settled(fake, packed, threads)
+    blocks_at = struct.unpack_from("@Q", packed, LATTICE_VIEW + 8)[0]
+    blocks = np.unpackbits(bits, axis=1, count=depth, bitorder="little")
+    fake.at(blocks_at, blocks.size)[:] = blocks.ravel()
 
 
 def nothing(fake: Any, packed: bytes, threads: int) -> None:
@@ -211,8 +254,9 @@ KERNELS: dict[str, Callable[[Any, bytes, int], None]] = {
     "geodomain_codes_begin": codes_begin,
     "geodomain_codes_take": codes_take,
     "geodomain_nonzero": nonzero,
-    "geodomain_pack_rows": pack_rows,
     "geodomain_lattice_toggle": lattice_toggle,
     "geodomain_lattice_full": nothing,
-    "geodomain_lattice_settle": nothing,
+    "geodomain_lattice_places": lattice_places,
+    "geodomain_lattice_settle": lattice_settle,
+    "geodomain_lattice_settle_bytes": lattice_settle_bytes,
 }

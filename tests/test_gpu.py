@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from shapes import cube, star
 
 import geodomain
 from geodomain import PointLocator
-from geodomain.backends import libcuda
+from geodomain.backends import device, lattice_in_place, lattice_parts, libcuda, pools
 
 pytestmark = pytest.mark.gpu
 pytest.importorskip("pycuda.driver", exc_type=ImportError)
@@ -46,8 +47,6 @@ def test_ordinary_and_page_locked_arrays_of_any_form(locator, expected) -> None:
 
 def test_floats_first_give_the_same_labels(monkeypatch, expected) -> None:
     """As on cards with slow doubles."""
-    from geodomain.backends import device
-
     monkeypatch.setattr(device, "has_slow_doubles", lambda: True)
     single = PointLocator(MESH, backend="cuda")
     assert single.index.grid.single is not None
@@ -71,8 +70,6 @@ def test_the_grid_is_built_on_the_device(locator) -> None:
 
 
 def test_page_locked_memory_is_known(locator) -> None:
-    from geodomain.backends import device
-
     pinned, ordinary = geodomain.pinned_empty(1000, np.float64), np.empty(1_000_000)
     with device.current():
         assert libcuda.is_pinned(pinned.ctypes.data, pinned.nbytes)
@@ -96,6 +93,67 @@ def test_lattices_to_bits_and_bools(locator, depth: int) -> None:
         assert np.array_equal(locator.contains_lattice(*axes, packed=packed, out=out), expected)
         labels = geodomain.contains_lattice(MESH, *axes, packed=packed, backend="cuda")
         assert np.array_equal(labels, expected)
+
+
+@pytest.mark.parametrize("width", [1, 37])
+@pytest.mark.parametrize("depth", [1, 63, 64, 65, 100, 333, 1000, 2100])
+def test_lattices_that_stay_on_the_device(locator, depth: int, width: int, monkeypatch) -> None:
+    axes = [np.linspace(-110, 110, n) for n in (61, width, depth)]
+    axes = [axis if len(axis) > 1 else np.zeros(1) for axis in axes]
+    for packed in (False, True):
+        expected = geodomain.contains_lattice(MESH, *axes, packed=packed, backend="cpu")
+        assert expected.any()
+        for slab in (lattice_in_place.SLAB_BYTES, 50_000):
+            monkeypatch.setattr(lattice_in_place, "SLAB_BYTES", slab)
+            out = geodomain.DeviceArray(expected.shape, expected.dtype)
+            assert locator.contains_lattice(*axes, packed=packed, out=out) is out
+            assert np.array_equal(out.get(), expected)
+        assert np.array_equal(locator.contains_lattice(*axes, packed=packed), expected)
+
+
+def test_lattices_at_any_address_leave_the_rest_alone(locator) -> None:
+    axes = [np.linspace(-110, 110, n) for n in (13, 11, 333)]
+    for packed in (False, True):
+        expected = geodomain.contains_lattice(MESH, *axes, packed=packed, backend="cpu")
+        for offset in range(8):
+            wide = geodomain.DeviceArray(expected.nbytes + 16, np.uint8)
+            start = wide.__cuda_array_interface__["data"][0]
+            with device.current() as cuda:
+                cuda.memcpy_htod(start, np.full(wide.shape, 0xA5, np.uint8))
+            told = {
+                **wide.__cuda_array_interface__,
+                "shape": expected.shape,
+                "typestr": expected.dtype.str,
+                "data": (start + offset, False),
+            }
+            out = SimpleNamespace(__cuda_array_interface__=told)
+            locator.contains_lattice(*axes, packed=packed, out=out)
+            found = wide.get()
+            end = offset + expected.nbytes
+            assert np.array_equal(found[offset:end], expected.view(np.uint8).ravel())
+            assert (found[:offset] == 0xA5).all() and (found[end:] == 0xA5).all()
+
+
+def test_a_list_of_unsure_pairs_that_is_too_short(locator, monkeypatch) -> None:
+    """Blocks on the faces of a cube, where quick arithmetic may be unsure of heights."""
+    monkeypatch.setattr(lattice_parts, "UNSURE_ROOM", 1)
+    pools.release()
+    third = cube(30.0).vertices / 3 + 0.1  # faces that no double lies on exactly
+    mesh = geodomain.Mesh(third, cube(30.0).triangles)
+    axes = [np.unique(np.r_[np.linspace(*mesh.bounds[:, k], 50), third[:, k]]) for k in range(3)]
+    expected = geodomain.contains_lattice(mesh, *axes, backend="cpu")
+    out = geodomain.DeviceArray(expected.shape, bool)
+    geodomain.contains_lattice(mesh, *axes, backend="cuda", out=out)
+    assert np.array_equal(out.get(), expected)
+
+
+def test_lattices_into_other_libraries_arrays(locator) -> None:
+    torch = pytest.importorskip("torch")
+    axes = [np.linspace(-110, 110, n) for n in (61, 50, 100)]
+    expected = geodomain.contains_lattice(MESH, *axes, backend="cpu")
+    out = torch.zeros(expected.shape, dtype=torch.bool, device="cuda")
+    assert locator.contains_lattice(*axes, out=out) is out
+    assert np.array_equal(out.cpu().numpy(), expected)
 
 
 def test_callers_of_several_threads(locator, expected) -> None:
@@ -253,7 +311,7 @@ def test_the_wheels_ptx_gives_the_same_labels(tmp_path, monkeypatch) -> None:
 
 
 def test_little_memory_makes_smaller_chunks_and_then_the_cpu(expected, monkeypatch) -> None:
-    from geodomain.backends import buffers, device, pools
+    from geodomain.backends import buffers
 
     locator = PointLocator(MESH, backend="cuda")
     pools.release()

@@ -35,6 +35,7 @@ __all__ = [
     "expand_lattice",
     "lattice_bits",
     "lattice_packed",
+    "lattice_there",
     "recognise",
     "taken",
 ]
@@ -225,6 +226,14 @@ def lattice_packed(
         return decided
 
     return _lattice(axes, threads, call)
+
+
+def lattice_there(vertices: Floats, triangles: NDArray[np.int32], axes: Columns, room: Any) -> bool:
+    """Write labels of a lattice to an array on the GPU, which is where they are made."""
+    from geodomain.backends import cuda
+
+    _record.machine, _record.why = "cuda", "the labels are to be on the GPU"
+    return cuda.lattice_there(vertices, triangles, axes, room)
 
 
 def _ask(points: Any, out: Any, threads: int, call: Callable[[Any], Answer]) -> Answer:

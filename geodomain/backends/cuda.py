@@ -17,6 +17,7 @@ from geodomain.backends.buffers import Slot
 from geodomain.backends.cpu import Columns, Floats, Rim, expand_lattice, recognise
 from geodomain.backends.device_arrays import DevicePoints, DeviceRoom
 from geodomain.backends.grid_on_device import GridOnDevice
+from geodomain.backends.lattice_in_place import lattice_there
 from geodomain.backends.mishaps import OutOfDeviceMemory
 from geodomain.backends.pipeline import Points, answer_all
 from geodomain.backends.pools import release
@@ -28,6 +29,7 @@ __all__ = [
     "expand_lattice",
     "lattice_bits",
     "lattice_packed",
+    "lattice_there",
     "recognise",
     "release",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,17 +58,22 @@ class DevicePoints:
 
 @dataclass(frozen=True)
 class DeviceRoom:
-    """The caller's array on the device that answers are written to."""
+    """The caller's contiguous array on the device that answers are written to."""
 
     address: int
-    rows: int
+    shape: tuple[int, ...]
     dtype: np.dtype[Any]
     stream: int | None
     owner: Any = field(repr=False)
 
     def __len__(self) -> int:
-        """Return the number of answers."""
-        return self.rows
+        """Return the number of answers, or of layers of them."""
+        return self.shape[0]
+
+    @property
+    def size(self) -> int:
+        """Return the number of elements."""
+        return math.prod(self.shape)
 
 
 class DeviceArray:
@@ -77,14 +83,20 @@ class DeviceArray:
     (``torch.as_tensor(array, device="cuda")``) and Numba use it without a copy. The answers are
     there when a function returns one: there is no stream to wait for.
 
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Of a new array, which is filled with nothing; it is contiguous, the last axis fastest.
+    dtype : data type
+
     Attributes
     ----------
     shape : tuple of int
     dtype : numpy.dtype
     """
 
-    def __init__(self, rows: int, dtype: Any) -> None:
-        self.shape = (rows,)
+    def __init__(self, shape: int | tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape if isinstance(shape, tuple) else (shape,)
         self.dtype = np.dtype(dtype)
         with device.current() as cuda:
             self._memory = cuda.mem_alloc(max(self.nbytes, 1))
@@ -96,7 +108,7 @@ class DeviceArray:
     @property
     def nbytes(self) -> int:
         """Return the size of the answers in bytes."""
-        return self.shape[0] * int(self.dtype.itemsize)
+        return math.prod(self.shape) * int(self.dtype.itemsize)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -111,7 +123,7 @@ class DeviceArray:
         }
 
     def __len__(self) -> int:
-        """Return the number of answers."""
+        """Return the length of the first axis."""
         return self.shape[0]
 
     def __repr__(self) -> str:
@@ -147,19 +159,29 @@ def read_points(values: Any) -> DevicePoints:
     return points
 
 
-def read_room(values: Any, rows: int, dtype: Any) -> DeviceRoom:
+def read_room(values: Any, wanted_shape: tuple[int, ...], dtype: Any) -> DeviceRoom:
     """Return the caller's array for answers on the device, or say why it does not fit."""
     told, wanted = _interface(values), np.dtype(dtype)
-    shape, strides = tuple(told["shape"]), told["strides"]
-    fits = shape == (rows,) and told["typestr"] == wanted.str and not told["data"][1]
-    if not fits or (strides not in (None, (wanted.itemsize,)) and rows > 1):
+    shape = tuple(told["shape"])
+    fits = shape == wanted_shape and told["typestr"] == wanted.str and not told["data"][1]
+    if not fits or not _is_contiguous(shape, told["strides"], wanted.itemsize):
         message = (
-            f"out must be a contiguous, writable array of {wanted}, shape ({rows},), not of "
+            f"out must be a contiguous, writable array of {wanted}, shape {wanted_shape}, not of "
             f"{np.dtype(told['typestr'])}, shape {shape}"
         )
         raise ValueError(message)
-    _require_our_device(told["data"][0] if rows else 0)
-    return DeviceRoom(told["data"][0], rows, wanted, told["stream"], told["owner"])
+    _require_our_device(told["data"][0] if math.prod(shape) else 0)
+    return DeviceRoom(told["data"][0], shape, wanted, told["stream"], told["owner"])
+
+
+def _is_contiguous(shape: tuple[int, ...], strides: Any, size: int) -> bool:
+    """Tell whether elements follow each other, the last axis fastest."""
+    if strides is None or math.prod(shape) == 0:
+        return True
+    return all(
+        count == 1 or stride == size * math.prod(shape[axis + 1 :])
+        for axis, (count, stride) in enumerate(zip(shape, strides, strict=True))
+    )
 
 
 def wait_for(*arrays: Any) -> None:

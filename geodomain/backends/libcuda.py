@@ -10,6 +10,7 @@ from typing import Any
 # From cuda.h: attributes of a pointer, and a kind of memory.
 _MEMORY_TYPE, _DEVICE_ORDINAL = 2, 9
 _HOST_MEMORY = 1
+_LEAST = {_MEMORY_TYPE: 1, _DEVICE_ORDINAL: 0}  # what is less stands for unknown memory
 
 
 @functools.cache
@@ -41,11 +42,19 @@ def wait_for_stream(handle: int) -> bool:
 
 
 def _attribute(number: int, address: int) -> int | None:
+    """Return an attribute of an address, or None for memory that the driver does not know.
+
+    The call for several attributes answers for such memory too, with a type of 0 and a device
+    below 0; the call for one fails, which tools that watch for errors report.
+    """
     known = library()
     if known is None:
         return None
-    value = ctypes.c_uint(0)
-    status = known.cuPointerGetAttribute(
-        ctypes.byref(value), ctypes.c_int(number), ctypes.c_uint64(address)
+    value = ctypes.c_int(0)
+    status = known.cuPointerGetAttributes(
+        ctypes.c_uint(1),
+        (ctypes.c_int * 1)(number),
+        (ctypes.c_void_p * 1)(ctypes.addressof(value)),
+        ctypes.c_uint64(address),
     )
-    return value.value if status == 0 else None  # ordinary memory is not known to the driver
+    return value.value if status == 0 and value.value >= _LEAST[number] else None

@@ -17,7 +17,7 @@ import numpy as np
 
 import geodomain
 from geodomain import synthetic
-from geodomain.backends import cuda, device, grid_building
+from geodomain.backends import cuda, device, grid_building, lattice_in_place
 from geodomain.backends.buffers import Slot
 from geodomain.backends.grid_on_device import GridOnDevice
 
@@ -92,6 +92,25 @@ def lattice(mesh: geodomain.Mesh, shape: tuple[int, int, int]) -> None:
     sys.stdout.write(f"{len(mesh.triangles)} triangles, lattice {shape}: equal to the CPU {same}\n")
 
 
+def lattice_there(mesh: geodomain.Mesh, shape: tuple[int, int, int], *, packed: bool) -> None:
+    """Label into an array on the device: its kernels and clears are a figure of the table."""
+    axes = [np.linspace(low, high, n) for low, high, n in zip(*mesh.bounds, shape, strict=True)]
+    expected = geodomain.contains_lattice(mesh, *axes, packed=packed, backend="cpu")
+    out = geodomain.DeviceArray(expected.shape, expected.dtype)
+    locator = geodomain.PointLocator(mesh, backend="cuda")
+    lattice_in_place.SLAB_BYTES = max(lattice_in_place.SLAB_BYTES, expected.size)  # one slab
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        locator.contains_lattice(*axes, packed=packed, out=out)
+        times.append(1e3 * (time.perf_counter() - start))
+    same, said = np.array_equal(out.get(), expected), ", ".join(f"{each:.2f}" for each in times)
+    sys.stdout.write(
+        f"{len(mesh.triangles)} triangles, lattice {shape} on the device, {expected.dtype}: "
+        f"equal to the CPU {same}, calls in ms: {said}\n"
+    )
+
+
 if __name__ == "__main__":
     building(synthetic.star_shaped_orebody(frequency=224))
     building(ten_million())
@@ -100,3 +119,7 @@ if __name__ == "__main__":
         scattered(body, 10_000_000)
     lattice(synthetic.star_shaped_orebody(frequency=63), (200, 200, 100))
     lattice(synthetic.star_shaped_orebody(frequency=224), (1000, 1000, 1000))
+    for packed in (True, False):
+        lattice_there(
+            synthetic.star_shaped_orebody(frequency=224), (1000, 1000, 1000), packed=packed
+        )

@@ -1,0 +1,161 @@
+"""A lattice on the device, and the launches that label a part of it; nothing is copied out."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends import device
+from geodomain.backends.cpu import Columns, Floats
+from geodomain.backends.grid_on_device import resident
+from geodomain.backends.native import library, must, pointer
+from geodomain.backends.pools import memory_pool
+
+UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
+_THREADS = device.BLOCK * device.LIST_BLOCKS
+_IN_FLIGHT = 4  # columns to a lane, as kInFlight of lattice_settle.h
+
+
+class Workplace:
+    """A stream, and room for the bits of some layers of x."""
+
+    def __init__(self, room: int) -> None:
+        cuda = device.driver()
+        self.room = room
+        self.stream = cuda.Stream()
+        self.bits = cuda.mem_alloc(room)
+        self.unsure_room = UNSURE_ROOM
+        self.unsure = cuda.mem_alloc(12 * self.unsure_room)
+        self.counts = cuda.mem_alloc(8)  # unsure pairs, undecided ones
+        self.host_counts = cuda.pagelocked_empty(2, np.uint32)
+
+    def make_room(self, unsure: int) -> None:
+        """Make the list long enough for that many unsure pairs."""
+        self.unsure = None  # first, for both may not fit
+        self.unsure = device.driver().mem_alloc(12 * unsure)
+        self.unsure_room = unsure
+
+    def bring_counts(self) -> None:
+        """Start a copy of what was counted."""
+        device.driver().memcpy_dtoh_async(self.host_counts, self.counts, self.stream)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Layers of x from ``begin`` to ``end``, with their ruler."""
+
+    begin: int
+    end: int
+    ruler: bytes
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where a part's labels go: columns one after the other, of ``width`` bytes each.
+
+    They are of bits, or, where ``as_bytes``, a byte to a block.
+    """
+
+    address: int
+    width: int
+    as_bytes: bool = False
+
+
+class Lattice:
+    """The mesh and the rulers on the device; freed with this object, in a current context.
+
+    It is cut along x into parts of ``layers``, for each of which all triangles are looked at.
+    """
+
+    def __init__(
+        self, vertices: Floats, triangles: NDArray[np.int32], axes: Columns, layers: int
+    ) -> None:
+        self.words = (len(axes[2]) + 63) // 64
+        self.width = len(axes[1])
+        self.triangle_count = len(triangles)
+        self.grid = resident(vertices, triangles)
+        self.mesh = self.grid.mesh if self.grid else self._mesh(vertices, triangles)
+        count = len(axes[0])
+        cuts = [(begin, min(begin + layers, count)) for begin in range(0, count, layers)]
+        along = [axes[0][begin:end] for begin, end in cuts]
+        self._memory, rulers = _upload_rulers([*axes, *along])
+        self._across = rulers[1:3]
+        self._parts = [Part(*cut, ruler) for cut, ruler in zip(cuts, rulers[3:], strict=True)]
+        self._places = self._find_places(rulers[0], len(vertices))
+
+    def parts(self) -> Iterator[Part]:
+        """Give the parts in their order."""
+        yield from self._parts
+
+    def launch(self, part: Part, work: Workplace, bits: int, rows: Rows) -> None:
+        """Label a part by way of its bits, whose place may be the rows' where those are words."""
+        cuda, stream = device.driver(), work.stream
+        columns = (part.end - part.begin) * self.width
+        view = device.structure(part.ruler, *self._across, ctypes.c_int32(self.words), bits)
+        counts, room = int(work.counts), ctypes.c_uint32(work.unsure_room)
+        cuda.memset_d32_async(bits, 0, 2 * columns * self.words, stream)
+        cuda.memset_d32_async(counts, 0, 2, stream)
+        device.launch(
+            "lattice.cu", "geodomain_lattice_toggle", self.triangle_count,
+            view, self.mesh, int(self._places), ctypes.c_int32(part.begin), int(work.unsure),
+            counts, room, stream=stream,
+        )  # fmt: skip
+        device.launch(
+            "lattice.cu", "geodomain_lattice_full", _THREADS,
+            view, self.mesh, int(work.unsure), counts, room, counts + 4, stream=stream,
+        )  # fmt: skip
+        self._settle(view, columns, rows, stream)
+
+    def _settle(self, view: bytes, columns: int, rows: Rows, stream: Any) -> None:
+        """Make labels of toggles, and rows of labels."""
+        lanes = min(32, 1 << (self.words - 1).bit_length())  # a word to each, where enough
+        threads = 32 * -(-columns * lanes // (32 * _IN_FLIGHT))
+        name, width = "geodomain_lattice_settle", [ctypes.c_int32(rows.width)]
+        if rows.as_bytes:
+            name, width = "geodomain_lattice_settle_bytes", []
+        device.launch(
+            "lattice.cu", name, threads,
+            view, ctypes.c_int32(lanes), rows.address, *width, stream=stream,
+        )  # fmt: skip
+
+    def _mesh(self, vertices: Floats, triangles: NDArray[np.int32]) -> bytes:
+        self._copies = device.upload(vertices), device.upload(triangles)
+        return device.structure(*map(int, self._copies), len(triangles))
+
+    def _find_places(self, along: bytes, vertex_count: int) -> Any:
+        """Launch what finds the vertices' places, on the stream that all the others wait for."""
+        places = memory_pool().allocate(max(8 * vertex_count, 8))
+        device.launch(
+            "lattice.cu", "geodomain_lattice_places", vertex_count,
+            along, self._across[0], self.mesh, vertex_count, int(places),
+        )  # fmt: skip
+        return places
+
+
+def _upload_rulers(axes: list[Floats]) -> tuple[Any, list[bytes]]:
+    """Copy ascending axes and their tables at once; return the memory and the kernels' Rulers."""
+    parts: list[NDArray[np.uint8]] = []
+    places, size = [], 0
+    for axis in axes:
+        values = np.ascontiguousarray(axis)
+        first = np.empty(2 * len(values) + 2, dtype=np.int32)  # one more, for a whole word
+        record = ctypes.create_string_buffer(24)
+        must(
+            library().geodomain_ruler(
+                pointer(values), ctypes.c_int64(len(values)), record, pointer(first)
+            )
+        )
+        parts += [values.view(np.uint8), first.view(np.uint8)]
+        places.append((size, len(values), record.raw, size + values.nbytes))
+        size += values.nbytes + first.nbytes
+    memory = device.upload(np.concatenate(parts))
+    start = int(memory)
+    return memory, [
+        device.structure(start + values_at, ctypes.c_int32(count), record, start + first_at)
+        for values_at, count, record, first_at in places
+    ]

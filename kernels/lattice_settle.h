@@ -1,0 +1,123 @@
+// Toggles to labels by warps, and out to where the labels are wanted: rows of bits or of bytes, one
+// after the other without a gap, at any address.
+#pragma once
+
+#include "bytes_of_bits.h"
+#include "lattice.h"
+
+namespace geodomain {
+
+// How the lanes of a warp share columns: `count` (a power of two up to 32) to a column, a word to
+// each, the lowest word to the lowest lane, 32 / count columns at a time.
+struct Share {
+  int count, own;
+
+  __device__ explicit Share(int lanes) : count(lanes), own(lane() & (lanes - 1)) {}
+
+  // The votes of this column's lanes. All lanes of the warp come here, as below.
+  __device__ std::uint32_t votes(bool vote) const {
+    const std::uint32_t mask = count == 32 ? 0xffffffffu : (1u << count) - 1;
+    return ballot(vote) >> (lane() - own) & mask;
+  }
+  // The word of one of this column's lanes.
+  __device__ std::uint64_t word_of(std::uint64_t word, int from) const {
+    return shuffle(word, lane() - own + from);
+  }
+};
+
+// Labels of the words that a column's lanes have; `above` is the number of crossings higher up,
+// odd or even, and then that of these, too.
+__device__ inline std::uint64_t settle_words(const Share& share, std::uint64_t toggles,
+                                             std::uint32_t& above) {
+  const std::uint64_t word = xor_down(toggles);
+  // The lowest bit of a settled word is the parity of its toggles.
+  const std::uint32_t odd = share.votes(word & 1);
+  const std::uint32_t higher = share.own == 31 ? 0 : odd >> (share.own + 1);
+  const bool flips = (static_cast<std::uint32_t>(count_bits(higher)) + above) & 1;
+  above += static_cast<std::uint32_t>(count_bits(odd));
+  return flips ? ~word : word;
+}
+
+constexpr int kInFlight = 4;  // columns to a lane that are read before the first is written
+
+// write(column, first, word) for all the words of all columns, each lane with its own, the whole
+// warp together; `column` is -1 where there is none, and `first` the word of the lowest lane.
+template <class Write>
+__device__ void settle_columns(const LatticeView& lattice, const Share& share, Write&& write) {
+  const std::int64_t columns = static_cast<std::int64_t>(lattice.x.count) * lattice.y.count;
+  const int step = 32 / share.count;
+  const std::int64_t begin = thread_row() / 32 * step * kInFlight + lane() / share.count;
+  std::uint32_t above[kInFlight] = {};
+  for (std::int32_t first = (lattice.words - 1) / share.count * share.count; first >= 0;
+       first -= share.count) {
+    const std::int32_t own = first + share.own;
+    std::uint64_t word[kInFlight];
+    for (int k = 0; k < kInFlight; ++k) {
+      const std::int64_t column = begin + k * step;
+      const bool there = own < lattice.words && column < columns;
+      word[k] = there ? lattice.bits[column * lattice.words + own] : 0;
+    }
+    for (int k = 0; k < kInFlight; ++k) {
+      const std::int64_t column = begin + k * step;
+      write(column < columns ? column : -1, first, settle_words(share, word[k], above[k]));
+    }
+  }
+}
+
+// Eight bytes to an address that is a multiple of 8, those before `from` and from `to` on left out.
+__device__ inline void write_eight(std::uint8_t* at, std::uint64_t bytes, int from, int to) {
+  if (from <= 0 && to >= 8) {
+    *reinterpret_cast<std::uint64_t*>(at) = bytes;
+    return;
+  }
+  for (int k = 0; k < 8; ++k) {
+    if (k >= from && k < to) at[k] = static_cast<std::uint8_t>(bytes >> 8 * k);
+  }
+}
+
+// How many bytes an address is past a multiple of 8.
+__device__ inline int past_eight(const std::uint8_t* at) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) & 7);
+}
+
+// The lanes' words moved up by `bits` (up to 63), all as one number.
+__device__ inline std::uint64_t moved_up(const Share& share, std::uint64_t word, int bits) {
+  const std::uint64_t below = share.word_of(word, share.own > 0 ? share.own - 1 : 0);
+  if (bits == 0) return word;
+  return word << bits | (share.own > 0 ? below >> (64 - bits) : 0);
+}
+
+// The lanes' words, or the first `left` bytes of them, to `out`. The words are moved up first, for
+// every store to be of eight bytes at a multiple of 8; what leaves the top comes last.
+__device__ inline void write_bits(const Share& share, std::uint64_t word, std::uint8_t* out,
+                                  std::int32_t left) {
+  const int lead = past_eight(out);
+  const std::int32_t count = left < 8 * share.count ? left : 8 * share.count;
+  const std::uint64_t moved = moved_up(share, word, 8 * lead);
+  const std::int32_t at = 8 * share.own - lead;
+  if (at < count) write_eight(out + at, moved, -at, count - at);
+  const std::int32_t last = 8 * share.count - lead;
+  if (lead > 0 && share.own == share.count - 1 && last < count) {
+    write_eight(out + last, word >> (64 - 8 * lead), 0, count - last);
+  }
+}
+
+// A byte for each bit of the lanes' words, or of the first `left`, to `out`, in the same way.
+__device__ inline void write_bytes(const Share& share, std::uint64_t word, std::uint8_t* out,
+                                   std::int32_t left) {
+  const int lead = past_eight(out);
+  const std::int32_t count = left < 64 * share.count ? left : 64 * share.count;
+  const std::uint64_t moved = moved_up(share, word, lead);
+  for (int step = 0; step < 8; ++step) {
+    const int eight = step * share.count + share.own;
+    const std::uint64_t bits = share.word_of(moved, eight / 8) >> 8 * (eight % 8);
+    const std::int32_t at = 8 * eight - lead;
+    if (at < count) write_eight(out + at, bytes_of_bits(bits), -at, count - at);
+  }
+  const std::int32_t last = 64 * share.count - lead;
+  if (lead > 0 && share.own == share.count - 1 && last < count) {
+    write_eight(out + last, bytes_of_bits(word >> (64 - lead)), 0, count - last);
+  }
+}
+
+}  // namespace geodomain
