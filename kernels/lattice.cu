@@ -7,6 +7,8 @@ using namespace geodomain;
 
 namespace {
 
+constexpr int kWarps = 4;  // of a block that settles
+
 struct Pairing {
   std::int32_t triangle, i, j;
 };
@@ -21,10 +23,10 @@ extern "C" __global__ void geodomain_lattice_places(Ruler x, Ruler y, MeshView m
 }
 
 // `begin` is the first of the part's columns along x.
-extern "C" __global__ void geodomain_lattice_toggle(LatticeView lattice, MeshView mesh,
-                                                    const Place* places, std::int32_t begin,
-                                                    Pairing* unsure, std::uint32_t* unsure_count,
-                                                    std::uint32_t unsure_room) {
+extern "C" __global__ void __launch_bounds__(128, 6)
+    geodomain_lattice_toggle(LatticeView lattice, MeshView mesh, const Place* places,
+                             std::int32_t begin, Pairing* unsure, std::uint32_t* unsure_count,
+                             std::uint32_t unsure_room) {
   const std::int64_t index = thread_row();
   if (index >= mesh.triangle_count) return;
   const Columns box = within(columns_of(mesh, places, index), begin, lattice.x.count);
@@ -53,15 +55,21 @@ extern "C" __global__ void geodomain_lattice_full(LatticeView lattice, MeshView 
 }
 
 // Labels as rows of `row_bytes` bytes of bits; `rows` may be the lattice's own bits, where the
-// rows are whole words. `lanes` threads to kInFlight columns.
+// rows are whole words. `lanes` threads to kBitsInFlight columns.
 extern "C" __global__ void __launch_bounds__(128, 8)
     geodomain_lattice_settle(LatticeView lattice, std::int32_t lanes, std::uint8_t* rows,
                              std::int32_t row_bytes) {
+  __shared__ std::uint64_t tiles[kWarps][32 * kBitsInFlight];
   const Share share(lanes);
-  settle_columns(lattice, share, [&](std::int64_t column, std::int32_t first, std::uint64_t word) {
-    const std::int32_t left = column < 0 ? 0 : row_bytes - 8 * first;
-    write_bits(share, word, rows + column * row_bytes + 8 * first, left);
-  });
+  if (lattice.words <= share.count && row_bytes >= 8 && row_bytes % 8 != 0) {
+    settle_tile(lattice, share, tiles[threadIdx.x / 32], rows, row_bytes);
+    return;
+  }
+  settle_columns<kBitsInFlight>(
+      lattice, share, [&](std::int64_t column, std::int32_t first, std::uint64_t word) {
+        const std::int32_t left = column < 0 ? 0 : row_bytes - 8 * first;
+        write_bits(share, word, rows + column * row_bytes + 8 * first, left);
+      });
 }
 
 // Labels as a byte to a block.
@@ -69,8 +77,9 @@ extern "C" __global__ void __launch_bounds__(128, 8)
     geodomain_lattice_settle_bytes(LatticeView lattice, std::int32_t lanes, std::uint8_t* blocks) {
   const Share share(lanes);
   const std::int32_t depth = lattice.z.count;
-  settle_columns(lattice, share, [&](std::int64_t column, std::int32_t first, std::uint64_t word) {
-    const std::int32_t left = column < 0 ? 0 : depth - 64 * first;
-    write_bytes(share, word, blocks + column * depth + 64 * first, left);
-  });
+  settle_columns<kBytesInFlight>(
+      lattice, share, [&](std::int64_t column, std::int32_t first, std::uint64_t word) {
+        const std::int32_t left = column < 0 ? 0 : depth - 64 * first;
+        write_bytes(share, word, blocks + column * depth + 64 * first, left);
+      });
 }

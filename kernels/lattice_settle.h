@@ -38,11 +38,12 @@ __device__ inline std::uint64_t settle_words(const Share& share, std::uint64_t t
   return flips ? ~word : word;
 }
 
-constexpr int kInFlight = 4;  // columns to a lane that are read before the first is written
+// Columns to a lane that are read before the first is written: as many as registers are there for.
+constexpr int kBitsInFlight = 8, kBytesInFlight = 4;
 
 // write(column, first, word) for all the words of all columns, each lane with its own, the whole
 // warp together; `column` is -1 where there is none, and `first` the word of the lowest lane.
-template <class Write>
+template <int kInFlight, class Write>
 __device__ void settle_columns(const LatticeView& lattice, const Share& share, Write&& write) {
   const std::int64_t columns = static_cast<std::int64_t>(lattice.x.count) * lattice.y.count;
   const int step = 32 / share.count;
@@ -100,6 +101,70 @@ __device__ inline void write_bits(const Share& share, std::uint64_t word, std::u
   if (lead > 0 && share.own == share.count - 1 && last < count) {
     write_eight(out + last, word >> (64 - 8 * lead), 0, count - last);
   }
+}
+
+// Settled words of the columns of a warp that follow each other, in shared memory, to rows of fewer
+// bytes without a gap: what leaves is the warp's bytes as one stream, eight at a time at multiples
+// of 8, and single bytes only at its two ends.
+struct Tile {
+  const std::uint64_t* words;  // `pitch` to a column
+  std::uint32_t pitch, columns;
+  std::uint32_t row_bytes;  // at least 8, so that eight bytes are of two columns at most
+
+  // Eight bytes of a column from one on; those beyond its words are 0.
+  __device__ std::uint64_t eight_of(std::uint32_t column, std::uint32_t from) const {
+    const std::uint64_t* word = words + column * pitch + from / 8;
+    const std::uint32_t shift = 8 * (from % 8);
+    if (shift == 0) return word[0];
+    return word[0] >> shift | (from / 8 + 1 < pitch ? word[1] << (64 - shift) : 0);
+  }
+
+  // Eight bytes of the stream, of which the first is byte `from` of a column.
+  __device__ std::uint64_t eight_at(std::uint32_t column, std::uint32_t from) const {
+    const std::uint32_t left = row_bytes - from;
+    const std::uint64_t first = eight_of(column, from);
+    if (left >= 8) return first;
+    const std::uint64_t own = first & ((std::uint64_t{1} << 8 * left) - 1);
+    return column + 1 < columns ? own | words[(column + 1) * pitch] << 8 * left : own;
+  }
+
+  __device__ void write(std::uint8_t* out) const {
+    const int lead = past_eight(out), count = static_cast<int>(columns * row_bytes);
+    int at = 8 * lane() - lead;
+    if (at < 0) write_eight(out + at, eight_at(0, 0) << 8 * lead, lead, count - at), at += 256;
+    const std::uint32_t column_step = 256 / row_bytes, from_step = 256 % row_bytes;
+    std::uint32_t column = static_cast<std::uint32_t>(at) / row_bytes;
+    std::uint32_t from = static_cast<std::uint32_t>(at) % row_bytes;
+    for (; at < count; at += 256) {
+      write_eight(out + at, eight_at(column, from), 0, count - at);
+      column += column_step;
+      from += from_step;
+      if (from >= row_bytes) from -= row_bytes, ++column;
+    }
+  }
+};
+
+// Rows of `row_bytes` bytes of bits for the columns of a warp, all of whose words its lanes have at
+// once; `tile` is the warp's own shared memory, 32 * kBitsInFlight words.
+__device__ inline void settle_tile(const LatticeView& lattice, const Share& share,
+                                   std::uint64_t* tile, std::uint8_t* rows,
+                                   std::int32_t row_bytes) {
+  const std::int64_t columns = static_cast<std::int64_t>(lattice.x.count) * lattice.y.count;
+  const int together = 32 / share.count * kBitsInFlight;
+  const std::int64_t begin = thread_row() / 32 * together;
+  int slot = lane() / share.count;
+  settle_columns<kBitsInFlight>(lattice, share,
+                                [&](std::int64_t, std::int32_t, std::uint64_t word) {
+                                  tile[slot * share.count + share.own] = word;
+                                  slot += 32 / share.count;
+                                });
+  sync_warp();
+  const std::int64_t left = columns - begin;
+  if (left <= 0) return;
+  const auto there = static_cast<std::uint32_t>(left < together ? left : together);
+  const Tile words = {tile, static_cast<std::uint32_t>(share.count), there,
+                      static_cast<std::uint32_t>(row_bytes)};
+  words.write(rows + begin * row_bytes);
 }
 
 // A byte for each bit of the lanes' words, or of the first `left`, to `out`, in the same way.

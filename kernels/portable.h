@@ -207,6 +207,8 @@ __device__ inline std::uint32_t same_in_warp(std::uint32_t value) {
 // A bit for each thread of the warp, which all ask together.
 __device__ inline std::uint32_t ballot(bool vote) { return __ballot_sync(0xffffffffu, vote); }
 __device__ inline int lane() { return threadIdx.x & 31; }
+// What the lanes of the warp have written to shared memory is there for all of them.
+__device__ inline void sync_warp() { __syncwarp(); }
 // The value of the lane `step` places below; the whole warp asks together.
 __device__ inline std::uint32_t shuffle_up(std::uint32_t value, int step) {
   return __shfl_up_sync(0xffffffffu, value, static_cast<unsigned>(step));

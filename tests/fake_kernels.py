@@ -196,23 +196,23 @@ def lattice_toggle(fake: Any, packed: bytes, threads: int) -> None:
     fake.at(counts_at, 1, np.uint32)[0] = fake.unsure
 
 
-def _settled(fake: Any, packed: bytes, threads: int) -> tuple[np.ndarray, int]:
+def _settled(fake: Any, packed: bytes, threads: int, in_flight: int) -> tuple[np.ndarray, int]:
     """Return the bits, (columns, bytes), and the depth."""
     nx, ny, depth = (len(_axis(fake, packed, number)) for number in range(3))
     words, bits_at, lanes = struct.unpack_from("@iQi", packed, 3 * RULER)
     assert lanes in (1, 2, 4, 8, 16, 32) and lanes >= min(words, 32)
-    assert threads // 32 * (32 // lanes) * 4 >= nx * ny
+    assert threads // 32 * (32 // lanes) * in_flight >= nx * ny
     return fake.at(bits_at, 8 * nx * ny * words).reshape(nx * ny, 8 * words), depth
 
 
 def lattice_settle(fake: Any, packed: bytes, threads: int) -> None:
-    bits, _ = _settled(fake, packed, threads)
+    bits, _ = _settled(fake, packed, threads, 8)
     rows_at, row_bytes = struct.unpack_from("@Qi", packed, LATTICE_VIEW + 8)
     fake.at(rows_at, len(bits) * row_bytes)[:] = bits[:, :row_bytes].ravel()
 
 
 def lattice_settle_bytes(fake: Any, packed: bytes, threads: int) -> None:
-    bits, depth = _settled(fake, packed, threads)
+    bits, depth = _settled(fake, packed, threads, 4)
     blocks_at = struct.unpack_from("@Q", packed, LATTICE_VIEW + 8)[0]
     blocks = np.unpackbits(bits, axis=1, count=depth, bitorder="little")
     fake.at(blocks_at, blocks.size)[:] = blocks.ravel()

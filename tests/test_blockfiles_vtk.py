@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import pyvista as pv
 from click.testing import CliRunner, Result
 from wireframes import box, cube
 
@@ -15,6 +14,8 @@ from geodomain.blockfiles.cells import cells_of
 from geodomain.cli import main
 from geodomain.errors import TableError
 from geodomain.meshfiles import write_mesh
+
+pv = pytest.importorskip("pyvista")
 
 DATA = Path(__file__).parents[1].parent / "shared/data"
 BOTH = ("--solid", "ORE=ore.obj", "--solid", "HALÓ=halo.obj")

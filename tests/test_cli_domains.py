@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-import pyvista
 from click.testing import CliRunner, Result
 from sheets import level
 from surfaces import lidless
@@ -21,6 +20,8 @@ from wireframes import box, cube
 import geodomain
 from geodomain import write_mesh
 from geodomain.cli import main
+
+pyvista = pytest.importorskip("pyvista")
 
 BLOCKS = b"""X,Y,Z,DX,DY,DZ,ROCK,AU
 2.50,2.5,2.5,5,5,5,OX,0.5

@@ -8,12 +8,13 @@ from pathlib import Path
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-import pyvista as pv
 from click.testing import CliRunner, Result
 from wireframes import box, roofless
 
 from geodomain.cli import main
 from geodomain.meshfiles import write_mesh
+
+pv = pytest.importorskip("pyvista")
 
 HEAD = "EAST;_EAST;NORTH;_NORTH;RL;_RL;AU\nR;R;R;R;R;R;R\n500;10;1000;10;100;5;Centre\n"
 

@@ -9,12 +9,13 @@ import pandas as pd
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-import pyvista as pv
 from click.testing import CliRunner
 
 import geodomain
 from geodomain.cli import main
 from geodomain.frames import LocalFrame
+
+pv = pytest.importorskip("pyvista")
 
 BUNNY = Path(__file__).parents[1].parent / "shared/data/bunny"
 SOLID = ["--solid", f"Body={BUNNY / 'bunny.obj'}", "--background", "Out", "--quiet"]

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-import pyvista as pv
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +29,8 @@ from geodomain.sections.cutting import (
 from geodomain.sections.drawing import draw
 from geodomain.sections.gathering import gather
 from geodomain.tables.options import TableOptions
+
+pv = pytest.importorskip("pyvista")
 
 EYE = np.eye(3)
 POINTS = np.array([[5.0, 5, 5], [15, 5, 5], [2.5, 2.5, 12.5]])

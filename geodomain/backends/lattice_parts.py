@@ -18,7 +18,7 @@ from geodomain.backends.pools import memory_pool
 
 UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
 _THREADS = device.BLOCK * device.LIST_BLOCKS
-_IN_FLIGHT = 4  # columns to a lane, as kInFlight of lattice_settle.h
+_BITS_IN_FLIGHT, _BYTES_IN_FLIGHT = 8, 4  # columns to a lane, as in lattice_settle.h
 
 
 class Workplace:
@@ -114,10 +114,11 @@ class Lattice:
     def _settle(self, view: bytes, columns: int, rows: Rows, stream: Any) -> None:
         """Make labels of toggles, and rows of labels."""
         lanes = min(32, 1 << (self.words - 1).bit_length())  # a word to each, where enough
-        threads = 32 * -(-columns * lanes // (32 * _IN_FLIGHT))
         name, width = "geodomain_lattice_settle", [ctypes.c_int32(rows.width)]
+        in_flight = _BITS_IN_FLIGHT
         if rows.as_bytes:
-            name, width = "geodomain_lattice_settle_bytes", []
+            name, width, in_flight = "geodomain_lattice_settle_bytes", [], _BYTES_IN_FLIGHT
+        threads = 32 * -(-columns * lanes // (32 * in_flight))
         device.launch(
             "lattice.cu", name, threads,
             view, ctypes.c_int32(lanes), rows.address, *width, stream=stream,
