@@ -235,6 +235,7 @@ def test_slips_are_said() -> None:
 
 
 def test_boxes_of_each_level_hold_the_mesh(backend: str) -> None:
+    pytest.importorskip("pyvista")
     mesh = star(6)
     intersector = SegmentIntersector(mesh, backend=backend)
     top = intersector.to_pyvista(0)

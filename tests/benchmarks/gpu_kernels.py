@@ -3,9 +3,10 @@
 On a machine with an NVIDIA GPU, from the root of the checkout:
 
     ncu --clock-control none --metrics gpu__time_duration.sum -k regex:geodomain \
-        python tests/benchmarks/gpu_kernels.py
+        python tests/benchmarks/gpu_kernels.py [index|points|small_lattice|large_lattice|staircase]
 
-A figure of the table is the sum over a step's kernels, data resident, warm.
+A figure of the table is the sum over a step's kernels, data resident, warm, and of the clear of
+a lattice's bits.
 """
 
 from __future__ import annotations
@@ -24,9 +25,13 @@ from geodomain.backends.grid_on_device import GridOnDevice
 SCENES = {79_380: 63, 1_003_520: 224}  # triangles: frequency
 
 
-def scattered(mesh: geodomain.Mesh, count: int) -> None:
+def around(mesh: geodomain.Mesh, count: int) -> np.ndarray:
     low, high = mesh.bounds
-    points = low + (np.random.default_rng(0).random((count, 3)) * 1.2 - 0.1) * (high - low)
+    return low + (np.random.default_rng(0).random((count, 3)) * 1.2 - 0.1) * (high - low)
+
+
+def scattered(mesh: geodomain.Mesh, points: np.ndarray) -> None:
+    count = len(points)
     index = cuda.Index(mesh.vertices, mesh.triangles, mesh.bounds, closed=True, threads=8)
     with device.current() as driver:
         slot = Slot(count)
@@ -79,22 +84,8 @@ def building(mesh: geodomain.Mesh) -> None:
     sys.stdout.write(f"{len(mesh.triangles)} triangles, index in ms: {said}\n")
 
 
-def lattice(mesh: geodomain.Mesh, shape: tuple[int, int, int]) -> None:
-    axes = [np.linspace(low, high, n) for low, high, n in zip(*mesh.bounds, shape, strict=True)]
-    for _ in range(3):
-        bits = cuda.lattice_bits(mesh.vertices, mesh.triangles, tuple(axes), 8)
-    same = np.array_equal(
-        bits,
-        geodomain.lattice.label_bits(
-            mesh, geodomain.lattice.Axes(*axes), geodomain.backends.choose("cpu"), 8
-        ),
-    )
-    sys.stdout.write(f"{len(mesh.triangles)} triangles, lattice {shape}: equal to the CPU {same}\n")
-
-
-def lattice_there(mesh: geodomain.Mesh, shape: tuple[int, int, int], *, packed: bool) -> None:
-    """Label into an array on the device: its kernels and clears are a figure of the table."""
-    axes = [np.linspace(low, high, n) for low, high, n in zip(*mesh.bounds, shape, strict=True)]
+def lattice(mesh: geodomain.Mesh, axes: list[np.ndarray], *, packed: bool) -> None:
+    """Label into an array on the device: its kernels and the clear are a figure of the table."""
     expected = geodomain.contains_lattice(mesh, *axes, packed=packed, backend="cpu")
     out = geodomain.DeviceArray(expected.shape, expected.dtype)
     locator = geodomain.PointLocator(mesh, backend="cuda")
@@ -106,20 +97,68 @@ def lattice_there(mesh: geodomain.Mesh, shape: tuple[int, int, int], *, packed: 
         times.append(1e3 * (time.perf_counter() - start))
     same, said = np.array_equal(out.get(), expected), ", ".join(f"{each:.2f}" for each in times)
     sys.stdout.write(
-        f"{len(mesh.triangles)} triangles, lattice {shape} on the device, {expected.dtype}: "
-        f"equal to the CPU {same}, calls in ms: {said}\n"
+        f"{len(mesh.triangles)} triangles, labels {expected.shape} on the device, "
+        f"{expected.dtype}: equal to the CPU {same}, calls in ms: {said}\n"
     )
 
 
-if __name__ == "__main__":
-    building(synthetic.star_shaped_orebody(frequency=224))
+def clear(size: int) -> None:
+    """Time what clears the bits, which the profiler does not show."""
+    with device.current() as driver:
+        memory, stream = driver.mem_alloc(size), driver.Stream()
+        begin, end = driver.Event(), driver.Event()
+        for _ in range(3):
+            begin.record(stream)
+            for _ in range(20):
+                driver.memset_d32_async(memory, 0, size // 4, stream)
+            end.record(stream).synchronize()
+        sys.stdout.write(f"clearing {size} bytes: {end.time_since(begin) / 20:.4f} ms\n")
+
+
+def over(mesh: geodomain.Mesh, *counts: int) -> list[np.ndarray]:
+    return [np.linspace(low, high, n) for low, high, n in zip(*mesh.bounds, counts, strict=True)]
+
+
+def body(frequency: int) -> geodomain.Mesh:
+    return synthetic.star_shaped_orebody(frequency=frequency)
+
+
+def index() -> None:
+    building(body(224))
     building(ten_million())
+
+
+def points() -> None:
     for frequency in SCENES.values():
-        body = synthetic.star_shaped_orebody(frequency=frequency)
-        scattered(body, 10_000_000)
-    lattice(synthetic.star_shaped_orebody(frequency=63), (200, 200, 100))
-    lattice(synthetic.star_shaped_orebody(frequency=224), (1000, 1000, 1000))
-    for packed in (True, False):
-        lattice_there(
-            synthetic.star_shaped_orebody(frequency=224), (1000, 1000, 1000), packed=packed
-        )
+        scattered(body(frequency), around(body(frequency), 10_000_000))
+
+
+def small_lattice() -> None:
+    clear(8 * 200 * 200 * 2)
+    lattice(body(63), over(body(63), 200, 200, 100), packed=True)
+
+
+def large_lattice() -> None:
+    clear(8 * 1000 * 1000 * 16)
+    for depth in (1000, 1024):  # rows of 125 bytes, and of whole words
+        lattice(body(224), over(body(224), 1000, 1000, depth), packed=True)
+    lattice(body(224), over(body(224), 1000, 1000, 1000), packed=False)
+
+
+def staircase() -> None:
+    """Time a wireframe on the block lattice beside a body of its size, both at mine coordinates."""
+    steps, axes = synthetic.staircase()
+    smooth = body(round((len(steps.triangles) / 20) ** 0.5))
+    random = np.random.default_rng(1)
+    for mesh, lines in ((steps, list(axes)), (smooth, over(smooth, *map(len, axes)))):
+        lattice(mesh, lines, packed=True)
+        scattered(mesh, np.stack([random.choice(axis, 10_000_000) for axis in lines], axis=1))
+
+
+STEPS = (index, points, small_lattice, large_lattice, staircase)
+
+
+if __name__ == "__main__":
+    for step in STEPS:
+        if step.__name__ in sys.argv[1:] or len(sys.argv) == 1:
+            step()
