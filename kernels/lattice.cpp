@@ -28,7 +28,7 @@ GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t verte
     const std::unique_ptr<Place[]> places(new Place[static_cast<std::size_t>(vertex_count)]);
     team.run(vertex_count, 8192, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
-        places[i] = place_of(lattice.x, lattice.y, mesh, i);
+        places[i] = place_of(lattice.x, lattice.y, mesh.vertex(static_cast<std::int32_t>(i)));
       }
     });
     team.run(triangle_count, 2048, [&](std::int64_t begin, std::int64_t end, int) {

@@ -1,6 +1,6 @@
-// The CUDA face of lattices: one thread to a vertex, one to a triangle, then one to
-// a few words. The pairs of triangle and column that quick arithmetic is unsure of
-// are listed for the full one.
+// The CUDA face of lattices: one thread to a triangle, then one to a few words. The
+// pairs of triangle and column that quick arithmetic is unsure of are listed for the
+// full one.
 #include "lattice_settle.h"
 
 using namespace geodomain;
@@ -15,23 +15,16 @@ struct Pairing {
 
 }  // namespace
 
-// Places among all the columns, though `lattice` below may be a part of them.
-extern "C" __global__ void geodomain_lattice_places(Ruler x, Ruler y, MeshView mesh,
-                                                    std::int64_t vertex_count, Place* places) {
-  const std::int64_t index = thread_row();
-  if (index < vertex_count) places[index] = place_of(x, y, mesh, index);
-}
-
-// `begin` is the first of the part's columns along x.
 extern "C" __global__ void __launch_bounds__(128, 6)
-    geodomain_lattice_toggle(LatticeView lattice, MeshView mesh, const Place* places,
-                             std::int32_t begin, Pairing* unsure, std::uint32_t* unsure_count,
-                             std::uint32_t unsure_room) {
+    geodomain_lattice_toggle(LatticeView lattice, MeshView mesh, Pairing* unsure,
+                             std::uint32_t* unsure_count, std::uint32_t unsure_room) {
   const std::int64_t index = thread_row();
   if (index >= mesh.triangle_count) return;
-  const Columns box = within(columns_of(mesh, places, index), begin, lattice.x.count);
-  if (box.empty()) return;
   const Triangle t = mesh.triangle(index);
+  const Columns box =
+      columns_between(place_of(lattice.x, lattice.y, t.a), place_of(lattice.x, lattice.y, t.b),
+                      place_of(lattice.x, lattice.y, t.c));
+  if (box.empty()) return;
   visit_columns(lattice, t, box, [&](std::int32_t i, std::int32_t j) {
     if (toggle_column<Quick>(lattice, t, i, j, atomic_xor)) return;
     const std::uint32_t slot = atomicAdd(unsure_count, 1u);
@@ -52,6 +45,18 @@ extern "C" __global__ void geodomain_lattice_full(LatticeView lattice, MeshView 
       *undecided = 1;
     }
   }
+}
+
+// Labels of few columns, one to a lane, as rows of `row_bytes` bytes of bits.
+extern "C" __global__ void geodomain_lattice_settle_few(LatticeView lattice, std::int32_t lanes,
+                                                        std::uint8_t* rows,
+                                                        std::int32_t row_bytes) {
+  const Share share(lanes);
+  settle_columns<1>(lattice, share,
+                    [&](std::int64_t column, std::int32_t first, std::uint64_t word) {
+                      const std::int32_t left = column < 0 ? 0 : row_bytes - 8 * first;
+                      write_bits(share, word, rows + column * row_bytes + 8 * first, left);
+                    });
 }
 
 // Labels as rows of `row_bytes` bytes of bits; `rows` may be the lattice's own bits, where the

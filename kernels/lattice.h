@@ -110,9 +110,8 @@ GD_HD std::int32_t place_on(const Ruler& ruler, double value) {
   return 2 * lower + (lower < ruler.count && ruler.value[lower] == value);
 }
 
-GD_HD Place place_of(const Ruler& x, const Ruler& y, const MeshView& mesh, std::int64_t index) {
-  const double* vertex = mesh.vertices + 3 * index;
-  return {place_on(x, vertex[0]), place_on(y, vertex[1])};
+GD_HD Place place_of(const Ruler& x, const Ruler& y, const Vec3& vertex) {
+  return {place_on(x, vertex.x), place_on(y, vertex.y)};
 }
 
 struct Columns {  // from i0 and j0 up to, not including, i1 and j1
@@ -137,13 +136,6 @@ GD_HD Columns columns_between(Place a, Place b, Place c) {
 GD_HD Columns columns_of(const MeshView& mesh, const Place* places, std::int64_t triangle) {
   const std::int32_t* corner = mesh.triangles + 3 * triangle;
   return columns_between(places[corner[0]], places[corner[1]], places[corner[2]]);
-}
-
-// The columns of a box in a part of the lattice that begins at i = begin and has `count` of them
-// along x, numbered from there.
-GD_HD Columns within(Columns box, std::int32_t begin, std::int32_t count) {
-  const std::int32_t i0 = box.i0 - begin, i1 = box.i1 - begin;
-  return {i0 > 0 ? i0 : 0, i1 < count ? i1 : count, box.j0, box.j1};
 }
 
 // visit(i, j) for every column of the box that the triangle may cross.

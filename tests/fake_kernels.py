@@ -159,35 +159,13 @@ def _axis(fake: Any, view: bytes, number: int) -> np.ndarray:
     return fake.at(value_at, count, np.float64)
 
 
-def _places(axes: list[np.ndarray], vertices: np.ndarray) -> np.ndarray:
-    found = [
-        np.searchsorted(axis, along, side) for axis, along in zip(axes, vertices.T, strict=False)
-        for side in ("left", "right")
-    ]  # fmt: skip
-    return np.stack([found[0] + found[1], found[2] + found[3]], axis=1).astype(np.int32)
-
-
-def lattice_places(fake: Any, packed: bytes, threads: int) -> None:
-    vertices_at, _, _, count, places_at = struct.unpack_from("@QQqqQ", packed, 2 * RULER)
-    assert threads >= count
-    vertices = fake.at(vertices_at, 3 * count, np.float64).reshape(-1, 3)
-    axes = [_axis(fake, packed, number) for number in (0, 1)]
-    fake.at(places_at, 2 * count, np.int32)[:] = _places(axes, vertices).ravel()
-
-
 def lattice_toggle(fake: Any, packed: bytes, threads: int) -> None:
-    """Write the labels at once, if the places are right; the full kernel has nothing to do."""
+    """Write the labels at once; the full kernel has nothing to do."""
     axes = [_axis(fake, packed, number) for number in range(3)]
     words, bits_at = struct.unpack_from("@iQ", packed, 3 * RULER)
     vertices, triangles = _mesh(fake, packed[LATTICE_VIEW:][:MESH_VIEW])
     assert threads >= len(triangles)
-    places_at, begin, _, counts_at, room = struct.unpack_from(
-        "@QiQQI", packed, LATTICE_VIEW + MESH_VIEW
-    )
-    places = fake.at(places_at, 2 * len(vertices), np.int32).reshape(-1, 2)
-    here = _places(axes[:2], vertices)
-    assert np.array_equal(places[:, 1], here[:, 1])
-    assert np.array_equal(np.clip(places[:, 0] - 2 * begin, 0, 2 * len(axes[0])), here[:, 0])
+    _, counts_at, room = struct.unpack_from("@QQI", packed, LATTICE_VIEW + MESH_VIEW)
     bits = cpu.lattice_bits(vertices, triangles, tuple(axes), 1)
     assert bits is not None and bits.shape[2] == words
     place = fake.at(bits_at, bits.size, np.uint64)
@@ -203,6 +181,10 @@ def _settled(fake: Any, packed: bytes, threads: int, in_flight: int) -> tuple[np
     assert lanes in (1, 2, 4, 8, 16, 32) and lanes >= min(words, 32)
     assert threads // 32 * (32 // lanes) * in_flight >= nx * ny
     return fake.at(bits_at, 8 * nx * ny * words).reshape(nx * ny, 8 * words), depth
+
+
+def lattice_settle_few(fake: Any, packed: bytes, threads: int) -> None:
+    lattice_settle(fake, packed, 8 * threads)
 
 
 def lattice_settle(fake: Any, packed: bytes, threads: int) -> None:
@@ -256,7 +238,7 @@ KERNELS: dict[str, Callable[[Any, bytes, int], None]] = {
     "geodomain_nonzero": nonzero,
     "geodomain_lattice_toggle": lattice_toggle,
     "geodomain_lattice_full": nothing,
-    "geodomain_lattice_places": lattice_places,
+    "geodomain_lattice_settle_few": lattice_settle_few,
     "geodomain_lattice_settle": lattice_settle,
     "geodomain_lattice_settle_bytes": lattice_settle_bytes,
 }

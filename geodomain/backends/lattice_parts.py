@@ -14,10 +14,10 @@ from geodomain.backends import device
 from geodomain.backends.cpu import Columns, Floats
 from geodomain.backends.grid_on_device import resident
 from geodomain.backends.native import library, must, pointer
-from geodomain.backends.pools import memory_pool
 
 UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
-_THREADS = device.BLOCK * device.LIST_BLOCKS
+_THREADS = device.BLOCK * 528  # as many as run at a time on a large card
+_FEW = 1 << 19  # lanes that are needed anyway: more columns to each would leave a card idle
 _BITS_IN_FLIGHT, _BYTES_IN_FLIGHT = 8, 4  # columns to a lane, as in lattice_settle.h
 
 
@@ -83,10 +83,9 @@ class Lattice:
         count = len(axes[0])
         cuts = [(begin, min(begin + layers, count)) for begin in range(0, count, layers)]
         along = [axes[0][begin:end] for begin, end in cuts]
-        self._memory, rulers = _upload_rulers([*axes, *along])
-        self._across = rulers[1:3]
-        self._parts = [Part(*cut, ruler) for cut, ruler in zip(cuts, rulers[3:], strict=True)]
-        self._places = self._find_places(rulers[0], len(vertices))
+        self._memory, rulers = _upload_rulers([axes[1], axes[2], *along])
+        self._across = rulers[:2]
+        self._parts = [Part(*cut, ruler) for cut, ruler in zip(cuts, rulers[2:], strict=True)]
 
     def parts(self) -> Iterator[Part]:
         """Give the parts in their order."""
@@ -102,8 +101,7 @@ class Lattice:
         cuda.memset_d32_async(counts, 0, 2, stream)
         device.launch(
             "lattice.cu", "geodomain_lattice_toggle", self.triangle_count,
-            view, self.mesh, int(self._places), ctypes.c_int32(part.begin), int(work.unsure),
-            counts, room, stream=stream,
+            view, self.mesh, int(work.unsure), counts, room, stream=stream,
         )  # fmt: skip
         device.launch(
             "lattice.cu", "geodomain_lattice_full", _THREADS,
@@ -116,6 +114,8 @@ class Lattice:
         lanes = min(32, 1 << (self.words - 1).bit_length())  # a word to each, where enough
         name, width = "geodomain_lattice_settle", [ctypes.c_int32(rows.width)]
         in_flight = _BITS_IN_FLIGHT
+        if not rows.as_bytes and columns * lanes <= _FEW:
+            name, in_flight = "geodomain_lattice_settle_few", 1
         if rows.as_bytes:
             name, width, in_flight = "geodomain_lattice_settle_bytes", [], _BYTES_IN_FLIGHT
         threads = 32 * -(-columns * lanes // (32 * in_flight))
@@ -127,15 +127,6 @@ class Lattice:
     def _mesh(self, vertices: Floats, triangles: NDArray[np.int32]) -> bytes:
         self._copies = device.upload(vertices), device.upload(triangles)
         return device.structure(*map(int, self._copies), len(triangles))
-
-    def _find_places(self, along: bytes, vertex_count: int) -> Any:
-        """Launch what finds the vertices' places, on the stream that all the others wait for."""
-        places = memory_pool().allocate(max(8 * vertex_count, 8))
-        device.launch(
-            "lattice.cu", "geodomain_lattice_places", vertex_count,
-            along, self._across[0], self.mesh, vertex_count, int(places),
-        )  # fmt: skip
-        return places
 
 
 def _upload_rulers(axes: list[Floats]) -> tuple[Any, list[bytes]]:
