@@ -71,23 +71,44 @@ struct Count {
   GD_HD bool answered() const { return sure; }
 };
 
-struct Nearest {  // the triangle with the least (t, index), -1 where there is none
+// The triangle with the least (t, index), -1 where there is none.
+struct Nearest {
   static constexpr bool kNearFirst = true;
   bool sure = true;
-  Found best = {2.0, -1};
+  std::int32_t triangle = -1;
+  Span best = {2.0, 2.0};
+  Triangle corners = {};  // of the best, where the arithmetic can make its t
 
   template <class Arithmetic>
   GD_HD bool take(const Segment& s, const Triangle& t, std::int32_t index, Walk& walk) {
-    Place place;
-    sure &= place_on_segment<Arithmetic>(s, t, place);
-    const Found found = {place.t, index};
-    if (found < best) {
-      best = found;
-      walk.reach = walk.probe.reach(best.t);
+    Span span = span_on_segment(s, t);
+    if (span.low > best.high) return false;
+    if (span.high >= best.low && !(span.known() && best.known())) {
+      sure = settle<Arithmetic>(s, t, span);
+      if (!sure) return true;
     }
+    if (span.low > best.low || (span.low == best.low && index > triangle)) return false;
+    best = span;
+    triangle = index;
+    if constexpr (Arithmetic::kAlwaysTells) corners = t;
+    walk.reach = walk.probe.reach(best.high);
     return false;
   }
   GD_HD bool answered() const { return sure; }
+
+ private:
+  // Makes the t of the best so far and of another, whose spans overlap; false where it cannot.
+  template <class Arithmetic>
+  GD_HD bool settle(const Segment& s, const Triangle& t, Span& span) {
+    if constexpr (Arithmetic::kAlwaysTells) {
+      Place place, other;
+      place_on_segment<Arithmetic>(s, corners, place);
+      place_on_segment<Arithmetic>(s, t, other);
+      best = {place.t, place.t};
+      span = {other.t, other.t};
+    }
+    return Arithmetic::kAlwaysTells;
+  }
 };
 
 struct List {  // all of them, in the order that they are found in; `out` has room
