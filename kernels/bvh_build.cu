@@ -35,9 +35,11 @@ extern "C" __global__ void geodomain_bvh_gather(BinaryTree tree, WideTree wide, 
   }
 }
 
+// A thread to a place of a packet.
 extern "C" __global__ void geodomain_bvh_fill(MeshView mesh, const std::int32_t* triangles,
                                               const PacketRange* ranges, std::uint32_t count,
                                               Packet* packets) {
-  const std::int64_t i = thread_row();
-  if (i < count) packets[i] = fill_packet(mesh, triangles, ranges[i]);
+  const std::int64_t i = thread_row() / kPacket;
+  const int k = static_cast<int>(thread_row() % kPacket);
+  if (i < count) fill_place(mesh, triangles, ranges[i], k, packets[i]);
 }

@@ -216,18 +216,15 @@ GD_HD void gather(const BinaryTree& tree, const WideTree& wide, const Level& lev
   wide.nodes[index] = node;
 }
 
-GD_HD Packet fill_packet(const MeshView& mesh, const std::int32_t* triangles, PacketRange range) {
-  Packet packet;
-  packet.count = range.count;
-  for (int i = 0; i < kPacket; ++i) {
-    const bool there = i < range.count;
-    const std::int32_t index = triangles[range.first + (there ? i : 0)];
-    const Triangle t = mesh.triangle(index);
-    const double corners[9] = {t.a.x, t.a.y, t.a.z, t.b.x, t.b.y, t.b.z, t.c.x, t.c.y, t.c.z};
-    for (int k = 0; k < 9; ++k) packet.at[k][i] = there ? corners[k] : HUGE_VAL - HUGE_VAL;
-    packet.triangle[i] = there ? index : -1;
-  }
-  return packet;
+// Fills place k of a packet.
+GD_HD void fill_place(const MeshView& mesh, const std::int32_t* triangles, PacketRange range, int k,
+                      Packet& packet) {
+  const bool there = k < range.count;
+  const std::int32_t index = triangles[range.first + (there ? k : 0)];
+  const Triangle t = mesh.triangle(index);
+  double corners[9] = {t.a.x, t.a.y, t.a.z, t.b.x, t.b.y, t.b.z, t.c.x, t.c.y, t.c.z};
+  for (double& corner : corners) corner = there ? corner : HUGE_VAL - HUGE_VAL;
+  packet.put(k, corners, there ? index : -1, range.count);
 }
 
 // How many nodes a tree can have: one that is not full has packets alone below it, five

@@ -141,8 +141,11 @@ class HostBvh {
   }
 
   void fill_packets(const MeshView& mesh) {
-    each(0, static_cast<std::int64_t>(packets_.size()),
-         [&](std::int64_t i) { packets_[i] = fill_packet(mesh, triangles_.data(), ranges_[i]); });
+    each(0, static_cast<std::int64_t>(packets_.size()), [&](std::int64_t i) {
+      for (int k = 0; k < kPacket; ++k) {
+        fill_place(mesh, triangles_.data(), ranges_[i], k, packets_[i]);
+      }
+    });
     ranges_.reset();
   }
 

@@ -15,22 +15,23 @@ GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Vis
   const Vector<Number> start = spread<Number>(s.start);
   const Vector<Number> end = spread<Number>(s.end);
   const Vector<Number> along = seen_from(start, end.x, end.y, end.z);
-  for (int first = 0; first < packet.count; first += kLanes) {
+  for (int first = 0, count = kPacket; first < count; first += kLanes) {
+    const auto taken = packet.template take<Number>(first);
+    count = taken.count;
     const auto corner = [&](int k) {
-      return seen_from(start, load<Number>(&packet.at[k][first]),
-                       load<Number>(&packet.at[k + 1][first]),
-                       load<Number>(&packet.at[k + 2][first]));
+      return seen_from(start, taken.coordinate(k), taken.coordinate(k + 1),
+                       taken.coordinate(k + 2));
     };
     const Sifted sifted = sift(along, corner(0), corner(3), corner(6));
-    const std::uint32_t there = (1u << (packet.count - first)) - 1u;
+    const std::uint32_t there = (1u << (count - first)) - 1u;
     for (std::uint32_t open = (sifted.crossed | sifted.unsure) & there & ((1u << kLanes) - 1u);
          open != 0; open &= open - 1) {
       const int lane = trailing_zeros(open);
-      const Triangle t = packet.corners(first + lane);
+      const Triangle t = taken.corners(lane);
       int answer = 1;
       if (sifted.unsure >> lane & 1) answer = crosses_close<Arithmetic>(s, t);
       if (answer == kUnsure) sure = false;
-      if (answer == 1 && visit(t, packet.triangle[first + lane])) return true;
+      if (answer == 1 && visit(t, taken.index(lane))) return true;
     }
   }
   return false;

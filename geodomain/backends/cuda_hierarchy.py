@@ -16,7 +16,7 @@ from geodomain.backends.native import library, pointer
 from geodomain.backends.pools import memory_pool
 
 Floats = NDArray[np.float64]
-PACKET_BYTES = 320
+PACKET_BYTES, PACKET_PLACES = 320, 4
 LEVELS = 97  # that sizes are kept for, as in kernels/bvh_build.h
 DIGITS = 256
 ROUNDS = 16  # keys that a thread sorts
@@ -143,7 +143,8 @@ class Hierarchy:
         cuda.memcpy_dtod_async(kept, nodes, NODE.itemsize * node_count)
         packets = self._keep(memory_pool().allocate(PACKET_BYTES * packet_count))
         packet_rows = ctypes.c_uint32(packet_count)
-        _launch("fill", packet_count, self.mesh, order, ranges, packet_rows, packets)
+        places = PACKET_PLACES * packet_count
+        _launch("fill", places, self.mesh, order, ranges, packet_rows, packets)
         return kept, packets
 
     def _gather(self, tree: bytes, wide: bytes, counts: int) -> tuple[int, int]:
