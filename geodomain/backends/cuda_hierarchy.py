@@ -19,7 +19,8 @@ Floats = NDArray[np.float64]
 PACKET_BYTES, PACKET_PLACES = 320, 4
 LEVELS = 97  # that sizes are kept for, as in kernels/bvh_build.h
 DIGITS = 256
-ROUNDS = 16  # keys that a thread sorts
+MOST_ROUNDS = 16  # keys that a thread sorts
+SORT_BLOCKS = 132 * 8  # that keys are shared among, where there are not many
 
 
 class Rooms:
@@ -47,16 +48,17 @@ def _launch(name: str, threads: int, *fields: Any) -> None:
 
 def sort(keys: int, values: int, n: int, room: Rooms) -> None:
     """Sort 64-bit keys with 32-bit values where they are: an even number of passes."""
-    tiles = -(-n // (ROUNDS * device.BLOCK))
+    rounds = min(1 + n // (SORT_BLOCKS * device.BLOCK), MOST_ROUNDS)
+    tiles = -(-n // (rounds * device.BLOCK))
     pairs = [(keys, values), (room(8 * n), room(4 * n))]
     counts, totals = room(4 * DIGITS * tiles), room(4 * DIGITS)
-    count, tile_count = ctypes.c_uint32(n), ctypes.c_uint32(tiles)
+    tile_count, size = ctypes.c_uint32(tiles), (ctypes.c_uint32(n), ctypes.c_uint32(rounds))
     for step in range(8):
         (keys, values), (to_keys, to_values) = pairs[step % 2], pairs[1 - step % 2]
         shift, threads = ctypes.c_uint32(8 * step), tiles * device.BLOCK
-        _radix("count", threads, keys, count, shift, counts)
+        _radix("count", threads, keys, *size, shift, counts)
         _radix("add_up", DIGITS * device.BLOCK, counts, tile_count, totals)
-        _radix("scatter", threads, keys, values, count, shift, counts, totals, to_keys, to_values)
+        _radix("scatter", threads, keys, values, *size, shift, counts, totals, to_keys, to_values)
 
 
 def _radix(step: str, threads: int, *fields: Any) -> None:
