@@ -7,6 +7,8 @@
 // a ray that takes slots in the order of slot ^ octant takes the near ones first.
 #pragma once
 
+#include <type_traits>
+
 #include "box_frame.h"
 #include "mesh_view.h"
 
@@ -30,18 +32,71 @@ struct alignas(16) WideNode {
 };
 static_assert(sizeof(WideNode) == 80, "a node is five loads of sixteen bytes");
 
-// Corners by coordinate, for a compiler to take them all at once; those beyond `count` are NaN.
-struct alignas(64) Packet {
-  double at[9][kPacket];  // ax, ay, az, bx, ..., cz
-  std::int32_t triangle[kPacket];
-  std::int32_t count;
+// A triangle of a packet: five loads of sixteen bytes.
+struct alignas(16) PacketRow {
+  double at[9];  // ax, ay, az, bx, ..., cz
+  std::int32_t triangle;
+  std::int32_t count;  // of the packet
 
-  GD_HD Triangle corners(int k) const {
-    return {{at[0][k], at[1][k], at[2][k]},
-            {at[3][k], at[4][k], at[5][k]},
-            {at[6][k], at[7][k], at[8][k]}};
+  GD_HD double coordinate(int k) const { return at[k]; }
+  GD_HD Triangle corners(int) const {
+    return {{at[0], at[1], at[2]}, {at[3], at[4], at[5]}, {at[6], at[7], at[8]}};
+  }
+  GD_HD std::int32_t index(int) const { return triangle; }
+};
+static_assert(sizeof(PacketRow) == 80, "a row is five loads of sixteen bytes");
+
+// One triangle after the other, for a thread of a GPU: threads that are at different packets wait
+// for each load that they make, whatever its size, and rows that are not there cost none.
+struct PacketByTriangle {
+  PacketRow row[kPacket];
+
+  template <class Number>
+  GD_HD PacketRow take(int first) const {
+    return load_whole(row + first);
+  }
+  GD_HD void put(int k, const double* corners, std::int32_t index, std::int32_t all) {
+    PacketRow filled;
+    for (int i = 0; i < 9; ++i) filled.at[i] = corners[i];
+    filled.triangle = index;
+    filled.count = all;
+    row[k] = filled;
   }
 };
+
+// Corners by coordinate, for a CPU to take them all at once; those beyond `count` are NaN.
+struct alignas(64) PacketByCoordinate {
+  double at[9][kPacket];
+  std::int32_t triangle[kPacket];
+  std::int32_t all;
+
+  template <class Number>
+  struct Taken {
+    const PacketByCoordinate& packet;
+    int first, count;
+
+    Number coordinate(int k) const { return load<Number>(&packet.at[k][first]); }
+    Triangle corners(int lane) const {
+      const auto value = [&](int k) { return packet.at[k][first + lane]; };
+      return {{value(0), value(1), value(2)},
+              {value(3), value(4), value(5)},
+              {value(6), value(7), value(8)}};
+    }
+    std::int32_t index(int lane) const { return packet.triangle[first + lane]; }
+  };
+
+  template <class Number>
+  Taken<Number> take(int first) const {
+    return {*this, first, all};
+  }
+  void put(int k, const double* corners, std::int32_t index, std::int32_t count) {
+    for (int i = 0; i < 9; ++i) at[i][k] = corners[i];
+    triangle[k] = index;
+    all = count;
+  }
+};
+
+using Packet = std::conditional_t<kDoublesAtOnce == 1, PacketByTriangle, PacketByCoordinate>;
 
 struct BvhView {
   const WideNode* nodes;

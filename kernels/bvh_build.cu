@@ -21,24 +21,25 @@ extern "C" __global__ void geodomain_bvh_climb(BinaryTree tree) {
   if (i < tree.leaf_count) climb(tree, static_cast<std::int32_t>(i));
 }
 
-// The first node has the whole tree for its source.
 extern "C" __global__ void geodomain_bvh_begin(BinaryTree tree, WideTree wide) {
-  if (thread_row() != 0) return;
-  wide.source[0] = *tree.root;
-  wide.counts[0] = 1;
-  wide.counts[1] = 0;
+  if (thread_row() == 0) begin_levels(tree, wide);
 }
 
-// The nodes of a level, [begin, end).
-extern "C" __global__ void geodomain_bvh_gather(BinaryTree tree, WideTree wide, std::uint32_t begin,
-                                                std::uint32_t end) {
-  const std::int64_t i = begin + thread_row();
-  if (i < end) gather(tree, wide, static_cast<std::uint32_t>(i));
+// The nodes of a level, however many the level above has made.
+extern "C" __global__ void geodomain_bvh_gather(BinaryTree tree, WideTree wide, int number) {
+  const Level level = level_of(wide, number);
+  const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+  for (std::uint64_t i = level.begin + static_cast<std::uint64_t>(thread_row()); i < level.end;
+       i += step) {
+    gather(tree, wide, level, static_cast<std::uint32_t>(i));
+  }
 }
 
+// A thread to a place of a packet.
 extern "C" __global__ void geodomain_bvh_fill(MeshView mesh, const std::int32_t* triangles,
                                               const PacketRange* ranges, std::uint32_t count,
                                               Packet* packets) {
-  const std::int64_t i = thread_row();
-  if (i < count) packets[i] = fill_packet(mesh, triangles, ranges[i]);
+  const std::int64_t i = thread_row() / kPacket;
+  const int k = static_cast<int>(thread_row() % kPacket);
+  if (i < count) fill_place(mesh, triangles, ranges[i], k, packets[i]);
 }

@@ -68,8 +68,28 @@ struct WideTree {
   WideNode* nodes;
   std::int32_t* source;
   PacketRange* packets;
-  std::uint32_t* counts;  // nodes, packets
+  std::uint32_t* packet_count;
+  std::uint32_t* level_sizes;  // nodes; 1 for the first level and else 0 to begin with
 };
+constexpr int kLevels = kDeepest + 2;  // that sizes are kept for
+
+// A level's nodes, whose number is final once the level above is gathered.
+struct Level {
+  int number;
+  std::uint32_t begin, end;
+};
+
+GD_HD Level level_of(const WideTree& wide, int number) {
+  std::uint32_t begin = 0;
+  for (int above = 0; above < number; ++above) begin += wide.level_sizes[above];
+  return {number, begin, begin + wide.level_sizes[number]};
+}
+
+GD_HD void begin_levels(const BinaryTree& tree, const WideTree& wide) {
+  for (int level = 0; level < kLevels; ++level) wide.level_sizes[level] = level == 0;
+  wide.source[0] = *tree.root;
+  *wide.packet_count = 0;
+}
 
 GD_HD float half_area(const Box& box) {
   const float x = box.high[0] - box.low[0], y = box.high[1] - box.low[1],
@@ -77,53 +97,64 @@ GD_HD float half_area(const Box& box) {
   return x * y + y * z + z * x;
 }
 
-// The children of a node: the largest box that can be parted is, until there are eight.
-GD_HD int gather_children(const BinaryTree& tree, std::int32_t source, std::int32_t* children) {
-  if (tree.size(source) <= kPacket) return children[0] = source, 1;
-  children[0] = tree.child[source][0];
-  children[1] = tree.child[source][1];
-  int count = 2;
-  while (count < kWide) {
+// The binary children that become a node's, with what is asked about them often.
+struct Gathered {
+  int count = 0;
+  std::int32_t child[kWide], size[kWide];
+  Box box[kWide];
+
+  GD_HD void put(const BinaryTree& tree, int place, std::int32_t child_of) {
+    child[place] = child_of;
+    size[place] = tree.size(child_of);
+    box[place] = tree.box(child_of);
+  }
+  GD_HD bool is_leaf(int place) const { return size[place] <= kPacket; }
+};
+
+// The largest box that can be parted is, until there are eight.
+GD_HD void gather_children(const BinaryTree& tree, std::int32_t source, Gathered& out) {
+  out.put(tree, 0, source);
+  out.count = 1;
+  while (out.count < kWide) {
     int widest = -1;
     float most = -1.0f;
-    for (int i = 0; i < count; ++i) {
-      if (tree.size(children[i]) <= kPacket) continue;
-      const float area = half_area(tree.box(children[i]));
-      if (area > most) most = area, widest = i;
+    for (int i = 0; i < out.count; ++i) {
+      const float area = half_area(out.box[i]);
+      if (!out.is_leaf(i) && area > most) most = area, widest = i;
     }
     if (widest < 0) break;
-    const std::int32_t parted = children[widest];
-    children[widest] = tree.child[parted][0];
-    children[count++] = tree.child[parted][1];
+    const std::int32_t parted = out.child[widest];
+    out.put(tree, widest, tree.child[parted][0]);
+    out.put(tree, out.count++, tree.child[parted][1]);
   }
-  return count;
 }
 
 // Gives each child a slot on the side of the middle that it is on, the farthest out first.
-GD_HD void choose_slots(const BinaryTree& tree, const Box& whole, const std::int32_t* children,
-                        int count, std::int32_t* slots) {
-  for (int i = 0; i < kWide; ++i) slots[i] = 0;
-  std::uint32_t placed = 0, taken = 0;
-  for (int round = 0; round < count; ++round) {
+GD_HD void choose_slots(const Gathered& gathered, const Box& whole, std::int32_t* slots) {
+  float side[kWide][3];
+  for (int i = 0; i < gathered.count; ++i) {
+    const Box& box = gathered.box[i];
+    for (int k = 0; k < 3; ++k) {
+      side[i][k] = box.low[k] + box.high[k] - whole.low[k] - whole.high[k];
+    }
+  }
+  for (int i = 0; i < kWide; ++i) slots[i] = -1;
+  std::uint32_t placed = 0;
+  for (int round = 0; round < gathered.count; ++round) {
     float best = 0.0f;
     int best_child = -1, best_slot = 0;
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < gathered.count; ++i) {
       if (placed >> i & 1) continue;
-      const Box& box = tree.box(children[i]);
-      float side[3];
-      for (int k = 0; k < 3; ++k) {
-        side[k] = box.low[k] + box.high[k] - whole.low[k] - whole.high[k];
-      }
       for (int slot = 0; slot < kWide; ++slot) {
-        if (taken >> slot & 1) continue;
-        const float fit = (slot & 1 ? side[0] : -side[0]) + (slot & 2 ? side[1] : -side[1]) +
-                          (slot & 4 ? side[2] : -side[2]);
+        if (slots[slot] >= 0) continue;
+        const float fit = (slot & 1 ? side[i][0] : -side[i][0]) +
+                          (slot & 2 ? side[i][1] : -side[i][1]) +
+                          (slot & 4 ? side[i][2] : -side[i][2]);
         if (best_child < 0 || fit > best) best = fit, best_child = i, best_slot = slot;
       }
     }
     placed |= 1u << best_child;
-    taken |= 1u << best_slot;
-    slots[best_slot] = best_child + 1;
+    slots[best_slot] = best_child;
   }
 }
 
@@ -142,22 +173,24 @@ GD_HD std::uint64_t step_up(float steps) {
   return below < 255 && static_cast<float>(below) < steps ? below + 1 : below;
 }
 
-// Gathers node `index` from its source, and gives its children places of their own.
-GD_HD void gather(const BinaryTree& tree, const WideTree& wide, std::uint32_t index) {
+// Gathers node `index` of a level from its source, and gives its children places of their own.
+GD_HD void gather(const BinaryTree& tree, const WideTree& wide, const Level& level,
+                  std::uint32_t index) {
   const std::int32_t source = wide.source[index];
-  std::int32_t children[kWide], slots[kWide];
-  const int count = gather_children(tree, source, children);
+  Gathered gathered;
+  gather_children(tree, source, gathered);
   const Box whole = tree.box(source);
-  choose_slots(tree, whole, children, count, slots);
+  std::int32_t slots[kWide];
+  choose_slots(gathered, whole, slots);
   WideNode node = {};
   for (int i = 0; i < kWide; ++i) {
-    if (slots[i] == 0) continue;
-    const bool is_leaf = tree.size(children[slots[i] - 1]) <= kPacket;
-    std::uint8_t& set = is_leaf ? node.leaf : node.inner;
+    if (slots[i] < 0) continue;
+    std::uint8_t& set = gathered.is_leaf(slots[i]) ? node.leaf : node.inner;
     set = static_cast<std::uint8_t>(set | 1u << i);
   }
-  node.child = atomic_add(&wide.counts[0], static_cast<std::uint32_t>(count_bits(node.inner)));
-  node.packet = atomic_add(&wide.counts[1], static_cast<std::uint32_t>(count_bits(node.leaf)));
+  node.child = level.end + atomic_add(&wide.level_sizes[level.number + 1],
+                                      static_cast<std::uint32_t>(count_bits(node.inner)));
+  node.packet = atomic_add(wide.packet_count, static_cast<std::uint32_t>(count_bits(node.leaf)));
   std::uint32_t next_child = node.child, next_packet = node.packet;
   float steps[3];
   for (int k = 0; k < 3; ++k) {
@@ -167,9 +200,9 @@ GD_HD void gather(const BinaryTree& tree, const WideTree& wide, std::uint32_t in
     steps[k] = power_of_two(-exponent);
   }
   for (int i = 0; i < kWide; ++i) {
-    if (slots[i] == 0) continue;
-    const std::int32_t child = children[slots[i] - 1];
-    const Box& box = tree.box(child);
+    if (slots[i] < 0) continue;
+    const std::int32_t child = gathered.child[slots[i]];
+    const Box& box = gathered.box[slots[i]];
     for (int k = 0; k < 3; ++k) {
       node.low[k] |= step_down((box.low[k] - whole.low[k]) * steps[k]) << 8 * i;
       node.high[k] |= step_up((box.high[k] - whole.low[k]) * steps[k]) << 8 * i;
@@ -177,24 +210,21 @@ GD_HD void gather(const BinaryTree& tree, const WideTree& wide, std::uint32_t in
     if (node.inner >> i & 1) {
       wide.source[next_child++] = child;
     } else {
-      wide.packets[next_packet++] = {tree.first(child), tree.size(child)};
+      wide.packets[next_packet++] = {tree.first(child), gathered.size[slots[i]]};
     }
   }
   wide.nodes[index] = node;
 }
 
-GD_HD Packet fill_packet(const MeshView& mesh, const std::int32_t* triangles, PacketRange range) {
-  Packet packet;
-  packet.count = range.count;
-  for (int i = 0; i < kPacket; ++i) {
-    const bool there = i < range.count;
-    const std::int32_t index = triangles[range.first + (there ? i : 0)];
-    const Triangle t = mesh.triangle(index);
-    const double corners[9] = {t.a.x, t.a.y, t.a.z, t.b.x, t.b.y, t.b.z, t.c.x, t.c.y, t.c.z};
-    for (int k = 0; k < 9; ++k) packet.at[k][i] = there ? corners[k] : HUGE_VAL - HUGE_VAL;
-    packet.triangle[i] = there ? index : -1;
-  }
-  return packet;
+// Fills place k of a packet.
+GD_HD void fill_place(const MeshView& mesh, const std::int32_t* triangles, PacketRange range, int k,
+                      Packet& packet) {
+  const bool there = k < range.count;
+  const std::int32_t index = triangles[range.first + (there ? k : 0)];
+  const Triangle t = mesh.triangle(index);
+  double corners[9] = {t.a.x, t.a.y, t.a.z, t.b.x, t.b.y, t.b.z, t.c.x, t.c.y, t.c.z};
+  for (double& corner : corners) corner = there ? corner : HUGE_VAL - HUGE_VAL;
+  packet.put(k, corners, there ? index : -1, range.count);
 }
 
 // How many nodes a tree can have: one that is not full has packets alone below it, five

@@ -122,19 +122,18 @@ class HostBvh {
     const std::unique_ptr<WideNode[]> nodes(new WideNode[most]);
     const std::unique_ptr<std::int32_t[]> source(new std::int32_t[most]);
     ranges_.reset(new PacketRange[static_cast<std::size_t>(count_)]);
-    std::uint32_t counts[2] = {1, 0};
-    const WideTree wide = {nodes.get(), source.get(), ranges_.get(), counts};
-    source[0] = root_;
-    std::int64_t begin = 0, end = 1;
-    while (begin < end) {
-      levels_.push_back(begin);
-      each(begin, end, [&](std::int64_t i) { gather(tree_, wide, static_cast<std::uint32_t>(i)); });
-      begin = end;
-      end = counts[0];
+    std::uint32_t packet_count, level_sizes[kLevels];
+    const WideTree wide = {nodes.get(), source.get(), ranges_.get(), &packet_count, level_sizes};
+    begin_levels(tree_, wide);
+    Level level = level_of(wide, 0);
+    for (; level.begin < level.end; level = level_of(wide, level.number + 1)) {
+      levels_.push_back(level.begin);
+      each(level.begin, level.end,
+           [&](std::int64_t i) { gather(tree_, wide, level, static_cast<std::uint32_t>(i)); });
     }
-    levels_.push_back(end);
-    nodes_.assign(nodes.get(), nodes.get() + counts[0]);
-    packets_.resize(counts[1]);
+    levels_.push_back(level.end);
+    nodes_.assign(nodes.get(), nodes.get() + level.end);
+    packets_.resize(packet_count);
     child_.reset();
     range_.reset();
     around_.reset();
@@ -142,8 +141,11 @@ class HostBvh {
   }
 
   void fill_packets(const MeshView& mesh) {
-    each(0, static_cast<std::int64_t>(packets_.size()),
-         [&](std::int64_t i) { packets_[i] = fill_packet(mesh, triangles_.data(), ranges_[i]); });
+    each(0, static_cast<std::int64_t>(packets_.size()), [&](std::int64_t i) {
+      for (int k = 0; k < kPacket; ++k) {
+        fill_place(mesh, triangles_.data(), ranges_[i], k, packets_[i]);
+      }
+    });
     ranges_.reset();
   }
 

@@ -15,22 +15,23 @@ GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Vis
   const Vector<Number> start = spread<Number>(s.start);
   const Vector<Number> end = spread<Number>(s.end);
   const Vector<Number> along = seen_from(start, end.x, end.y, end.z);
-  for (int first = 0; first < packet.count; first += kLanes) {
+  for (int first = 0, count = kPacket; first < count; first += kLanes) {
+    const auto taken = packet.template take<Number>(first);
+    count = taken.count;
     const auto corner = [&](int k) {
-      return seen_from(start, load<Number>(&packet.at[k][first]),
-                       load<Number>(&packet.at[k + 1][first]),
-                       load<Number>(&packet.at[k + 2][first]));
+      return seen_from(start, taken.coordinate(k), taken.coordinate(k + 1),
+                       taken.coordinate(k + 2));
     };
     const Sifted sifted = sift(along, corner(0), corner(3), corner(6));
-    const std::uint32_t there = (1u << (packet.count - first)) - 1u;
+    const std::uint32_t there = (1u << (count - first)) - 1u;
     for (std::uint32_t open = (sifted.crossed | sifted.unsure) & there & ((1u << kLanes) - 1u);
          open != 0; open &= open - 1) {
       const int lane = trailing_zeros(open);
-      const Triangle t = packet.corners(first + lane);
+      const Triangle t = taken.corners(lane);
       int answer = 1;
       if (sifted.unsure >> lane & 1) answer = crosses_close<Arithmetic>(s, t);
       if (answer == kUnsure) sure = false;
-      if (answer == 1 && visit(t, packet.triangle[first + lane])) return true;
+      if (answer == 1 && visit(t, taken.index(lane))) return true;
     }
   }
   return false;
@@ -71,23 +72,44 @@ struct Count {
   GD_HD bool answered() const { return sure; }
 };
 
-struct Nearest {  // the triangle with the least (t, index), -1 where there is none
+// The triangle with the least (t, index), -1 where there is none.
+struct Nearest {
   static constexpr bool kNearFirst = true;
   bool sure = true;
-  Found best = {2.0, -1};
+  std::int32_t triangle = -1;
+  Span best = {2.0, 2.0};
+  Triangle corners = {};  // of the best, where the arithmetic can make its t
 
   template <class Arithmetic>
   GD_HD bool take(const Segment& s, const Triangle& t, std::int32_t index, Walk& walk) {
-    Place place;
-    sure &= place_on_segment<Arithmetic>(s, t, place);
-    const Found found = {place.t, index};
-    if (found < best) {
-      best = found;
-      walk.reach = walk.probe.reach(best.t);
+    Span span = span_on_segment(s, t);
+    if (span.low > best.high) return false;
+    if (span.high >= best.low && !(span.known() && best.known())) {
+      sure = settle<Arithmetic>(s, t, span);
+      if (!sure) return true;
     }
+    if (span.low > best.low || (span.low == best.low && index > triangle)) return false;
+    best = span;
+    triangle = index;
+    if constexpr (Arithmetic::kAlwaysTells) corners = t;
+    walk.reach = walk.probe.reach(best.high);
     return false;
   }
   GD_HD bool answered() const { return sure; }
+
+ private:
+  // Makes the t of the best so far and of another, whose spans overlap; false where it cannot.
+  template <class Arithmetic>
+  GD_HD bool settle(const Segment& s, const Triangle& t, Span& span) {
+    if constexpr (Arithmetic::kAlwaysTells) {
+      Place place, other;
+      place_on_segment<Arithmetic>(s, corners, place);
+      place_on_segment<Arithmetic>(s, t, other);
+      best = {place.t, place.t};
+      span = {other.t, other.t};
+    }
+    return Arithmetic::kAlwaysTells;
+  }
 };
 
 struct List {  // all of them, in the order that they are found in; `out` has room

@@ -7,6 +7,13 @@
 
 namespace geodomain {
 
+// How many doubles filters take at a time: a thread of a GPU takes one.
+#if defined(__CUDACC__)
+constexpr int kDoublesAtOnce = 1;
+#else
+constexpr int kDoublesAtOnce = 4;
+#endif
+
 GD_HD double absolute(double value) { return std::fabs(value); }
 GD_HD double larger(double a, double b) { return a > b ? a : b; }
 GD_HD double smaller(double a, double b) { return a < b ? a : b; }

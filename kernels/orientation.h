@@ -213,6 +213,7 @@ GD_HD int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
 constexpr double kVolumeError = 0x1p-48;
 
 struct Full {
+  static constexpr bool kAlwaysTells = true;
   GD_HD static int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
     return geodomain::orient2d(ax, ay, bx, by, qx, qy);
   }
@@ -232,6 +233,7 @@ struct Full {
 };
 
 struct Quick {
+  static constexpr bool kAlwaysTells = false;
   GD_HD static int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
     return orient2d_quick(ax, ay, bx, by, qx, qy);
   }

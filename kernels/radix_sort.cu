@@ -1,5 +1,6 @@
 // A stable sort of 64-bit keys with 32-bit values on a GPU, by eight bits at a time, the lowest
-// first: count each tile's digits, add them up, scatter. A tile belongs to a block of threads.
+// first: count each tile's digits, add them up, scatter. A tile belongs to a block of threads, each
+// of which sorts `rounds` keys, fewer where there are few, so that many blocks have work.
 #include "portable.h"
 
 using namespace geodomain;
@@ -9,8 +10,6 @@ namespace {
 constexpr std::uint32_t kDigits = 256;
 constexpr std::uint32_t kBlock = 128;  // threads, as every launch has: device.BLOCK
 constexpr std::uint32_t kWarps = kBlock / 32;
-constexpr std::uint32_t kRounds = 16;  // keys to a thread
-constexpr std::uint32_t kTile = kBlock * kRounds;
 
 __device__ std::uint32_t digit_of(std::uint64_t key, std::uint32_t shift) {
   return static_cast<std::uint32_t>(key >> shift) & (kDigits - 1);
@@ -37,12 +36,13 @@ __device__ std::uint32_t scan_block(std::uint32_t mine, std::uint32_t* shared,
 
 // counts[digit * tiles + tile]
 extern "C" __global__ void geodomain_radix_count(const std::uint64_t* keys, std::uint32_t count,
-                                                 std::uint32_t shift, std::uint32_t* counts) {
+                                                 std::uint32_t rounds, std::uint32_t shift,
+                                                 std::uint32_t* counts) {
   __shared__ std::uint32_t seen[kDigits];
   for (std::uint32_t d = threadIdx.x; d < kDigits; d += kBlock) seen[d] = 0;
   __syncthreads();
-  const std::uint32_t begin = blockIdx.x * kTile;
-  for (std::uint32_t round = 0; round < kRounds; ++round) {
+  const std::uint32_t begin = blockIdx.x * rounds * kBlock;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
     const std::uint32_t i = begin + round * kBlock + threadIdx.x;
     if (i < count) atomicAdd(&seen[digit_of(keys[i], shift)], 1u);
   }
@@ -69,12 +69,10 @@ extern "C" __global__ void geodomain_radix_add_up(std::uint32_t* counts, std::ui
 }
 
 // Keys of a round keep their order: by warp, then by thread.
-extern "C" __global__ void geodomain_radix_scatter(const std::uint64_t* keys,
-                                                   const std::int32_t* values, std::uint32_t count,
-                                                   std::uint32_t shift, const std::uint32_t* counts,
-                                                   const std::uint32_t* totals,
-                                                   std::uint64_t* to_keys,
-                                                   std::int32_t* to_values) {
+extern "C" __global__ void geodomain_radix_scatter(
+    const std::uint64_t* keys, const std::int32_t* values, std::uint32_t count,
+    std::uint32_t rounds, std::uint32_t shift, const std::uint32_t* counts,
+    const std::uint32_t* totals, std::uint64_t* to_keys, std::int32_t* to_values) {
   __shared__ std::uint32_t shared[kBlock], place[kDigits], seen[kWarps][kDigits];
   const std::uint32_t low = 2 * threadIdx.x, first = totals[low];
   std::uint32_t whole;
@@ -82,10 +80,10 @@ extern "C" __global__ void geodomain_radix_scatter(const std::uint64_t* keys,
   place[low] = smaller + counts[low * gridDim.x + blockIdx.x];
   place[low + 1] = smaller + first + counts[(low + 1) * gridDim.x + blockIdx.x];
   const std::uint32_t warp = threadIdx.x / 32;
-  for (std::uint32_t round = 0; round < kRounds; ++round) {
+  for (std::uint32_t round = 0; round < rounds; ++round) {
     for (std::uint32_t d = threadIdx.x; d < kWarps * kDigits; d += kBlock) (&seen[0][0])[d] = 0;
     __syncthreads();
-    const std::uint32_t i = blockIdx.x * kTile + round * kBlock + threadIdx.x;
+    const std::uint32_t i = (blockIdx.x * rounds + round) * kBlock + threadIdx.x;
     const bool there = i < count;
     const std::uint64_t key = there ? keys[i] : 0;
     const std::uint32_t digit = there ? digit_of(key, shift) : kDigits;

@@ -125,7 +125,7 @@ GD_API int geodomain_segments_nearest(const void* handle, const double* ends, st
                                       int threads, std::int32_t* out) {
   return ask_rows<Nearest>(
       handle, ends, rows, threads, [](std::int64_t) { return Nearest{}; },
-      [out](std::int64_t row, const Nearest& nearest) { out[row] = nearest.best.triangle; });
+      [out](std::int64_t row, const Nearest& nearest) { out[row] = nearest.triangle; });
 }
 
 // Every crossed triangle, a segment's at offsets[i] to offsets[i + 1], by (t, index).

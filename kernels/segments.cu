@@ -83,14 +83,14 @@ extern "C" __global__ void geodomain_segments_nearest(BvhView bvh, const double*
                                                       RowList unsure) {
   ask_quick<Nearest>(
       bvh, ends, rows, unsure, [](std::uint32_t) { return Nearest{}; },
-      [out](std::uint32_t row, const Nearest& nearest) { out[row] = nearest.best.triangle; });
+      [out](std::uint32_t row, const Nearest& nearest) { out[row] = nearest.triangle; });
 }
 
 extern "C" __global__ void geodomain_segments_nearest_full(BvhView bvh, const double* ends,
                                                            std::int32_t* out, RowList unsure) {
   ask_full<Nearest>(
       bvh, ends, unsure, [](std::uint32_t) { return Nearest{}; },
-      [out](std::uint32_t row, const Nearest& nearest) { out[row] = nearest.best.triangle; });
+      [out](std::uint32_t row, const Nearest& nearest) { out[row] = nearest.triangle; });
 }
 
 // Every crossing of a segment at offsets[row] to offsets[row + 1], by (t, triangle).

@@ -146,6 +146,28 @@ def test_forty_crossings_in_order(backend: str) -> None:
     assert down.triangle.tolist() == np.argsort(-levels).tolist()
 
 
+@pytest.mark.parametrize("strategy", ["bvh", "brute"])
+def test_crossings_within_an_ulp_are_in_order(strategy: str, backend: str) -> None:
+    """Sheets whose corners differ in their last bits; every other start is very near them."""
+    rng = np.random.default_rng(4)
+    corners = np.array([[414_000.1, 7_480_000.7, 152.3], [9.3, 1.1, 3.7], [2.9, 8.6, -1.3]])
+    corners[1:] += corners[0]
+    sheets = np.repeat(corners[None], 24, axis=0)
+    sheets[:, :, 2] += rng.integers(-2, 3, (24, 3)) * np.spacing(152.3)
+    mesh = Mesh(sheets.reshape(-1, 3), np.arange(72).reshape(-1, 3))
+    middles = rng.dirichlet(np.ones(3), 300) @ corners
+    along = rng.normal(size=(300, 3)) * 50.0
+    starts, ends = middles - along, middles + along * rng.random((300, 1))
+    starts[::2] = middles[::2] - along[::2] * 1e-14
+    intersector = SegmentIntersector(mesh, strategy=strategy, backend=backend)
+    assert_consistent(intersector, starts, ends)
+    every = intersector.intersect((starts, ends), mode="all")
+    first = every.offsets[:-1][np.diff(every.offsets) > 1]
+    apart = every.t[first + 1] - every.t[first]
+    assert np.any(apart == 0)
+    assert np.any((apart > 0) & (apart <= np.spacing(every.t[first])))
+
+
 def test_equal_triangles_are_told_apart_by_index(backend: str) -> None:
     """All Morton codes are equal too."""
     copies = joined(*[TRIANGLE] * 100)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import time
-from collections.abc import Callable
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,14 @@ from geodomain.backends import device
 from geodomain.backends.bvh_nodes import FRAME, NODE, boxes_of_levels
 from geodomain.backends.cpu_segments import STEPS
 from geodomain.backends.native import library, pointer
+from geodomain.backends.pools import memory_pool
 
 Floats = NDArray[np.float64]
-PACKET_BYTES = 320
+PACKET_BYTES, PACKET_PLACES = 320, 4
+LEVELS = 97  # that sizes are kept for, as in kernels/bvh_build.h
 DIGITS = 256
-ROUNDS = 16  # keys that a thread sorts
+MOST_ROUNDS = 16  # keys that a thread sorts
+SORT_BLOCKS = 132 * 8  # that keys are shared among, where there are not many
 
 
 class Rooms:
@@ -31,7 +33,7 @@ class Rooms:
 
     def __call__(self, size: int) -> int:
         """Return the address of so many bytes."""
-        self._memory.append(device.driver().mem_alloc(size))
+        self._memory.append(memory_pool().allocate(max(size, 1)))
         return int(self._memory[-1])
 
     def __exit__(self, *_: object) -> None:
@@ -46,16 +48,17 @@ def _launch(name: str, threads: int, *fields: Any) -> None:
 
 def sort(keys: int, values: int, n: int, room: Rooms) -> None:
     """Sort 64-bit keys with 32-bit values where they are: an even number of passes."""
-    tiles = -(-n // (ROUNDS * device.BLOCK))
+    rounds = min(1 + n // (SORT_BLOCKS * device.BLOCK), MOST_ROUNDS)
+    tiles = -(-n // (rounds * device.BLOCK))
     pairs = [(keys, values), (room(8 * n), room(4 * n))]
     counts, totals = room(4 * DIGITS * tiles), room(4 * DIGITS)
-    count, tile_count = ctypes.c_uint32(n), ctypes.c_uint32(tiles)
+    tile_count, size = ctypes.c_uint32(tiles), (ctypes.c_uint32(n), ctypes.c_uint32(rounds))
     for step in range(8):
         (keys, values), (to_keys, to_values) = pairs[step % 2], pairs[1 - step % 2]
         shift, threads = ctypes.c_uint32(8 * step), tiles * device.BLOCK
-        _radix("count", threads, keys, count, shift, counts)
+        _radix("count", threads, keys, *size, shift, counts)
         _radix("add_up", DIGITS * device.BLOCK, counts, tile_count, totals)
-        _radix("scatter", threads, keys, values, count, shift, counts, totals, to_keys, to_values)
+        _radix("scatter", threads, keys, values, *size, shift, counts, totals, to_keys, to_values)
 
 
 def _radix(step: str, threads: int, *fields: Any) -> None:
@@ -69,6 +72,7 @@ class Hierarchy:
         self, vertices: Floats, triangles: NDArray[np.int32], bounds: Floats, *, brute: bool
     ) -> None:
         self.build_times: dict[str, float] = dict.fromkeys(STEPS, 0.0)
+        self._marks: list[Any] = []
         self._kept: list[Any] = []
         self._firsts: list[int] = []
         self.count = len(triangles)
@@ -81,69 +85,86 @@ class Hierarchy:
             self.mesh = device.structure(*places, self.count)
             frame = self._frame.tobytes()
             if brute:
-                boxes = self._keep(device.driver().mem_alloc(24 * self.count + 1))
-                self._timed("boxes", lambda: _launch("boxes", self.count, self.mesh, frame, boxes))
+                boxes = self._keep(memory_pool().allocate(24 * self.count + 1))
+                self._mark()
+                _launch("boxes", self.count, self.mesh, frame, boxes)
+                self._mark()
                 self.view = device.structure(self.mesh, boxes, frame)
             else:
                 self._nodes, packets = self._build(frame, room) if self.count else (0, 0)
                 self.view = device.structure(self._nodes, packets, frame, self.count)
+            self._tell_times()
 
     def _keep(self, memory: Any) -> int:
         self._kept.append(memory)
         return int(memory)
 
-    def _timed(self, step: str, work: Callable[[], Any]) -> Any:
-        device.driver().Context.synchronize()
-        begin = time.perf_counter()
-        done = work()
-        device.driver().Context.synchronize()
-        self.build_times[step] += time.perf_counter() - begin
-        return done
+    def _mark(self) -> None:
+        """Note on the device when what has been launched is done."""
+        self._marks.append(device.driver().Event().record())
+
+    def _tell_times(self) -> None:
+        """Wait for the last step, and for no other."""
+        marks, self._marks = self._marks, []
+        if marks:
+            marks[-1].synchronize()
+        for step, (begin, end) in zip(STEPS, itertools.pairwise(marks), strict=False):
+            self.build_times[step] = begin.time_till(end) / 1000
 
     def _build(self, frame: bytes, room: Rooms) -> tuple[int, int]:
         """Return the addresses of nodes and packets."""
         n = self.count
         boxes, codes, order = room(24 * n), room(8 * n), room(4 * n)
         count = ctypes.c_int32(n)
-        self._timed("boxes", lambda: _launch("boxes", n, self.mesh, frame, boxes))
-        self._timed("codes", lambda: _launch("codes", n, frame, boxes, count, codes, order))
-        self._timed("sort", lambda: sort(codes, order, n, room))
-        found: tuple[int, int] = self._timed("tree", lambda: self._tree(boxes, codes, order, room))
+        self._mark()
+        _launch("boxes", n, self.mesh, frame, boxes)
+        self._mark()
+        _launch("codes", n, frame, boxes, count, codes, order)
+        self._mark()
+        sort(codes, order, n, room)
+        self._mark()
+        found = self._tree(boxes, codes, order, room)
+        self._mark()
         return found
 
     def _tree(self, boxes: int, codes: int, order: int, room: Rooms) -> tuple[int, int]:
         cuda, n = device.driver(), self.count
         ends, root = room(4 * n), room(4)
-        cuda.memset_d32(ends, 0xFFFFFFFF, n)
+        cuda.memset_d32_async(ends, 0xFFFFFFFF, n)
         tree = device.structure(
             ctypes.c_int32(n), codes, order, boxes,
             room(8 * n), room(8 * n), room(24 * n), ends, root,
         )  # fmt: skip
         _launch("climb", n, tree)
         most = n // 5 + n // 7 + 1
-        nodes, ranges, counts = room(NODE.itemsize * most), room(8 * n), room(8)
-        wide = device.structure(nodes, room(4 * most), ranges, counts)
+        nodes, ranges, counts = room(NODE.itemsize * most), room(8 * n), room(4 + 4 * LEVELS)
+        wide = device.structure(nodes, room(4 * most), ranges, counts, counts + 4)
         _launch("begin", 1, tree, wide)
         node_count, packet_count = self._gather(tree, wide, counts)
-        kept = self._keep(cuda.mem_alloc(NODE.itemsize * node_count))
-        cuda.memcpy_dtod(kept, nodes, NODE.itemsize * node_count)
-        packets = self._keep(cuda.mem_alloc(PACKET_BYTES * packet_count))
+        kept = self._keep(memory_pool().allocate(NODE.itemsize * node_count))
+        cuda.memcpy_dtod_async(kept, nodes, NODE.itemsize * node_count)
+        packets = self._keep(memory_pool().allocate(PACKET_BYTES * packet_count))
         packet_rows = ctypes.c_uint32(packet_count)
-        _launch("fill", packet_count, self.mesh, order, ranges, packet_rows, packets)
+        places = PACKET_PLACES * packet_count
+        _launch("fill", places, self.mesh, order, ranges, packet_rows, packets)
         return kept, packets
 
     def _gather(self, tree: bytes, wide: bytes, counts: int) -> tuple[int, int]:
-        """Gather nodes, level by level; return the numbers of nodes and of packets."""
-        made, begin = np.array([1, 0], dtype=np.uint32), 0
-        while begin < made[0]:
-            self._firsts.append(begin)
-            end = int(made[0])
-            level = ctypes.c_uint32(begin), ctypes.c_uint32(end)
-            _launch("gather", end - begin, tree, wide, *level)
+        """Gather nodes, level by level; return the numbers of nodes and of packets.
+
+        Sizes of levels stay on the device: as many levels as a tree usually has go off at once,
+        and only then is there a look at whether that was enough.
+        """
+        made, level = np.zeros(1 + LEVELS, dtype=np.uint32), 0
+        usual = 3 + self.count.bit_length() // 2
+        while level == 0 or made[1 + level] > 0:
+            for number in range(level, min(level + usual, LEVELS - 1)):
+                threads = min(8 ** min(number, 6), device.BLOCK * device.LIST_BLOCKS)
+                _launch("gather", threads, tree, wide, ctypes.c_int32(number))
+            level = min(level + usual, LEVELS - 1)
             device.driver().memcpy_dtoh(made, counts)
-            begin = end
-        self._firsts.append(begin)
-        return int(made[0]), int(made[1])
+        self._firsts = [0, *np.cumsum(made[1 : 1 + np.count_nonzero(made[1:])]).tolist()]
+        return self._firsts[-1], int(made[0])
 
     def levels(self) -> list[Floats]:
         """Return the boxes of each level, (k, 2, 3), the largest first."""

@@ -25,7 +25,7 @@ class Resident:
 
     def unsure(self) -> bytes:
         """Return the list of unsure rows, empty."""
-        device.driver().memset_d32(self._unsure, 0, 1)
+        device.driver().memset_d32_async(self._unsure, 0, 1)
         return device.structure(self._unsure + 4, self._unsure)
 
     def close(self) -> None:
