@@ -48,10 +48,8 @@ GD_HD void ask_brute(const BruteView& brute, const Segment& s, Question& questio
   walk.probe = probe_everywhere();
   for (std::int64_t i = 0; i < brute.mesh.triangle_count; ++i) {
     if (!meet(span, brute.boxes[i]) || !crosses_triangle(brute, i, s)) continue;
-    if (question.template take<Full>(s, brute.mesh.triangle(i), static_cast<std::int32_t>(i),
-                                     walk)) {
-      return;
-    }
+    const auto corners = [&] { return brute.mesh.triangle(i); };
+    if (question.template take<Full>(s, corners, static_cast<std::int32_t>(i), walk)) return;
   }
 }
 

@@ -37,12 +37,6 @@ struct alignas(16) PacketRow {
   double at[9];  // ax, ay, az, bx, ..., cz
   std::int32_t triangle;
   std::int32_t count;  // of the packet
-
-  GD_HD double coordinate(int k) const { return at[k]; }
-  GD_HD Triangle corners(int) const {
-    return {{at[0], at[1], at[2]}, {at[3], at[4], at[5]}, {at[6], at[7], at[8]}};
-  }
-  GD_HD std::int32_t index(int) const { return triangle; }
 };
 static_assert(sizeof(PacketRow) == 80, "a row is five loads of sixteen bytes");
 
@@ -51,9 +45,25 @@ static_assert(sizeof(PacketRow) == 80, "a row is five loads of sixteen bytes");
 struct PacketByTriangle {
   PacketRow row[kPacket];
 
+  // Corners are read once more where they are asked for, which is seldom: eighteen registers less
+  // than to keep them. Without `volatile` compilers keep them.
+  struct Taken {
+    const PacketRow& from;
+    PacketRow row;
+    std::int32_t count;
+
+    GD_HD double coordinate(int k) const { return row.at[k]; }
+    GD_HD Triangle corners(int) const {
+      const volatile double* c = from.at;
+      return {{c[0], c[1], c[2]}, {c[3], c[4], c[5]}, {c[6], c[7], c[8]}};
+    }
+    GD_HD std::int32_t index(int) const { return from.triangle; }
+  };
+
   template <class Number>
-  GD_HD PacketRow take(int first) const {
-    return load_whole(row + first);
+  GD_HD Taken take(int first) const {
+    const PacketRow held = load_whole(row + first);
+    return {row[first], held, held.count};
   }
   GD_HD void put(int k, const double* corners, std::int32_t index, std::int32_t all) {
     PacketRow filled;

@@ -6,9 +6,9 @@
 
 namespace geodomain {
 
-// visit(triangle, its index) for the triangles of a packet that the segment crosses, until it
-// returns true; false in `sure` where the arithmetic does not tell. The filter takes as many
-// triangles at a time as Number has lanes: four on a CPU, one after the other on a GPU.
+// visit(a call for its corners, its index) for the triangles of a packet that the segment crosses,
+// until it returns true; false in `sure` where the arithmetic does not tell. The filter takes as
+// many triangles at a time as Number has lanes: four on a CPU, one after the other on a GPU.
 template <class Arithmetic, class Number, class Visit>
 GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Visit&& visit) {
   constexpr int kLanes = static_cast<int>(sizeof(Number) / sizeof(double));
@@ -27,11 +27,11 @@ GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Vis
     for (std::uint32_t open = (sifted.crossed | sifted.unsure) & there & ((1u << kLanes) - 1u);
          open != 0; open &= open - 1) {
       const int lane = trailing_zeros(open);
-      const Triangle t = taken.corners(lane);
+      const auto corners = [&] { return taken.corners(lane); };
       int answer = 1;
-      if (sifted.unsure >> lane & 1) answer = crosses_close<Arithmetic>(s, t);
+      if (sifted.unsure >> lane & 1) answer = crosses_close<Arithmetic>(s, corners());
       if (answer == kUnsure) sure = false;
-      if (answer == 1 && visit(t, taken.index(lane))) return true;
+      if (answer == 1 && visit(corners, taken.index(lane))) return true;
     }
   }
   return false;
@@ -53,8 +53,8 @@ struct Any {
   static constexpr bool kNearFirst = false;
   bool sure = true, found = false;
 
-  template <class Arithmetic>
-  GD_HD bool take(const Segment&, const Triangle&, std::int32_t, Walk&) {
+  template <class Arithmetic, class Corners>
+  GD_HD bool take(const Segment&, const Corners&, std::int32_t, Walk&) {
     return found = true;
   }
   GD_HD bool answered() const { return sure | found; }
@@ -65,8 +65,8 @@ struct Count {
   bool sure = true;
   std::int32_t count = 0;
 
-  template <class Arithmetic>
-  GD_HD bool take(const Segment&, const Triangle&, std::int32_t, Walk&) {
+  template <class Arithmetic, class Corners>
+  GD_HD bool take(const Segment&, const Corners&, std::int32_t, Walk&) {
     return ++count, false;
   }
   GD_HD bool answered() const { return sure; }
@@ -80,8 +80,9 @@ struct Nearest {
   Span best = {2.0, 2.0};
   Triangle corners = {};  // of the best, where the arithmetic can make its t
 
-  template <class Arithmetic>
-  GD_HD bool take(const Segment& s, const Triangle& t, std::int32_t index, Walk& walk) {
+  template <class Arithmetic, class Corners>
+  GD_HD bool take(const Segment& s, const Corners& corners_of, std::int32_t index, Walk& walk) {
+    const Triangle t = corners_of();
     Span span = span_on_segment(s, t);
     if (span.low > best.high) return false;
     if (span.high >= best.low && !(span.known() && best.known())) {
@@ -117,10 +118,10 @@ struct List {  // all of them, in the order that they are found in; `out` has ro
   Found* out = nullptr;
   bool sure = true;
 
-  template <class Arithmetic>
-  GD_HD bool take(const Segment& s, const Triangle& t, std::int32_t index, Walk&) {
+  template <class Arithmetic, class Corners>
+  GD_HD bool take(const Segment& s, const Corners& corners_of, std::int32_t index, Walk&) {
     Place place;
-    sure &= place_on_segment<Arithmetic>(s, t, place);
+    sure &= place_on_segment<Arithmetic>(s, corners_of(), place);
     *out++ = {place.t, index};
     return false;
   }
@@ -132,8 +133,8 @@ GD_HD bool step(const BvhView& bvh, const Segment& s, Walk& walk, Stack& stack,
                 Question& question) {
   return walk.template step<Question::kNearFirst>(bvh, stack, [&](const Packet& packet) {
     return visit_crossed<Arithmetic, Number>(
-        packet, s, question.sure, [&](const Triangle& t, std::int32_t index) {
-          return question.template take<Arithmetic>(s, t, index, walk);
+        packet, s, question.sure, [&](const auto& corners_of, std::int32_t index) {
+          return question.template take<Arithmetic>(s, corners_of, index, walk);
         });
   });
 }
