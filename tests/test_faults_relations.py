@@ -220,7 +220,7 @@ def test_what_lies_back_upon_itself_encloses_nothing():
 # Oracles: integers and sets.
 
 cells = st.integers(0, 4)
-intervals = st.tuples(cells, cells).filter(lambda pair: pair[0] < pair[1])
+intervals = st.sampled_from([(low, high) for high in range(1, 5) for low in range(high)])
 boxes = st.tuples(intervals, intervals, intervals)
 
 
