@@ -42,7 +42,8 @@ def model(tmp_path_factory: pytest.TempPathFactory, table: BlockTable) -> Path:
 
 
 def run(*arguments: object) -> None:
-    subprocess.run([sys.executable, "-c", *map(str, arguments)], check=True, capture_output=True)
+    command = [sys.executable, "-P", "-c", *map(str, arguments)]  # not the checkout's own folder
+    subprocess.run(command, check=True, capture_output=True)
 
 
 def test_label(model: Path, table: BlockTable, timed, wrong) -> None:
