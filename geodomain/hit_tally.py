@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from geodomain.errors import PointError
 from geodomain.hits import Hits
-from geodomain.intersector import Answer, SegmentIntersector
+from geodomain.intersector import SegmentIntersector
+from geodomain.questions import Answer
 from geodomain.segments import Segments
 
 Floats = NDArray[np.float64]
@@ -51,11 +52,11 @@ class HitTally:
             For an end that cannot be computed with, with its row in the whole stream.
         """
         try:
-            with Segments(starts, ends) as segments:
+            with Segments(starts, ends, first_row=self.segments) as segments:
                 answer: Answer = intersector.intersect(segments, mode=MODES[mode])  # type: ignore
                 self.missing += segments.missing
         except PointError as error:
-            message = f"{name}, counting from row {self.segments}: {error}"
+            message = f"{name}: {error}"
             raise PointError(message) from None
         self.segments += len(starts)
         if isinstance(answer, Hits):

@@ -241,6 +241,34 @@ def test_ends_out_of_range_are_refused_where_they_matter() -> None:
         intersect(TRIANGLE, [[1e-310, 1, 0]], [[1, 1, 9]])
 
 
+def test_rows_are_the_callers_in_every_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geodomain.intersector.CHUNK", 2)
+    starts, ends = np.full((5, 3), 1.0), np.full((5, 3), 9.0)
+    for bad in (np.inf, 1e300):
+        ends[4, 2] = bad
+        with pytest.raises(geodomain.PointError, match="segment 4 goes from"):
+            intersect(TRIANGLE, starts, ends)
+    with pytest.raises(geodomain.PointError, match="segment 104 goes from"):
+        SegmentIntersector(TRIANGLE).intersect(Segments(starts, ends, first_row=100))
+
+
+@pytest.mark.parametrize("strategy", ["bvh", "brute"])
+def test_what_is_freed_cannot_be_asked(strategy: str, backend: str) -> None:
+    with (
+        SegmentIntersector(TRIANGLE, strategy=strategy, backend=backend) as intersector,
+        Segments([[1, 1, 0]], [[1, 1, 9]]) as kept,
+    ):
+        assert intersector.intersect(kept).all()
+    intersector.close()
+    for mode in MODES:
+        with pytest.raises(ValueError, match="the intersector is closed: make another"):
+            intersector.intersect(kept, mode=mode)
+    with pytest.raises(ValueError, match="closed"):
+        intersector.to_pyvista(0)
+    # Segments come back to life: they are only copied again.
+    assert SegmentIntersector(TRIANGLE, backend=backend).intersect(kept).all()
+
+
 def test_slips_are_said() -> None:
     with pytest.raises(ValueError, match="2 starts and 1 ends"):
         intersect(TRIANGLE, [[0, 0, 0]] * 2, [[0, 0, 1]])
@@ -248,8 +276,11 @@ def test_slips_are_said() -> None:
         intersect(TRIANGLE, [[0, 0, 0]], [[0, 0, 1]], mode="barycentric")
     with pytest.raises(ValueError, match="strategy is 'octree'"):
         SegmentIntersector(TRIANGLE, strategy="octree")
-    with pytest.raises(ValueError, match="grid must be"):
-        SegmentIntersector(TRIANGLE, grid=0)
+    for grid in (0, -1, 1.5, "16", True):
+        with pytest.raises(ValueError, match="grid must be"):
+            SegmentIntersector(TRIANGLE, grid=grid)
+    with pytest.raises(TypeError, match=r"a pair \(starts, ends\), not 3 arrays"):
+        SegmentIntersector(TRIANGLE).intersect([[0, 0, 0]] * 3)
     with pytest.raises(TypeError, match=r"geodomain\.Mesh"):
         SegmentIntersector("ground.stl")
     with pytest.raises(ValueError, match=r"ends must have shape \(n, 3\)"):
@@ -263,8 +294,9 @@ def test_boxes_of_each_level_hold_the_mesh(backend: str) -> None:
     top = intersector.to_pyvista(0)
     assert np.allclose(np.reshape(top.bounds, (3, 2)).T, mesh.bounds, rtol=1e-2)
     assert intersector.to_pyvista(1).n_cells > top.n_cells
-    with pytest.raises(ValueError, match=r"no level 99: the hierarchy has \d+"):
-        intersector.to_pyvista(99)
+    for level in (99, -1, 0.0, "0"):
+        with pytest.raises(ValueError, match=r"no level .*: the hierarchy has \d+"):
+            intersector.to_pyvista(level)
 
 
 def test_build_times_are_told(backend: str) -> None:

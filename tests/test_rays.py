@@ -10,7 +10,15 @@ from surfaces import lidless
 
 from geodomain import Mesh, MeshError, contains
 
-DIRECTIONS = [(0, 0, 1), (0, 0, -1), (1, 0, 0), (-3, 2, 0.5), (1e-9, 1, 1e9)]
+DIRECTIONS = [
+    (0, 0, 1),
+    (0, 0, -1),
+    (1, 0, 0),
+    (-3, 2, 0.5),
+    (1e-9, 1, 1e9),
+    (1e-310, -1, 1e-30),
+    (1e308, -1e308, 1),
+]
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -29,7 +37,7 @@ def test_what_is_not_a_number_or_beyond_is_outside() -> None:
 
 
 def test_slips_are_said() -> None:
-    for direction in ((0, 0, 0), (0, 0, np.nan), (1, 0)):
+    for direction in ((0, 0, 0), (0, 0, np.nan), (1, 0), "up", ((1, 0, 0),)):
         with pytest.raises(ValueError, match="direction must be three finite numbers"):
             contains(cube(), [[0, 0, 0]], direction=direction)
     with pytest.raises(ValueError, match="rule 'parity' only"):

@@ -10,8 +10,9 @@ from geodomain.backends import choose_segments
 from geodomain.benching.contender import Answers, Ask, Contender, Floats, Load
 from geodomain.errors import DeviceError
 from geodomain.hits import Hits
-from geodomain.intersector import Answer, SegmentIntersector
+from geodomain.intersector import SegmentIntersector
 from geodomain.mesh import Mesh
+from geodomain.questions import Answer
 from geodomain.segments import Segments
 
 # What the paper calls versions 1, 2.0, 2.1 and 2.2, and the number of blocks that suits the
