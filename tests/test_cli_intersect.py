@@ -218,10 +218,10 @@ def test_no_output_takes_the_place_of_an_input(raw, table, tmp_path: Path) -> No
     result = run(
         *raw[:2], starts, raw[3], "-o", str(tmp_path), "--ray-type", "float32", "--overwrite"
     )
-    assert (result.exit_code, "is an input" in result.stderr) == (3, True)
+    assert (result.exit_code, "is the input" in result.stderr) == (3, True)
     for path in table:
         result = run(*table, "-o", path, "--overwrite")
-        assert (result.exit_code, "is an input" in result.stderr) == (3, True)
+        assert (result.exit_code, "is the input" in result.stderr) == (3, True)
 
 
 def test_a_table_of_first_hits(table, ground: Mesh, segments, tmp_path: Path) -> None:
@@ -247,6 +247,22 @@ def test_a_table_of_every_hit(table, ground: Mesh, segments, tmp_path: Path) -> 
     summary = json.loads(result.stdout)
     assert (summary["crossings"], summary["crossing"]) == (len(hits), len(set(hits.segment)))
     assert (summary["segments"], summary["missing"]) == (501, 1)
+    assert summary["backend"] == "cpu"
+
+
+def test_it_says_where_it_computed(table) -> None:
+    said = done(*table, "-o", "-", "--backend", "cpu").stderr
+    assert "cpu (asked for)" in said
+
+
+def test_a_row_that_cannot_be_computed_with_is_named(table, ground, tmp_path: Path) -> None:
+    x, y, _ = ground.vertices.mean(axis=0)
+    with Path(table[1]).open("a") as file:
+        file.write(f"FAR,{x},{y},-9,{x},{y},1e200\n")
+    result = run(*table, "-o", str(tmp_path / "hits.csv"))
+    assert result.exit_code == 3
+    assert "holes.csv: segment 501 goes from" in result.stderr
+    assert not (tmp_path / "hits.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -275,6 +291,8 @@ def test_answers_are_in_the_dialect_of_the_table(table, segments, tmp_path: Path
     done(*table, "-o", str(tmp_path / "hits.csv"))
     german = (tmp_path / "german_hits.csv").read_text()
     assert german.replace(",", ".").replace(";", ",") == (tmp_path / "hits.csv").read_text()
+    said = run(table[0], str(tmp_path / "german.csv"), "-o", "-", "--decimal", ".")
+    assert (said.exit_code, "is not a number" in said.stderr) == (3, True)
 
 
 def test_columns_can_be_named(table, tmp_path: Path) -> None:
@@ -316,6 +334,8 @@ def test_slips_with_a_table(table, options, said: str) -> None:
     [
         (("--mode", "all"), "--mode all writes a table"),
         (("--missing", "-99"), "--missing is for a table"),
+        (("--decimal", ","), "--decimal is for a table"),
+        (("-o", "-"), "raw files go to a folder"),
         (("extra",), "not 5 inputs"),
     ],
 )
