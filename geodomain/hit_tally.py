@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from geodomain.errors import PointError
 from geodomain.hits import Hits
 from geodomain.intersector import SegmentIntersector
-from geodomain.questions import Answer
+from geodomain.questions import WORDS, Answer, Mode
 from geodomain.segments import Segments
 
 Floats = NDArray[np.float64]
 
-# The original program's words, and one more, for the library's.
-MODES = {"boolean": "boolean", "barycentric": "nearest", "intercept_count": "count", "all": "all"}
+MODES: dict[str, Mode] = {**WORDS, "all": "all"}
 
 
 @dataclass
@@ -53,7 +52,7 @@ class HitTally:
         """
         try:
             with Segments(starts, ends, first_row=self.segments) as segments:
-                answer: Answer = intersector.intersect(segments, mode=MODES[mode])  # type: ignore
+                answer = intersector.intersect(segments, mode=MODES[mode])
                 self.missing += segments.missing
         except PointError as error:
             message = f"{name}: {error}"

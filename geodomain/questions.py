@@ -13,6 +13,12 @@ from geodomain.segments import Segments
 
 Mode = Literal["boolean", "nearest", "count", "all"]
 HitMode = Literal["nearest", "all"]
+# What R. Leung's program calls three of them.
+WORDS: dict[str, Mode] = {
+    "boolean": "boolean",
+    "barycentric": "nearest",
+    "intercept_count": "count",
+}
 Answer = NDArray[np.bool_] | NDArray[np.int32] | Hits
 
 
