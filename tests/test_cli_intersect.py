@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from crossings import adversarial, crossings
+from shapes import star
 
 from geodomain import Mesh, SegmentIntersector, hit_files, intersect, synthetic, write_mesh
 from geodomain.cli import main
@@ -132,6 +134,23 @@ def test_double_precision_is_read_as_it_is(ground: Mesh, tmp_path: Path) -> None
         np.asarray(values).astype("<i4" if "i32" in name else "<f8").tofile(paths[-1])
     done(*paths, "-o", str(tmp_path))
     assert ints(tmp_path / "results_i32") == intersect(ground, [starts], [ends])
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_mine_coordinates_are_taken_as_the_files_hold_them(kind: str, tmp_path: Path) -> None:
+    """A float32 file has half metres at northing 7,480,000; from there on nothing is rounded."""
+    code = {"float32": "<f4", "float64": "<f8"}[kind]
+    ore, place = star(2, radius=(40.0, 30.0, 20.0)), np.array([414_000.1, 7_480_000.7, 152.3])
+    vertices = (ore.vertices + place).astype(code)
+    mesh = Mesh(vertices.astype(float), ore.triangles)
+    segments = [each.astype(code) for each in adversarial(mesh, 40, np.random.default_rng(6))]
+    paths = [str(tmp_path / name.replace("f32", f"f{8 * int(code[-1])}")) for name in RAW]
+    for path, values in zip(paths, (vertices, ore.triangles, *segments), strict=True):
+        values.astype("<i4" if path.endswith("i32") else code).tofile(path)
+    done(*paths, "--mode", "intercept_count", "-o", str(tmp_path))
+    expected = [len(crossings(mesh, *pair)) for pair in zip(*segments, strict=True)]
+    assert ints(tmp_path / "results_i32").tolist() == expected
+    assert 0 in expected and 2 in expected
 
 
 @pytest.mark.parametrize("mode", ["boolean", "barycentric", "intercept_count"])

@@ -177,6 +177,22 @@ def test_equal_triangles_are_told_apart_by_index(backend: str) -> None:
     assert nearest.triangle.tolist() == [0]
 
 
+def test_other_triangles_of_the_same_code(backend: str) -> None:
+    """The middles of their boxes are one point, and their boxes are not."""
+    rng = np.random.default_rng(8)
+    corners = rng.integers(-20, 21, (40, 3, 3)).astype(float)
+    corners -= (corners.min(axis=1) + corners.max(axis=1))[:, None] / 2
+    mesh = Mesh(corners.reshape(-1, 3), np.arange(120).reshape(-1, 3))
+    starts, ends = rng.integers(-20, 21, (2, 60, 3)).astype(float)
+    hits = intersect(mesh, starts, ends, mode="all", backend=backend)
+    found = [hits.triangle[slice(*hits.offsets[row : row + 2])].tolist() for row in range(60)]
+    expected = [
+        [index for index, *_ in crossings(mesh, s, e)] for s, e in zip(starts, ends, strict=True)
+    ]
+    assert [sorted(each) for each in found] == expected
+    assert len(hits) > 60
+
+
 def test_single_precision_arrays_at_mine_coordinates(backend: str) -> None:
     """Widened as they are: what a float32 file holds is taken as given."""
     mesh = cube(100.0, at=(414_000.0, 7_480_000.0, 150.0))
@@ -319,5 +335,8 @@ def test_a_lattice_where_everything_touches(backend: str) -> None:
 def test_more_segments_than_single_precision_can_number(backend: str) -> None:
     rows = 2**24 + 3
     starts = np.broadcast_to([1.0, 1.0, 0.0], (rows, 3))
-    ends = np.broadcast_to([1.0, 1.0, 9.0], (rows, 3))
-    assert intersect(TRIANGLE, starts, ends, backend=backend).sum() == rows
+    ends = np.full((rows, 3), 1.0)
+    ends[-2:, 2] = 9.0
+    hits = intersect(TRIANGLE, starts, ends, mode="nearest", backend=backend)
+    assert hits.segment.tolist() == [2**24 + 1, 2**24 + 2]
+    assert hits.segment_count == rows
