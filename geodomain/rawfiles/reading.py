@@ -54,8 +54,9 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     corners = np.fromfile(triangles, dtype="<i4").reshape(-1, 3)
     needed = int(corners.max()) + 1 if len(corners) else 0
     kind = float_type(vertices, vertex_type, "--vertex-type", at_least=needed)
+    name = f"{vertices.name} and {triangles.name}"
     points = np.fromfile(vertices, dtype=FLOATS[kind]).reshape(-1, 3)
-    return Mesh(points.astype(np.float64), corners.astype(np.int32), name=vertices.name)
+    return Mesh(points.astype(np.float64), corners.astype(np.int32), name=name)
 
 
 @dataclass(frozen=True)
