@@ -57,8 +57,8 @@ def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any
 
     MESH is any wireframe, open or closed, and SEGMENTS.csv has six columns for the ends, such as
     x1, y1, z1, x2, y2, z2; - is stdin. HITS.csv gets the row of the segment, t from 0 at its start
-    to 1 at its end, the distance, the point, the triangle, and where on it (u, v); rows and
-    triangles count from 0.
+    to 1 at its end, the distance from the start in the unit of the coordinates, the point, the
+    triangle, and where on it (u, v); rows and triangles count from 0.
 
     The other four are raw little-endian files: float32 or float64 vertices and ends, int32
     triangles. DIR gets results_i32 (1 or 0, or the count), or for barycentric

@@ -176,7 +176,13 @@ class SegmentIntersector:
 
         levels = self.surface.levels()
         if not (_is_whole(level) and 0 <= level < len(levels)):
-            message = f"there is no level {level!r}: the hierarchy has {len(levels)}, from 0"
+            message = (
+                f"there is no level {level!r}: the hierarchy has levels 0 to {len(levels) - 1}"
+            )
+            if not levels:
+                message = (
+                    "there is no hierarchy: the surface has no triangle, or is searched by force"
+                )
             raise ValueError(message)
         boxes: pyvista.PolyData = vtk.boxes_to_dataset(levels[level])
         return boxes

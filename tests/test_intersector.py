@@ -218,6 +218,19 @@ def test_sorted_segments_answer_in_the_callers_order(backend: str) -> None:
                 assert np.array_equal(getattr(found, column), getattr(plain, column))
 
 
+def test_an_order_serves_any_number_of_surfaces(backend: str) -> None:
+    starts, ends = adversarial(star(6), 300, np.random.default_rng(3))
+    starts[5], ends[9] = np.nan, -0.0
+    order = geodomain.sort_rays(starts, ends)
+    assert np.array_equal(np.sort(order), np.arange(300))
+    assert not np.array_equal(order, np.arange(300))
+    for mesh in (star(6), star(3, radius=(9.0, 5.0, 70.0))):
+        restored = np.empty(300, dtype=np.int32)
+        restored[order] = intersect(mesh, starts[order], ends[order], mode="count", backend=backend)
+        plain = intersect(mesh, starts, ends, mode="count", backend=backend)
+        assert np.array_equal(restored, plain) and plain.any()
+
+
 def test_chunks_give_what_one_piece_gives(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
     mesh = star(6)
     starts, ends = adversarial(mesh, 500, np.random.default_rng(3))
@@ -312,8 +325,10 @@ def test_boxes_of_each_level_hold_the_mesh(backend: str) -> None:
     assert np.allclose(np.reshape(top.bounds, (3, 2)).T, mesh.bounds, rtol=1e-2)
     assert intersector.to_pyvista(1).n_cells > top.n_cells
     for level in (99, -1, 0.0, "0"):
-        with pytest.raises(ValueError, match=r"no level .*: the hierarchy has \d+"):
+        with pytest.raises(ValueError, match=r"no level .*: the hierarchy has levels 0 to \d"):
             intersector.to_pyvista(level)
+    with pytest.raises(ValueError, match="there is no hierarchy"):
+        SegmentIntersector(mesh, strategy="brute", backend=backend).to_pyvista(0)
 
 
 def test_build_times_are_told(backend: str) -> None:
