@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -269,6 +270,19 @@ def test_ends_out_of_range_are_refused_where_they_matter() -> None:
         intersect(TRIANGLE, [[1, 1, 0], [1, 1, 1]], huge[1])
     with pytest.raises(geodomain.PointError, match=r"segment 0 goes from .*1e-310"):
         intersect(TRIANGLE, [[1e-310, 1, 0]], [[1, 1, 9]])
+
+
+def test_threads_may_ask_at_once(backend: str) -> None:
+    mesh = star(6)
+    starts, ends = adversarial(mesh, 400, np.random.default_rng(3))
+    with (
+        SegmentIntersector(mesh, backend=backend) as intersector,
+        Segments(starts, ends) as kept,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        expected = intersector.intersect(kept, mode="count")
+        asked = [pool.submit(intersector.intersect, kept, mode="count") for _ in range(40)]
+        assert all(np.array_equal(each.result(), expected) for each in asked)
 
 
 def test_rows_are_the_callers_in_every_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
