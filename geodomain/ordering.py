@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
@@ -10,8 +11,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodomain.conditions import Bools, Column, Condition
-from geodomain.domains import Domain, require_choice
-from geodomain.errors import DomainError
+from geodomain.domains import CODE, Domain, is_code, require_choice
+from geodomain.errors import DomainError, GeodomainError
 from geodomain.stacks import Layer, Stack
 
 Order = Literal["first", "last"]
@@ -53,19 +54,29 @@ class Domains:
     def __post_init__(self) -> None:
         """Refuse names that would not tell."""
         require_choice("domains", "order", self.order, get_args(Order))
-        seen: set[str] = set()
-        for target in self.targets:
-            if target.name in seen:
-                message = f"the name {target.name!r} is there twice; every domain needs its own"
+        seen: dict[str, str] = {}
+        for name, where in self._named():
+            if name in seen:
+                message = f"{name!r} is the name of {seen[name]} and of {where}; each needs its own"
                 raise DomainError(message)
-            seen.add(target.name)
+            seen[name] = where
         for what in ("background", "unassigned"):
-            if getattr(self, what) in seen:
-                message = (
-                    f"{getattr(self, what)!r} is the name of a domain and the {what} label too; "
-                    "choose another for one of them"
-                )
+            label, code = getattr(self, what), getattr(self, f"{what}_code")
+            if label in seen:
+                message = f"{what} is {label!r}, the name of {seen[label]}: change one of them"
                 raise DomainError(message)
+            if code is not None and not is_code(code):
+                message = f"{what}_code is {code!r}; it must be {CODE}"
+                raise DomainError(message)
+
+    def _named(self) -> Iterator[tuple[str, str]]:
+        """Give every name that blocks can be labelled with, and where it stands."""
+        for number, domain in enumerate(self.domains, 1):
+            yield domain.name, f"domain {number}"
+        for number, stack in enumerate(self.stacks, 1):
+            for place, name in enumerate(stack.layers, 1):
+                if name:
+                    yield name, f"layer {place} of stack {number}"
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -73,10 +84,10 @@ class Domains:
         return (*self.domains, *(layer for stack in self.stacks for layer in stack.named))
 
     @property
-    def conditions(self) -> tuple[tuple[Condition, ...], ...]:
-        """Give the conditions of each domain, then of each stack."""
-        ours = tuple(domain.only_if for domain in self.domains)
-        return ours + tuple(stack.only_if for stack in self.stacks)
+    def conditions(self) -> tuple[tuple[str, tuple[Condition, ...]], ...]:
+        """Give what each domain and then each stack is called, and its conditions."""
+        ours = tuple((domain.name, domain.only_if) for domain in self.domains)
+        return ours + tuple((stack.title, stack.only_if) for stack in self.stacks)
 
     def __len__(self) -> int:
         """Count the domains, stacks left out."""
@@ -123,12 +134,22 @@ def allowed_rows(domains: Domains, column: Callable[[str], Column]) -> list[Bool
     list of (n,) bool or None
         None where there is no condition, and for all of it where there are none at all.
     """
-    if not any(domains.conditions):
+    if not any(conditions for _, conditions in domains.conditions):
         return None
     known = cache(column)
-    return [
-        np.logical_and.reduce([one.holds(known(one.column)) for one in conditions])
-        if conditions
-        else None
-        for conditions in domains.conditions
-    ]
+    allowed: list[Bools | None] = []
+    for title, conditions in domains.conditions:
+        with blaming(title):
+            met = [one.holds(known(one.column)) for one in conditions]
+        allowed.append(np.logical_and.reduce(met) if met else None)
+    return allowed
+
+
+@contextmanager
+def blaming(title: str) -> Iterator[None]:
+    """Say whose conditions a column does not suit."""
+    try:
+        yield
+    except GeodomainError as error:
+        message = f"only_if of {title}: {error}"
+        raise type(error)(message) from None
