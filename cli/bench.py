@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from geodomain.cli import options
+from geodomain.cli import options, values
 from geodomain.cli.talk import Talk
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ Example:
     context_settings=options.CONTEXT,
 )
 @click.option(
-    "--triangles", type=options.terrain_triangles, default="29260", show_default=True, metavar="N"
+    "--triangles", type=values.terrain_triangles, default="29260", show_default=True, metavar="N"
 )
-@click.option("--rays", type=options.count, default="1e6", show_default=True, metavar="N")
+@click.option("--rays", type=values.count, default="1e6", show_default=True, metavar="N")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--repeat",
@@ -103,7 +103,7 @@ def _refuse(picture: Path | None, overwrite: bool) -> None:
     if picture.suffix.lower() not in _SUFFIXES:
         message = f"{picture} is none of {', '.join(_SUFFIXES)}"
         raise click.BadParameter(message)
-    options.require_folder(picture)
+    values.require_folder(picture)
     if picture.exists() and not overwrite:
         message = f"{picture} is there already; name another, or allow it to be overwritten"
         raise FileExistsError(message)

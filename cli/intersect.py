@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodomain.cli import options
+from geodomain.cli import options, values
 from geodomain.cli.talk import Talk
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _table(
         raise click.UsageError(message)
     mode = given["mode"] or "barycentric"
     if given["output"] != "-":
-        options.require_folder(Path(given["output"]))
+        values.require_folder(Path(given["output"]))
         _refuse_inputs([Path(given["output"])], inputs)
     mesh = read_mesh(inputs[0])
     with open_source(str(inputs[1])) as source:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodomain.cli import options
+from geodomain.cli import values
 from geodomain.cli.request import Request, read_request
 from geodomain.cli.talk import Talk
 
@@ -85,10 +85,10 @@ def _check_places(request: Request) -> None:
     if request.destination is not None:
         require_same_kind(request.blocks, request.destination)
     if request.destination not in (None, "-"):
-        options.require_folder(Path(request.destination))
+        values.require_folder(Path(request.destination))
     if request.record is None:
         return
-    options.require_folder(request.record)
+    values.require_folder(request.record)
     if request.record.exists() and not request.overwrite:
         message = f"{request.record} is there already; name another record, or replace it"
         raise FileExistsError(message)

@@ -14,7 +14,7 @@ from geodomain.conditions import Column
 from geodomain.errors import DomainError, PointError
 from geodomain.labeller import Labeller
 from geodomain.labels import Labels
-from geodomain.ordering import Target, allowed_rows, blaming
+from geodomain.ordering import Target, allowed_rows, condition_columns
 from geodomain.tables.columns import NewColumn
 from geodomain.tables.families import find_column
 from geodomain.tables.rotation import require_constants
@@ -109,7 +109,8 @@ def label_table(
         last is decided when all rows are known, before the output takes its place.
     """
     tally = Tally(labeller.targets)
-    asked, kept = _condition_columns(labeller, model), _kept_column(labeller, model, plan)
+    asked = condition_columns(labeller.domains, model.columns, model.name)
+    kept = _kept_column(labeller, model, plan)
 
     def label(
         points: Floats, sizes: Floats | None, column: Callable[[int], Column]
@@ -142,16 +143,6 @@ def label_table(
         before_commit=before_commit,
     )
     return tally
-
-
-def _condition_columns(labeller: Labeller, model: BlockFile) -> dict[str, int]:
-    """Find the columns that conditions are about."""
-    found: dict[str, int] = {}
-    for title, conditions in labeller.domains.conditions:
-        with blaming(title):
-            for one in conditions:
-                found[one.column] = find_column(model.columns, one.column, model.name)
-    return found
 
 
 def _kept_column(labeller: Labeller, model: BlockFile, plan: ColumnPlan) -> int | None:

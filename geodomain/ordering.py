@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +13,9 @@ import numpy as np
 from geodomain.conditions import Bools, Column, Condition
 from geodomain.domains import CODE, Domain, is_code, require_choice
 from geodomain.errors import DomainError, GeodomainError
+from geodomain.mesh import Mesh
 from geodomain.stacks import Layer, Stack
+from geodomain.tables.families import find_column
 
 Order = Literal["first", "last"]
 Target = Domain | Layer
@@ -89,6 +91,12 @@ class Domains:
         ours = tuple((domain.name, domain.only_if) for domain in self.domains)
         return ours + tuple((stack.title, stack.only_if) for stack in self.stacks)
 
+    @property
+    def meshes(self) -> tuple[Mesh, ...]:
+        """Give every mesh once, in the order in which they are named."""
+        tiles = [*(d.meshes for d in self.domains), *(t for s in self.stacks for t in s.surfaces)]
+        return tuple({id(mesh): mesh for some in tiles for mesh in some}.values())
+
     def __len__(self) -> int:
         """Count the domains, stacks left out."""
         return len(self.domains)
@@ -139,14 +147,30 @@ def allowed_rows(domains: Domains, column: Callable[[str], Column]) -> list[Bool
     known = cache(column)
     allowed: list[Bools | None] = []
     for title, conditions in domains.conditions:
-        with blaming(title):
+        with _blaming(title):
             met = [one.holds(known(one.column)) for one in conditions]
         allowed.append(np.logical_and.reduce(met) if met else None)
     return allowed
 
 
+def condition_columns(domains: Domains, names: Sequence[str], table: str) -> dict[str, int]:
+    """Find the columns of a table that conditions are about, by the names they have for them.
+
+    Raises
+    ------
+    TableError
+        Where there is no such column, or more than one, with the domain whose condition it is.
+    """
+    found: dict[str, int] = {}
+    for title, conditions in domains.conditions:
+        with _blaming(title):
+            for one in conditions:
+                found[one.column] = find_column(names, one.column, table)
+    return found
+
+
 @contextmanager
-def blaming(title: str) -> Iterator[None]:
+def _blaming(title: str) -> Iterator[None]:
     """Say whose conditions a column does not suit."""
     try:
         yield

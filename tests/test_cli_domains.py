@@ -100,6 +100,13 @@ def test_samples_are_flagged_as_blocks_are(folder: Path, command: str) -> None:
     assert added(folder / "o.csv") == ["domain", "OX ORE", "FLOOR", "?"]
 
 
+def test_samples_in_a_local_grid_are_turned(folder: Path) -> None:
+    (folder / "s.csv").write_text("X,Y,Z,ROCK\n-498,2,2,OX\n2,2,2,OX\n")
+    turn = ["--rotation", "z=90", "--origin", "0,-496,0"]  # to (2, 2, 2) and (2, -498, 2)
+    run("s.csv", "--domains", "d.toml", "-o", "o.csv", *turn, command="flag")
+    assert added(folder / "o.csv")[1:] == ["OX ORE", "?"]
+
+
 def test_codes_instead_of_names(folder: Path) -> None:
     run("b.csv", "--domains", "d.toml", "--codes", "-o", "out.csv")
     assert added(folder / "out.csv") == ["domain", "1", "2", "2", "4", "", ""]
