@@ -99,6 +99,12 @@ def test_points_and_segments_share_one_record(gpu, monkeypatch) -> None:
     assert auto.taken()[0] == "cuda"
 
 
+def test_a_gpu_that_is_asked_for_is_taken(gpu) -> None:
+    intersector = SegmentIntersector(MESH, backend="cuda")
+    assert same(intersector.intersect((STARTS, ENDS)), EXPECTED["boolean"])
+    assert len(gpu) == 1 and intersector.machine == ("cuda", "asked for")
+
+
 def test_the_cpu_takes_over_from_a_gpu_that_fails(gpu, free, monkeypatch) -> None:
     def fail(*_: object) -> None:
         message = "the GPU fell off the bus"
