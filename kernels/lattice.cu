@@ -59,17 +59,20 @@ extern "C" __global__ void geodomain_lattice_settle_few(LatticeView lattice, std
 extern "C" __global__ void __launch_bounds__(128, 8)
     geodomain_lattice_settle(LatticeView lattice, std::int32_t lanes, std::uint8_t* rows,
                              std::int32_t row_bytes) {
-  __shared__ std::uint64_t tiles[kWarps][32 * kBitsInFlight];
   const Share share(lanes);
-  if (lattice.words <= share.count && row_bytes >= 8 && row_bytes % 8 != 0) {
-    settle_tile(lattice, share, tiles[threadIdx.x / 32], rows, row_bytes);
-    return;
-  }
   settle_columns<kBitsInFlight>(
       lattice, share, [&](std::int64_t column, std::int32_t first, std::uint64_t word) {
         const std::int32_t left = column < 0 ? 0 : row_bytes - 8 * first;
         write_bits(share, word, rows + column * row_bytes + 8 * first, left);
       });
+}
+
+// The same where a column has two words or more, no more than lanes, and a row is not whole words.
+extern "C" __global__ void __launch_bounds__(128, 8)
+    geodomain_lattice_settle_tile(LatticeView lattice, std::int32_t lanes, std::uint8_t* rows,
+                                  std::int32_t row_bytes) {
+  __shared__ std::uint64_t tiles[kWarps][kTileWords];
+  settle_tile(lattice, Share(lanes), tiles[threadIdx.x / 32], rows, row_bytes);
 }
 
 // Labels as a byte to a block.

@@ -193,6 +193,13 @@ def lattice_settle(fake: Any, packed: bytes, threads: int) -> None:
     fake.at(rows_at, len(bits) * row_bytes)[:] = bits[:, :row_bytes].ravel()
 
 
+def lattice_settle_tile(fake: Any, packed: bytes, threads: int) -> None:
+    words, _, lanes = struct.unpack_from("@iQi", packed, 3 * RULER)
+    row_bytes = struct.unpack_from("@i", packed, LATTICE_VIEW + 16)[0]
+    assert 2 <= words <= lanes and row_bytes > 8 and row_bytes % 8
+    lattice_settle(fake, packed, threads)
+
+
 def lattice_settle_bytes(fake: Any, packed: bytes, threads: int) -> None:
     bits, depth = _settled(fake, packed, threads, 4)
     blocks_at = struct.unpack_from("@Q", packed, LATTICE_VIEW + 8)[0]
@@ -240,5 +247,6 @@ KERNELS: dict[str, Callable[[Any, bytes, int], None]] = {
     "geodomain_lattice_full": nothing,
     "geodomain_lattice_settle_few": lattice_settle_few,
     "geodomain_lattice_settle": lattice_settle,
+    "geodomain_lattice_settle_tile": lattice_settle_tile,
     "geodomain_lattice_settle_bytes": lattice_settle_bytes,
 }

@@ -122,6 +122,8 @@ class Lattice:
         lanes = min(32, 1 << (self.words - 1).bit_length())  # a word to each, where enough
         name, width = "geodomain_lattice_settle", [ctypes.c_int32(rows.width)]
         in_flight = _BITS_IN_FLIGHT
+        if rows.width % 8 and 2 <= self.words <= lanes:
+            name = "geodomain_lattice_settle_tile"
         if not rows.as_bytes and columns * lanes <= _FEW:
             name, in_flight = "geodomain_lattice_settle_few", 1
         if rows.as_bytes:
