@@ -86,9 +86,13 @@ def test_codes_of_several_meshes_in_one_pass(fake) -> None:
     expected = geodomain.label_codes(given, meshes, backend="cpu")
     fake.calls.clear()
     assert np.array_equal(geodomain.label_codes(given, meshes, backend="cuda"), expected)
-    assert fake.calls.count("htod") == sum(
-        -(-min(1024, 5000 - b) // 100) for b in range(0, 5000, 1024)
-    )
+    assert fake.calls.count("htod") == sent(5000)
+    assert fake.calls.count("geodomain_codes_look_up") == 5  # whatever the number of meshes
+
+
+def sent(rows: int) -> int:
+    """Count the pieces of one pass over points."""
+    return sum(-(-min(1024, rows - begin) // 100) for begin in range(0, rows, 1024))
 
 
 def test_meshes_of_different_backends_are_refused(fake) -> None:
@@ -159,12 +163,17 @@ def test_a_point_takes_at_most_64_bytes(fake) -> None:
 
 def test_cards_with_slow_doubles_try_floats_first(fake) -> None:
     expected = geodomain.contains(MESH, points(1000), backend="cpu")
-    for ratio, kernel in ((2, "geodomain_count_quick"), (64, "geodomain_count_single")):
+    for ratio, how in ((2, "quick"), (64, "single")):
         forget()
         fake.attributes["ratio"], fake.calls = ratio, []
-        assert np.array_equal(geodomain.contains(MESH, points(1000), backend="cuda"), expected)
-        counts = {call for call in fake.calls if call.startswith("geodomain_count_")}
-        assert counts == {kernel, "geodomain_count_full"}
+        locator = PointLocator(MESH, backend="cuda")
+        assert np.array_equal(locator.contains(points(1000)), expected)
+        assert np.array_equal(geodomain.label_codes(points(1000), [locator]) == 0, expected)
+        calls = {call.removeprefix("geodomain_") for call in fake.calls}
+        found = {call for call in calls if call.startswith(("count_", "codes_"))}
+        assert found == {"codes_look_up"} | {
+            f"{verb}_{end}" for verb in ("count", "codes") for end in (how, "full")
+        }
 
 
 @pytest.mark.parametrize("crowded", [False, True])

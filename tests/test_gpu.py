@@ -59,6 +59,28 @@ def test_floats_first_give_the_same_labels(monkeypatch, expected) -> None:
     )
 
 
+@pytest.mark.parametrize("slow", [False, True])
+def test_codes_of_many_solids(slow: bool, monkeypatch) -> None:
+    """More than are looked at together, one in the other, beside each other and not closed."""
+    monkeypatch.setattr(device, "has_slow_doubles", lambda: slow)
+    body = star(6)
+    solids = [
+        geodomain.Mesh(
+            body.vertices * (0.2 + 0.02 * k) + [40.0 * (k % 7), 9.0 * k, 0], body.triangles
+        )
+        for k in range(40)
+    ]
+    solids[3] = geodomain.Mesh(solids[3].vertices, solids[3].triangles[9:])
+    points = np.random.default_rng(1).normal(size=(1_500_000, 3)) * [250, 300, 80]
+    points[::4] = solids[5].vertices[np.arange(len(points[::4])) % len(body.vertices)]
+    points[7] = np.nan
+    options = {"allow_open": True}
+    expected = geodomain.label_codes(points, solids, backend="cpu", **options)
+    assert len(np.unique(expected)) > 38
+    found = geodomain.label_codes(points, solids, backend="cuda", **options)
+    assert np.array_equal(found, expected)
+
+
 def test_the_grid_is_built_on_the_device(locator) -> None:
     """Its cells are those of the host's, but for rounding in the choice of how many."""
     from geodomain.backends import cpu

@@ -69,6 +69,13 @@ class Index:
                 self._substitute = self._on_cpu()
             return self._substitute
 
+    @property
+    def solid(self) -> bytes:
+        """Return the kernels' Solid."""
+        grid = self._grid()
+        single = grid.single or device.structure(0, ctypes.c_float(0.0))
+        return device.structure(grid.view, single)
+
     def label(self, slot: Slot) -> int:
         """Label the slot's chunk: two bits, quick counts, full counts; return where they are."""
         grid = self._grid()
@@ -202,27 +209,44 @@ class Index:
 
 def codes(indexes: Sequence[Index], points: Points, out: Any, threads: int) -> int:
     """Write which index first holds each point, -1 none, -2 not finite; as ``contains``."""
-
-    def kernels(slot: Slot) -> int:
-        rows, found = ctypes.c_uint32(slot.rows), int(slot.answers)
-        device.launch(
-            "grid.cu", "geodomain_codes_begin", slot.rows, slot.view, rows, found,
-            stream=slot.stream,
-        )  # fmt: skip
-        for code, index in enumerate(indexes):
-            labels = index.label(slot)
-            device.launch(
-                "grid.cu", "geodomain_codes_take", slot.rows,
-                labels, rows, ctypes.c_int32(code), found, stream=slot.stream,
-            )  # fmt: skip
-            slot.clear_lists()  # for the next one
-        return found
-
     return _or_on_cpu(
         indexes, points, out,
-        lambda: answer_all(points, out, threads, kernels),
+        lambda: _codes(indexes, points, out, threads),
         lambda columns: cpu.codes([one.substitute() for one in indexes], columns, out, threads),
     )  # fmt: skip
+
+
+def _codes(indexes: Sequence[Index], points: Points, out: Any, threads: int) -> int:
+    """Label by all the solids at once: two bits, quick counts, full counts."""
+    count = "geodomain_codes_single" if device.has_slow_doubles() else "geodomain_codes_quick"
+    with device.current():
+        table = device.upload(np.frombuffer(b"".join(one.solid for one in indexes) or b"-", "u1"))
+    solids = device.structure(int(table), ctypes.c_int32(len(indexes)))
+
+    def kernels(slot: Slot) -> int:
+        rows, found, counts = ctypes.c_uint32(slot.rows), int(slot.answers), int(slot.counts)
+        open_rows, unsure_rows = int(slot.open_rows), int(slot.unsure_rows)
+        some = min(slot.rows, device.BLOCK * device.LIST_BLOCKS)
+        device.launch(
+            "grid.cu", "geodomain_codes_look_up", slot.rows,
+            solids, slot.view, rows, found, device.structure(open_rows, counts),
+            stream=slot.stream,
+        )  # fmt: skip
+        device.launch(
+            "grid.cu", count, some,
+            solids, slot.view, open_rows, counts, found, device.structure(unsure_rows, counts + 4),
+            stream=slot.stream,
+        )  # fmt: skip
+        device.launch(
+            "grid.cu", "geodomain_codes_full", some,
+            solids, slot.view, unsure_rows, counts + 4, found, slot.refused, stream=slot.stream,
+        )  # fmt: skip
+        return found
+
+    try:
+        return answer_all(points, out, threads, kernels)
+    finally:
+        device.free(table)
 
 
 def _in_words(
