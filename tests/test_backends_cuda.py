@@ -12,6 +12,7 @@ from shapes import UNDECIDABLE, cube, minute, star
 import geodomain
 from geodomain import PointError, PointLocator
 from geodomain.backends import buffers, cuda
+from geodomain.labeller import Labeller
 
 __all__ = ["fake", "small_buffers"]
 
@@ -93,6 +94,39 @@ def test_codes_of_several_meshes_in_one_pass(fake) -> None:
 def sent(rows: int) -> int:
     """Count the pieces of one pass over points."""
     return sum(-(-min(1024, rows - begin) // 100) for begin in range(0, rows, 1024))
+
+
+DOMAINS = {"a": cube(1.0), "b": star(3, radius=(50.0, 40.0, 20.0)), "c": MESH}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_labelling_sends_its_points_once(fake, order: str) -> None:
+    given = np.asarray(points(3000), order=order)
+    options = {"count_on_wall": True, "rule": "winding"}
+    expected = Labeller(DOMAINS, backend="cpu", **options).judge(given)
+    labeller = Labeller(DOMAINS, backend="cuda", **options)
+    held = fake.used_bytes
+    fake.calls.clear()
+    found = labeller.judge(given)
+    assert np.array_equal(found.codes, expected.codes)
+    assert np.array_equal(found.on_wall, expected.on_wall)
+    assert fake.calls.count("geodomain_on_surface") == 3 * 3
+    assert fake.calls.count("htod") == sent(3000)
+    labeller.judge(points(3000, seed=1))
+    assert fake.calls.count("htod") == 2 * sent(3000)
+    cuda.release()
+    assert fake.used_bytes == held and "leak" not in fake.calls
+
+
+def test_points_that_cannot_be_kept_are_sent_again(fake, monkeypatch) -> None:
+    given = points(3000)
+    expected = Labeller(DOMAINS, backend="cpu").judge(given).codes
+    labeller = Labeller(DOMAINS, backend="cuda")
+    labeller.judge(given)
+    fake.room = 3000
+    fake.calls.clear()
+    assert np.array_equal(labeller.judge(given).codes, expected)
+    assert fake.calls.count("htod") == 3 * sent(3000)
 
 
 def test_meshes_of_different_backends_are_refused(fake) -> None:
