@@ -129,6 +129,26 @@ def test_points_that_cannot_be_kept_are_sent_again(fake, monkeypatch) -> None:
     assert fake.calls.count("htod") == 3 * sent(3000)
 
 
+def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
+    labeller = Labeller(DOMAINS, backend="cuda")
+    assert labeller.machine == ("cuda", "asked for")
+    labeller.judge(points(1000))
+    assert labeller.machine == ("cuda", "asked for")
+    cuda.release()
+    fake.room = 1000
+    with pytest.warns(geodomain.GeodomainWarning, match="done on the CPU"):
+        labeller.judge(points(500))
+    want = "the GPU has not the memory for 500 points"
+    assert labeller.machine == (
+        "cuda",
+        f"asked for; 1,500 of 4,500 answers are the CPU's: {want}",
+    )
+    with pytest.warns(geodomain.GeodomainWarning, match="wireframe's index"):
+        labeller = Labeller(DOMAINS, backend="cuda")
+    labeller.judge(points(500))
+    assert labeller.machine == ("cpu", "the GPU has not the memory for the wireframe's index")
+
+
 def test_meshes_of_different_backends_are_refused(fake) -> None:
     meshes = [PointLocator(MESH, backend="cpu"), PointLocator(MESH, backend="cuda")]
     with pytest.raises(ValueError, match="different backends"):

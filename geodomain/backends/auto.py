@@ -135,7 +135,12 @@ class Index:
         if not self._answered:
             return "cpu", "nothing was asked"
         machine = max(self._answered, key=lambda name: self._answered[name][0])
-        return machine, self._answered[machine][1]
+        why = self._answered[machine][1]
+        if machine == "cpu":
+            return machine, why
+        from geodomain.backends import cuda
+
+        return cuda.taken([self.on(cuda)], why)
 
     def size(self) -> tuple[int, int, int, int]:
         """Return the numbers of the CPU's cells, entries, grids and bundled triangles."""

@@ -32,6 +32,7 @@ __all__ = [
     "lattice_there",
     "recognise",
     "release",
+    "taken",
 ]
 
 
@@ -53,10 +54,12 @@ class Index:
         self._substitute: cpu.Index | None = None
         self._lock = threading.Lock()
         self.grid: GridOnDevice | None = None
+        self.answers = self.on_the_cpu = 0  # of those, for want of memory
+        self.want = ""
         try:
             self.grid = GridOnDevice(vertices, triangles, bounds, closed=closed, threads=threads)
         except OutOfDeviceMemory:
-            _say_cpu("the wireframe's index")
+            self.want = _say_cpu("the wireframe's index")
 
     def size(self) -> tuple[int, int, int, int]:
         """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
@@ -75,6 +78,13 @@ class Index:
         grid = self._grid()
         single = grid.single or device.structure(0, ctypes.c_float(0.0))
         return device.structure(grid.view, single)
+
+    def record(self, answers: int, want: str) -> None:
+        """Count answers, the CPU's where the device wants memory."""
+        with self._lock:
+            self.answers += answers
+            self.on_the_cpu += answers if want else 0
+            self.want = self.want or want
 
     def label(self, slot: Slot) -> int:
         """Label the slot's chunk: two bits, quick counts, full counts; return where they are."""
@@ -277,12 +287,27 @@ def _or_on_cpu(
     """
     if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
         return on_device()
-    if all(index.grid for index in indexes):
+    want, refused = next((index.want for index in indexes if index.grid is None), ""), -1
+    if not want:
         try:
-            return on_device()
+            refused = on_device()
         except OutOfDeviceMemory:
-            _say_cpu(f"{len(out):,} points")
-    return on_cpu(points)
+            want = _say_cpu(f"{len(out):,} points")
+    for index in indexes:
+        index.record(len(out), want)
+    return on_cpu(points) if want else refused
+
+
+def taken(indexes: Sequence[Index], why: str) -> tuple[str, str]:
+    """Return where these were answered, "cuda" or, for want of memory, "cpu", and why there."""
+    answers = sum(index.answers for index in indexes)
+    on_the_cpu = sum(index.on_the_cpu for index in indexes)
+    want = next((index.want for index in indexes if index.want), "")
+    if not on_the_cpu:
+        return "cuda", why
+    if on_the_cpu == answers:
+        return "cpu", want
+    return "cuda", f"{why}; {on_the_cpu:,} of {answers:,} answers are the CPU's: {want}"
 
 
 def lattice_bits(
@@ -311,9 +336,9 @@ def lattice_packed(
     return cpu.lattice_packed(vertices, triangles, axes, out, threads)
 
 
-def _say_cpu(what: str) -> None:
-    """Warn that the CPU does what the device has no memory for."""
-    message = (
-        f"the GPU has not the memory for {what}: done on the CPU, where the labels are the same"
-    )
+def _say_cpu(what: str) -> str:
+    """Warn that the CPU does what the device has no memory for; return that it has not."""
+    want = f"the GPU has not the memory for {what}"
+    message = f"{want}: done on the CPU, where the labels are the same"
     warnings.warn(message, GeodomainWarning, stacklevel=2)
+    return want
