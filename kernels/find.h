@@ -39,7 +39,7 @@ GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Vis
 
 struct Found {
   double t;
-  std::int32_t triangle;
+  std::int64_t triangle;  // as wide as t, so that no byte of it is left unwritten
 
   GD_HD bool operator<(const Found& other) const {
     return t < other.t || (t == other.t && triangle < other.triangle);
