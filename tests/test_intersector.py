@@ -11,6 +11,7 @@ from shapes import cube, cube_in_six, joined, random_body, staircase, star
 
 import geodomain
 from geodomain import Mesh, SegmentIntersector, Segments, intersect
+from geodomain.backends import cuda_segments
 
 TRIANGLE = Mesh([[0, 0, 5], [8, 0, 5], [0, 8, 5]], [[0, 1, 2]])
 MODES = ("boolean", "nearest", "count", "all")
@@ -282,6 +283,32 @@ def test_a_lattice_where_everything_touches(backend: str) -> None:
     expected = lattice_crossings(mesh, starts, ends)
     assert expected.sum() == len(hits)
     assert np.array_equal(found, expected)
+
+
+def test_hits_come_in_pieces_that_a_device_has_room_for(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mesh = star(6)
+    starts, ends = adversarial(mesh, 600, np.random.default_rng(2))
+    whole = intersect(mesh, starts, ends, mode="all", backend=backend)
+    for most in (1, 7):
+        monkeypatch.setattr(cuda_segments, "MOST_HITS", most)
+        pieces = intersect(mesh, starts, ends, mode="all", backend=backend)
+        for column in ("segment", "triangle", "t", "point"):
+            assert np.array_equal(getattr(whole, column), getattr(pieces, column))
+
+
+def test_rows_of_so_many_hits_together() -> None:
+    offsets = np.array([0, 0, 3, 3, 7, 9, 20, 20, 21, 21])
+    for most in range(1, 30):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cuda_segments, "MOST_HITS", most)
+            ranges = list(cuda_segments._ranges(offsets))
+        begins, ends = map(list, zip(*ranges, strict=True))
+        assert begins == [0, *ends[:-1]] and offsets[ends[-1]] == 21
+        assert all(e == b + 1 or offsets[e] - offsets[b] <= most for b, e in ranges)
+        assert all(offsets[e + 1] - offsets[b] > most for b, e in ranges if offsets[e] < 21)
+    assert list(cuda_segments._ranges(np.zeros(4, dtype=np.int64))) == []
 
 
 def test_more_segments_than_single_precision_can_number(backend: str) -> None:

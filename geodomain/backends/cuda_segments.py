@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from geodomain.backends import device
 from geodomain.backends.cpu_segments import FOUND, Floats
 from geodomain.backends.cuda_hierarchy import Hierarchy, Rooms
+
+ROW_BYTES = 48
+MOST_HITS = 1 << 23  # that room is taken for at a time, however many there are
 
 
 class Resident:
@@ -28,6 +32,12 @@ class Resident:
         device.driver().memset_d32_async(self._unsure, 0, 1)
         return device.structure(self._unsure + 4, self._unsure)
 
+    def part(self, begin: int, end: int) -> Resident:
+        """Return some of the rows, where they are; they go with the whole."""
+        part = copy.copy(self)
+        part.rows, part.ends = end - begin, self.ends + ROW_BYTES * begin
+        return part
+
     def close(self) -> None:
         """Free the memory, in the context that it came from."""
         memory, self._memory = self._memory, []
@@ -36,10 +46,11 @@ class Resident:
 
 def resident(segments: Any) -> Resident:
     """Return the device's copy of segments, made when it is first asked for."""
-    copy: Resident | None = segments.device.get("cuda")
-    if copy is None:
-        copy = segments.device["cuda"] = Resident(segments.packed)
-    return copy
+    kept: Resident | None = segments.device.get("cuda")
+    if kept is None:
+        kept = Resident(segments.packed)
+        segments.device["cuda"] = kept
+    return kept
 
 
 class Surface:
@@ -133,38 +144,58 @@ class Surface:
 
     def all(self, segments: Any, offsets: NDArray[np.int64], threads: int) -> NDArray[np.int32]:
         """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        out = np.empty(offsets[-1], dtype=np.int32)
+        for begin, end in _ranges(offsets):
+            part, firsts = resident(segments).part(begin, end), offsets[begin : end + 1]
+            out[firsts[0] : firsts[-1]] = self._all(part, firsts - firsts[0])
+        return out
+
+    def _all(self, part: Resident, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         out = np.empty(offsets[-1], dtype=FOUND)
-        if len(out) == 0:
-            return np.empty(0, dtype=np.int32)
-        kept = resident(segments)
         with device.current() as cuda, Rooms() as room:
             firsts, found = room(offsets.nbytes), room(out.nbytes)
             cuda.memcpy_htod(firsts, offsets)
             if not self._brute:
-                self.ask("all", kept, firsts, found)
+                self.ask("all", part, firsts, found)
             else:
-                taken = room(4 * kept.rows)
-                cuda.memset_d32(taken, 0, kept.rows)
-                self.ask_brute("all", kept, firsts, taken, found)
-                rows = ctypes.c_uint32(kept.rows)
-                device.launch("brute.cu", "geodomain_brute_sort", kept.rows, rows, firsts, found)
+                taken = room(4 * part.rows)
+                cuda.memset_d32(taken, 0, part.rows)
+                self.ask_brute("all", part, firsts, taken, found)
+                rows = ctypes.c_uint32(part.rows)
+                device.launch("brute.cu", "geodomain_brute_sort", part.rows, rows, firsts, found)
             cuda.memcpy_dtoh(out, found)
-        return np.ascontiguousarray(out["triangle"])
+        triangle: NDArray[np.int64] = out["triangle"]
+        return triangle
 
     def describe(
         self, segments: Any, rows: NDArray[np.int64], triangle: NDArray[np.int32], threads: int
     ) -> Floats:
         """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
         out = np.empty((len(rows), 7))
-        if len(rows) == 0:
-            return out
+        for begin in range(0, len(rows), MOST_HITS):
+            some = slice(begin, begin + MOST_HITS)
+            self._describe(resident(segments), rows[some], triangle[some], out[some])
+        return out
+
+    def _describe(
+        self, kept: Resident, rows: NDArray[np.int64], triangle: NDArray[np.int32], out: Floats
+    ) -> None:
         with device.current() as cuda, Rooms() as room:
             places = room(rows.nbytes), room(triangle.nbytes), room(out.nbytes)
             cuda.memcpy_htod(places[0], rows)
             cuda.memcpy_htod(places[1], triangle)
             device.launch(
                 "segments.cu", "geodomain_segments_describe", len(rows), self._hierarchy.mesh,
-                resident(segments).ends, *places[:2], len(rows), places[2],
+                kept.ends, *places[:2], len(rows), places[2],
             )  # fmt: skip
             cuda.memcpy_dtoh(out, places[2])
-        return out
+
+
+def _ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Give rows that have MOST_HITS together, or a single one that has more by itself."""
+    begin, rows = 0, len(offsets) - 1
+    while begin < rows and offsets[begin] < offsets[-1]:
+        most = offsets[begin] + MOST_HITS
+        end = max(begin, int(np.searchsorted(offsets, most, side="right")) - 2) + 1
+        yield begin, end
+        begin = end
