@@ -285,6 +285,30 @@ def test_a_lattice_where_everything_touches(backend: str) -> None:
     assert np.array_equal(found, expected)
 
 
+def test_rows_are_answered_in_their_places(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU takes so many in an order of its own."""
+    monkeypatch.setattr(cuda_segments, "BINNED_ROWS", 70_000)
+    mesh, rng = star(16), np.random.default_rng(8)
+    starts, ends = rng.uniform(-1.5, 1.5, (2, 70_001, 3)) * np.abs(mesh.bounds).max()
+    starts[::1000], ends[7::1000] = np.nan, ends[7::1000] * 100
+    starts[10_000:20_000], ends[10_000:20_000] = starts[1], ends[1]
+    intersector = SegmentIntersector(mesh, backend=backend)
+    assert 0 < intersector.intersect((starts, ends)).mean() < 1
+    for some in (slice(0, 3000), slice(-3000, None)):
+        assert_consistent(intersector, starts[some], ends[some])
+    few = [slice(i, i + 5000) for i in range(0, len(starts), 5000)]
+    for mode in ("boolean", "count"):
+        parts = [intersector.intersect((starts[s], ends[s]), mode=mode) for s in few]
+        assert np.array_equal(
+            intersector.intersect((starts, ends), mode=mode), np.concatenate(parts)
+        )
+    for mode in ("nearest", "all"):
+        hits = intersector.intersect((starts, ends), mode=mode)
+        parts = [intersector.intersect((starts[s], ends[s]), mode=mode) for s in few]
+        assert np.array_equal(hits.triangle, np.concatenate([part.triangle for part in parts]))
+        assert np.array_equal(hits.point, np.concatenate([part.point for part in parts]))
+
+
 def test_hits_come_in_pieces_that_a_device_has_room_for(
     backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,18 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends import device
+from geodomain.backends.bvh_nodes import BINS
 from geodomain.backends.cpu_segments import FOUND, Floats
 from geodomain.backends.cuda_hierarchy import Hierarchy, Rooms
+from geodomain.backends.native import library, pointer
 
 ROW_BYTES = 48
 MOST_HITS = 1 << 23  # that room is taken for at a time, however many there are
+BINNED_ROWS = 1 << 20  # with fewer segments bins cost more than they save
+TICKET_BYTES = 8  # as in kernels/bins.h
+BINS_OF_THREAD = 4  # as in kernels/bins.cu
 
 
 class Resident:
     """Hold segments on the device, and room for the rows that quick arithmetic is unsure of."""
 
-    def __init__(self, packed: Floats) -> None:
+    def __init__(self, packed: Floats, *, sorted: bool) -> None:
         self.rows = len(packed)
+        self.sorted = sorted
         with device.current() as cuda:
             self._memory = [device.upload(packed), cuda.mem_alloc(4 * self.rows + 4)]
         self.ends, self._unsure = map(int, self._memory)
@@ -48,9 +54,28 @@ def resident(segments: Any) -> Resident:
     """Return the device's copy of segments, made when it is first asked for."""
     kept: Resident | None = segments.device.get("cuda")
     if kept is None:
-        kept = Resident(segments.packed)
+        kept = Resident(segments.packed, sorted=segments.order is not None)
         segments.device["cuda"] = kept
     return kept
+
+
+def binned(segments: Resident, frame: NDArray[Any], room: Rooms) -> int:
+    """Return the address of the rows by bins: near segments next to each other."""
+    bins, rows = np.zeros(1, dtype=BINS), ctypes.c_uint32(segments.rows)
+    library().geodomain_bins_of(pointer(frame), ctypes.c_int64(segments.rows), pointer(bins))
+    count = int(bins[0]["count"])
+    counts, order = room(4 * count + 4), room(4 * segments.rows)
+    tickets = room(TICKET_BYTES * segments.rows)
+    device.driver().memset_d32_async(counts, 0, count + 1)
+    _launch("draw", segments.rows, bins.tobytes(), segments.ends, rows, counts, tickets)
+    begun = -(-count // BINS_OF_THREAD)
+    _launch("begin", begun, ctypes.c_uint32(count), counts, counts + 4 * count)
+    _launch("order", segments.rows, tickets, rows, counts, order)
+    return order
+
+
+def _launch(step: str, threads: int, *fields: Any) -> None:
+    device.launch("bins.cu", f"geodomain_bins_{step}", threads, *fields)
 
 
 class Surface:
@@ -90,12 +115,17 @@ class Surface:
 
     def ask(self, question: str, segments: Resident, *fields: Any) -> None:
         """Run a question over all rows, quickly, then over the unsure ones in full."""
-        unsure, view = segments.unsure(), self._hierarchy.view
+        unsure, hierarchy = segments.unsure(), self._hierarchy
         threads = segments.rows if self._grid is None else self._grid * device.BLOCK
         some = min(threads, device.BLOCK * device.LIST_BLOCKS)
-        name, rows = f"geodomain_segments_{question}", ctypes.c_uint32(segments.rows)
-        device.launch("segments.cu", name, threads, view, segments.ends, rows, *fields, unsure)
-        device.launch("segments.cu", f"{name}_full", some, view, segments.ends, *fields, unsure)
+        name = f"geodomain_segments_{question}"
+        with Rooms() as room:
+            pays = segments.rows >= BINNED_ROWS and not segments.sorted and self._grid is None
+            order = binned(segments, hierarchy.frame, room) if pays else 0
+            rows = device.structure(segments.ends, order, ctypes.c_uint32(segments.rows))
+            asked = hierarchy.view, rows, *fields, unsure
+            device.launch("segments.cu", name, threads, *asked)
+            device.launch("segments.cu", f"{name}_full", some, *asked)
 
     def ask_brute(self, step: str, segments: Resident, *fields: Any) -> None:
         """Run a step of brute force: a block to a triangle."""
