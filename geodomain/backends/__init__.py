@@ -68,7 +68,10 @@ def taken(backend: str, indexes: Sequence[Any]) -> tuple[str, str]:
     """Return where what indexes were asked was computed, "cpu" or "cuda", and why there."""
     module = choose(backend)
     name = module.__name__.rpartition(".")[2]
-    if name != "auto":
+    if name == "cpu":
         return name, "asked for" if backend == name else "PyCUDA is not installed"
+    if name == "cuda":
+        where: tuple[str, str] = module.taken(indexes, "asked for")
+        return where
     found = [index.taken() for index in indexes]
     return max(found, default=("cpu", "nothing was asked"))  # the GPU, if any took it

@@ -159,7 +159,12 @@ class Index:
 
     def taken(self) -> tuple[str, str]:
         """Return where most points were answered so far, "cpu" or "cuda", and why there."""
-        return self._answered.mostly()
+        machine, why = self._answered.mostly()
+        if machine == "cpu":
+            return machine, why
+        from geodomain.backends import cuda
+
+        return cuda.taken([self.on(cuda)], why)
 
     def size(self) -> tuple[int, int, int, int]:
         """Return the numbers of the CPU's cells, entries, grids and bundled triangles."""

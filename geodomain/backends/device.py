@@ -164,13 +164,15 @@ def kernel(file: str, name: str) -> Any:
     return module(file).get_function(name)
 
 
-def launch(file: str, name: str, threads: int, *fields: Any, stream: Any = None) -> None:
-    """Run a kernel with one thread to a row, or, for 0 rows, nothing."""
+def launch(
+    file: str, name: str, threads: int, *fields: Any, stream: Any = None, times: int = 1
+) -> None:
+    """Run a kernel with one thread, or so many times one, to a row, or, for 0 rows, nothing."""
     if threads == 0:
         return
     blocks = (threads + BLOCK - 1) // BLOCK
     packed = np.frombuffer(arguments(*fields), dtype=np.uint8)
-    kernel(file, name)(packed, grid=(blocks, 1), block=(BLOCK, 1, 1), stream=stream)
+    kernel(file, name)(packed, grid=(blocks, times), block=(BLOCK, 1, 1), stream=stream)
 
 
 def upload(array: Any) -> Any:
