@@ -5,6 +5,11 @@ The GPU is a stand-in driver, and its surface the CPU's by another name.
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from crossings import adversarial
@@ -12,7 +17,14 @@ from fake_gpu import eager, fake, on_device
 from shapes import star
 
 from geodomain import DeviceError, GeodomainWarning, SegmentIntersector, Segments, intersect
-from geodomain.backends import auto, auto_segments, choose_segments, cpu_segments, cuda_segments
+from geodomain.backends import (
+    auto,
+    auto_segments,
+    choose_segments,
+    cpu_segments,
+    cuda_segments,
+    device,
+)
 
 __all__ = ["eager", "fake"]
 
@@ -135,3 +147,30 @@ def test_ends_on_a_gpu_are_refused_with_a_way_out(fake) -> None:
     for ask in (lambda: intersect(MESH, there, ENDS), lambda: Segments(STARTS, there)):
         with pytest.raises(TypeError, match=r"(starts|ends) are on a GPU.* cupy\.asnumpy"):
             ask()
+
+
+def test_what_a_question_sends_to_the_gpu_is_not_mixed(monkeypatch) -> None:
+    """Threads that share segments share the list of what is unsure."""
+    sent: list[int] = []
+
+    def send(*_: object) -> None:
+        sent.append(threading.get_ident())
+        time.sleep(0.001)
+
+    kept = SimpleNamespace(rows=1, ends=0, sorted=False, unsure=lambda: send() or b"")
+    surface = object.__new__(cuda_segments.Surface)
+    surface._hierarchy = SimpleNamespace(view=b"", frame=None, close=lambda: None)
+    surface._grid = 1
+    monkeypatch.setattr(device, "launch", send)
+    start = threading.Barrier(4)
+
+    def ask() -> None:
+        start.wait()
+        for _ in range(5):
+            surface.ask("boolean", kept, 0)
+
+    with ThreadPoolExecutor(4) as pool:
+        for each in [pool.submit(ask) for _ in range(4)]:
+            each.result()
+    assert len(sent) == 4 * 5 * 3
+    assert all(len(set(sent[k : k + 3])) == 1 for k in range(0, len(sent), 3))
