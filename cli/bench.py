@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from geodomain.cli import options
+from geodomain.cli import options, places
 from geodomain.cli.talk import Talk
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def bench(
     from geodomain.benching.running import make_scene, run
 
     for picture in (chart, tree and tree[1]):
-        _refuse(picture, overwrite)
+        _require_place(picture, overwrite)
     with Talk(quiet).steps() as step:
         step("making the scene")
         scene, intersector = make_scene(triangles, rays, seed, threads)
@@ -96,17 +96,17 @@ def bench(
         click.echo(as_text(report))
 
 
-def _refuse(picture: Path | None, overwrite: bool) -> None:
+def _require_place(picture: Path | None, overwrite: bool) -> None:
     """Stop before there is any work if a picture cannot be drawn where it should be."""
+    from geodomain.tables.atomic import refuse_to_replace
+
     if picture is None:
         return
     if picture.suffix.lower() not in _SUFFIXES:
         message = f"{picture} is none of {', '.join(_SUFFIXES)}"
         raise click.BadParameter(message)
-    options.require_folder(picture)
-    if picture.exists() and not overwrite:
-        message = f"{picture} is there already; name another, or allow it to be overwritten"
-        raise FileExistsError(message)
+    places.require_folder(picture)
+    refuse_to_replace([picture], overwrite=overwrite)
 
 
 def _draw(report: Report, chart: Path | None) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodomain.cli.options import finite, require_folder
+from geodomain.cli.options import finite
+from geodomain.cli.places import require_folder
 
 if TYPE_CHECKING:
     from geodomain.mesh import Mesh

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import errno
 import math
 from collections.abc import Callable
 from functools import reduce
@@ -131,12 +130,6 @@ def terrain_triangles(value: str) -> int:
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     return triangles
-
-
-def require_folder(output: Path) -> None:
-    """Refuse, before there is any work, an output in a folder that is not there."""
-    if not output.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(output))
 
 
 def together(*options: Decorator) -> Decorator:
@@ -297,7 +290,7 @@ machine_options = together(
         type=click.Choice(["auto", "cpu", "cuda"]),
         default="auto",
         show_default=True,
-        help="Where to compute; the labels are the same.",
+        help="Where to compute; the answers are the same.",
     ),
     click.option("--threads", type=click.IntRange(min=1), help="All the cores, if not given."),
 )

@@ -49,15 +49,19 @@ def choose(backend: str) -> ModuleType:
 
 
 def choose_segments(backend: str) -> ModuleType:
-    """Return the module that asks about segments; "auto" is the CPU for now.
+    """Return the module that asks about segments.
 
     Raises
     ------
     DeviceError
         As `choose`.
     """
-    name = "cpu" if backend == "auto" else choose(backend).__name__.rpartition(".")[2]
-    return importlib.import_module(f"geodomain.backends.{name}_segments")
+    return segments_of(choose(backend))
+
+
+def segments_of(module: ModuleType) -> ModuleType:
+    """Return the module that asks about segments where another asks about points."""
+    return importlib.import_module(f"{module.__name__}_segments")
 
 
 def taken(backend: str, indexes: Sequence[Any]) -> tuple[str, str]:
