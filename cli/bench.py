@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from geodomain.cli import options, places
+from geodomain.cli import options, places, values
 from geodomain.cli.talk import Talk
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ Example:
     context_settings=options.CONTEXT,
 )
 @click.option(
-    "--triangles", type=options.terrain_triangles, default="29260", show_default=True, metavar="N"
+    "--triangles", type=values.terrain_triangles, default="29260", show_default=True, metavar="N"
 )
-@click.option("--rays", type=options.count, default="1e6", show_default=True, metavar="N")
+@click.option("--rays", type=values.count, default="1e6", show_default=True, metavar="N")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--repeat",

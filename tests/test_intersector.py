@@ -11,6 +11,7 @@ from shapes import cube, cube_in_six, joined, odd_on_purpose, random_body, stair
 
 import geodomain
 from geodomain import Mesh, SegmentIntersector, Segments, intersect
+from geodomain.backends import cuda_segments
 
 TRIANGLE = Mesh([[0, 0, 5], [8, 0, 5], [0, 8, 5]], [[0, 1, 2]])
 MODES = ("boolean", "nearest", "count", "all")
@@ -331,6 +332,56 @@ def test_a_lattice_where_everything_touches(backend: str) -> None:
     expected = lattice_crossings(mesh, starts, ends)
     assert expected.sum() == len(hits)
     assert np.array_equal(found, expected)
+
+
+def test_rows_are_answered_in_their_places(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU takes so many in an order of its own."""
+    monkeypatch.setattr(cuda_segments, "BINNED_ROWS", 70_000)
+    mesh, rng = star(16), np.random.default_rng(8)
+    starts, ends = rng.uniform(-1.5, 1.5, (2, 70_001, 3)) * np.abs(mesh.bounds).max()
+    starts[::1000], ends[7::1000] = np.nan, ends[7::1000] * 100
+    starts[10_000:20_000], ends[10_000:20_000] = starts[1], ends[1]
+    intersector = SegmentIntersector(mesh, backend=backend)
+    assert 0 < intersector.intersect((starts, ends)).mean() < 1
+    for some in (slice(0, 3000), slice(-3000, None)):
+        assert_consistent(intersector, starts[some], ends[some])
+    few = [slice(i, i + 5000) for i in range(0, len(starts), 5000)]
+    for mode in ("boolean", "count"):
+        parts = [intersector.intersect((starts[s], ends[s]), mode=mode) for s in few]
+        assert np.array_equal(
+            intersector.intersect((starts, ends), mode=mode), np.concatenate(parts)
+        )
+    for mode in ("nearest", "all"):
+        hits = intersector.intersect((starts, ends), mode=mode)
+        parts = [intersector.intersect((starts[s], ends[s]), mode=mode) for s in few]
+        assert np.array_equal(hits.triangle, np.concatenate([part.triangle for part in parts]))
+        assert np.array_equal(hits.point, np.concatenate([part.point for part in parts]))
+
+
+def test_hits_come_in_pieces_that_a_device_has_room_for(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mesh = star(6)
+    starts, ends = adversarial(mesh, 600, np.random.default_rng(2))
+    whole = intersect(mesh, starts, ends, mode="all", backend=backend)
+    for most in (1, 7):
+        monkeypatch.setattr(cuda_segments, "MOST_HITS", most)
+        pieces = intersect(mesh, starts, ends, mode="all", backend=backend)
+        for column in ("segment", "triangle", "t", "point"):
+            assert np.array_equal(getattr(whole, column), getattr(pieces, column))
+
+
+def test_rows_of_so_many_hits_together() -> None:
+    offsets = np.array([0, 0, 3, 3, 7, 9, 20, 20, 21, 21])
+    for most in range(1, 30):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cuda_segments, "MOST_HITS", most)
+            ranges = list(cuda_segments._ranges(offsets))
+        begins, ends = map(list, zip(*ranges, strict=True))
+        assert begins == [0, *ends[:-1]] and offsets[ends[-1]] == 21
+        assert all(e == b + 1 or offsets[e] - offsets[b] <= most for b, e in ranges)
+        assert all(offsets[e + 1] - offsets[b] > most for b, e in ranges if offsets[e] < 21)
+    assert list(cuda_segments._ranges(np.zeros(4, dtype=np.int64))) == []
 
 
 def test_more_segments_than_single_precision_can_number(backend: str) -> None:
