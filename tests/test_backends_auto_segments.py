@@ -12,7 +12,14 @@ from fake_gpu import eager, fake, on_device
 from shapes import star
 
 from geodomain import DeviceError, GeodomainWarning, SegmentIntersector, Segments, intersect
-from geodomain.backends import auto, auto_segments, choose_segments, cpu_segments, cuda_segments
+from geodomain.backends import (
+    auto,
+    auto_segments,
+    choose_segments,
+    cpu_segments,
+    cuda_segments,
+    taken,
+)
 
 __all__ = ["eager", "fake"]
 
@@ -129,3 +136,8 @@ def test_ends_on_a_gpu_are_refused_with_a_way_out(fake) -> None:
     for ask in (lambda: intersect(MESH, there, ENDS), lambda: Segments(STARTS, there)):
         with pytest.raises(TypeError, match=r"(starts|ends) are on a GPU.* cupy\.asnumpy"):
             ask()
+
+
+def test_a_gpu_that_is_asked_for_is_named(fake) -> None:
+    surface = object.__new__(cuda_segments.Surface)
+    assert taken("cuda", [surface]) == ("cuda", "asked for")
