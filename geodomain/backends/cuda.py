@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from geodomain.backends import cpu, device, lattice_on_device
 from geodomain.backends.buffers import Slot
+from geodomain.backends.codes_on_device import first_solids
 from geodomain.backends.cpu import Columns, Floats, Rim, expand_lattice, recognise
 from geodomain.backends.device_arrays import DevicePoints, DeviceRoom
 from geodomain.backends.grid_on_device import GridOnDevice
@@ -221,42 +222,9 @@ def codes(indexes: Sequence[Index], points: Points, out: Any, threads: int) -> i
     """Write which index first holds each point, -1 none, -2 not finite; as ``contains``."""
     return _or_on_cpu(
         indexes, points, out,
-        lambda: _codes(indexes, points, out, threads),
+        lambda: first_solids([one.solid for one in indexes], points, out, threads),
         lambda columns: cpu.codes([one.substitute() for one in indexes], columns, out, threads),
     )  # fmt: skip
-
-
-def _codes(indexes: Sequence[Index], points: Points, out: Any, threads: int) -> int:
-    """Label by all the solids at once: two bits, quick counts, full counts."""
-    count = "geodomain_codes_single" if device.has_slow_doubles() else "geodomain_codes_quick"
-    with device.current():
-        table = device.upload(np.frombuffer(b"".join(one.solid for one in indexes) or b"-", "u1"))
-    solids = device.structure(int(table), ctypes.c_int32(len(indexes)))
-
-    def kernels(slot: Slot) -> int:
-        rows, found, counts = ctypes.c_uint32(slot.rows), int(slot.answers), int(slot.counts)
-        open_rows, unsure_rows = int(slot.open_rows), int(slot.unsure_rows)
-        some = min(slot.rows, device.BLOCK * device.LIST_BLOCKS)
-        device.launch(
-            "grid.cu", "geodomain_codes_look_up", slot.rows,
-            solids, slot.view, rows, found, device.structure(open_rows, counts),
-            stream=slot.stream,
-        )  # fmt: skip
-        device.launch(
-            "grid.cu", count, some,
-            solids, slot.view, open_rows, counts, found, device.structure(unsure_rows, counts + 4),
-            stream=slot.stream,
-        )  # fmt: skip
-        device.launch(
-            "grid.cu", "geodomain_codes_full", some,
-            solids, slot.view, unsure_rows, counts + 4, found, slot.refused, stream=slot.stream,
-        )  # fmt: skip
-        return found
-
-    try:
-        return answer_all(points, out, threads, kernels)
-    finally:
-        device.free(table)
 
 
 def _in_words(

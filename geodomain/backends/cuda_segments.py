@@ -82,6 +82,8 @@ def _launch(step: str, threads: int, *fields: Any) -> None:
 class Surface:
     """One surface's triangles on the device, ready to be asked about segments."""
 
+    answers, on_the_cpu, want = 0, 0, ""  # as an Index's: the CPU takes none of its work
+
     def __init__(
         self,
         vertices: Floats,
