@@ -66,14 +66,20 @@ def triangulate(vertices: Floats, corners: Integers, sizes: Integers) -> NDArray
 def _cut(vertices: Floats, rings: Integers) -> Integers:
     """Return the triangles (p, n - 2, 3) of rings (p, n) that have one size n > 3."""
     canonical, turned = _canonical(vertices, rings)
-    points = vertices[canonical]
-    points = points - points[:, :1]
+    points = _at_unit_scale(vertices[canonical])
+    points -= points[:, :1]
     cuts = _fans(rings.shape[1], len(rings))
     for ring in np.flatnonzero(_folds(points)).tolist():
         cuts[ring] = _clip_ears(points[ring])
     triangles = np.take_along_axis(canonical[:, None, :], cuts, axis=2)
     triangles[turned] = triangles[turned][:, ::-1, [0, 2, 1]]
     return triangles
+
+
+def _at_unit_scale(rings: Floats) -> Floats:
+    """Scale each ring by a power of two, which rounds nothing, so that no product overflows."""
+    _, exponents = np.frexp(np.abs(rings).max(axis=(1, 2), keepdims=True))
+    return np.asarray(np.ldexp(rings, -exponents))
 
 
 def _canonical(vertices: Floats, rings: Integers) -> tuple[Integers, NDArray[np.bool_]]:

@@ -121,6 +121,14 @@ def test_any_ring_keeps_its_edges_and_its_cut(corners, shift, reverse):
     assert by_value == {tuple(sorted(map(corners.__getitem__, row))) for row in plain}
 
 
+@pytest.mark.parametrize("exponent", [-1010, 330, 1010])
+def test_the_cut_does_not_depend_on_the_scale(exponent):
+    # A dart folds, and so it takes products of three coordinates to cut it.
+    huge = np.ldexp(DART, exponent)
+    with np.errstate(all="raise"):
+        assert cut(huge, [0, 1, 2, 3]).tolist() == cut(DART, [0, 1, 2, 3]).tolist()
+
+
 def test_no_polygons_give_no_triangles():
     assert triangulate(SQUARE, np.zeros(0, int), np.zeros(0, int)).shape == (0, 3)
 
