@@ -39,6 +39,12 @@ VULCAN_UNTITLED = b"""centroid_x,centroid_y,centroid_z,dim_x,dim_y,dim_z,volume,
 ,,,,,,,-99.0,waste
 78010,4510,1205,20,20,10,4000,0.54,granite
 """
+VULCAN_TYPED = b"""centroid_x,centroid_y,centroid_z,dim_x,dim_y,dim_z,cu
+centroid x,centroid y,centroid z,dim x,dim y,dim z,copper grade
+double,double,double,double,double,double,double
+0.0,0.0,0.0,0.0,0.0,0.0,-99.0
+78010,4510,1205,20,20,10,0.54
+"""
 MICROMINE = b"""EAST,_EAST,NORTH,_NORTH,RL,_RL,AU,LITH
 R,R,R,R,R,R,R,C
 500,10,1000,10,100,5,Centre
@@ -80,6 +86,7 @@ HEADS = {
     "datamine, world beside": (DATAMINE_WORLD, ",", ".", (7, 8, 9), (4, 5, 6), 2),
     "vulcan": (VULCAN, ",", ".", (0, 1, 2), (3, 4, 5), 5),
     "vulcan, untitled": (VULCAN_UNTITLED, ",", ".", (0, 1, 2), (3, 4, 5), 5),
+    "vulcan, typed centroids": (VULCAN_TYPED, ",", ".", (0, 1, 2), (3, 4, 5), 5),
     "micromine": (MICROMINE, ",", ".", (0, 2, 4), (1, 3, 5), 4),
     "micromine, turned by 0": (MICROMINE_TURNED % b"0", ",", ".", (0, 2, 4), (1, 3, 5), 5),
     "leapfrog": (LEAPFROG, ",", ".", (0, 1, 2), (3, 4, 5), 7),

@@ -65,10 +65,16 @@ def _vulcan_kind(texts: Sequence[str]) -> Kind | None:
 
 
 def _is_untitled_vulcan(texts: Sequence[Sequence[str]]) -> bool:
-    """Tell Vulcan's three rows where an editor has lost their titles: by the types alone."""
+    """Tell Vulcan's three rows where an editor has lost their titles: by the types alone.
+
+    Centroids that have types have defaults too, which are numbers, but one number.
+    """
     words = [cell.casefold() for cell in texts[1] if cell]
-    blank_or_words = all(number(cell) is None for row in texts for cell in row[:3])
-    return bool(words) and blank_or_words and set(words) <= _VULCAN_TYPES
+    defaults = texts[2][:3]
+    alike = all(texts[1][:3]) and len(set(defaults)) == 1
+    checked = [*texts[0][:3], *texts[1][:3], *(() if alike else defaults)]
+    no_numbers = all(number(cell) is None for cell in checked)
+    return bool(words) and no_numbers and set(words) <= _VULCAN_TYPES
 
 
 def _is_micromine_types(texts: Sequence[str]) -> bool:
