@@ -59,7 +59,8 @@ def read_request(given: dict[str, Any]) -> Request:
     for option in ("flags", "uncertain"):
         if replace is not None and given[option]:
             _misuse(
-                f"--{option} adds columns; run with --replace-column first, then with --{option}"
+                f"--replace-column rewrites one column, and --{option} adds others: do without one "
+                "of the two, or put the labels in a column of their own with --column"
             )
     table = table_of(given)
     request = Request(
