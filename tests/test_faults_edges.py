@@ -15,7 +15,8 @@ def test_a_hairline_gets_the_command_that_closes_it():
     assert open_edges_sentence(hairline(0.0004)) == (
         "ore.stl is not closed: 8 open edges, the first from (2296021.0, 414095.0, 1690.0) to "
         "(2296021.0, 414195.0, 1690.0); the smallest gap is 0.0004. Close it with 'geodomain check "
-        "ore.stl --weld 0.0005 -o closed.stl', or label with --allow-open."
+        "ore.stl --weld 0.0005 -o closed.stl', or label with --allow-open "
+        "(allow_open=True in Python)."
     )
 
 
@@ -23,7 +24,7 @@ def test_a_hole_is_not_welded():
     assert open_edges_sentence(lidless()) == (
         "box.stl is not closed: 4 open edges, the first from (0.0, 0.0, 1.0) to (0.0, 1.0, 1.0); "
         "the smallest gap is 1. Welding does not close it: mend it where it was made, or label "
-        "with --allow-open."
+        "with --allow-open (allow_open=True in Python)."
     )
 
 
@@ -32,7 +33,7 @@ def test_t_junctions_are_said_to_leave_no_gap():
     assert "12 open edges" in said
     assert "all of them are T-junctions" in said
     assert "gap is" not in said
-    assert said.endswith("labels with --allow-open are right all the same.")
+    assert "labels with --allow-open (allow_open=True in Python) are right all the same." in said
 
 
 def test_some_t_junctions_are_counted_beside_a_hole():

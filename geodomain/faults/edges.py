@@ -13,6 +13,7 @@ from geodomain.mesh import Mesh
 
 # The smallest gap is not the widest: welds are tried at it and at so many times as much.
 _WIDER = (1, 10, 100)
+_AS_IT_IS = "with --allow-open (allow_open=True in Python)"
 _WRITABLE = {".stl", ".ply", ".obj", ".off"}
 
 
@@ -47,7 +48,7 @@ def say_open(mesh: Mesh, table: EdgeTable, junctions: Ints, gap: float | None) -
     told = [found, *_junctions(len(junctions), len(table.odd))]
     if gap is None or len(junctions) == len(table.odd):
         # The cover of every line is even, so parity is too, though no edge has its neighbour.
-        mend = "They leave no gap, so labels with --allow-open are right all the same."
+        mend = f"They leave no gap, so labels {_AS_IT_IS} are right all the same."
         return f"{'; '.join(told)}. {mend}"
     return f"{'; '.join([*told, f'the smallest gap is {gap:.3g}'])}. {_mend(mesh, table, gap)}"
 
@@ -96,8 +97,8 @@ def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
     likely = (t for t in wider if is_gentle(mesh, t) and could_close(table, t))
     tolerance = next((t for t in likely if closing_weld(mesh, table, t)), None)
     if tolerance is None:
-        return "Welding does not close it: mend it where it was made, or label with --allow-open."
-    return f"Close it with {_command(mesh.name, tolerance)}, or label with --allow-open."
+        return f"Welding does not close it: mend it where it was made, or label {_AS_IT_IS}."
+    return f"Close it with {_command(mesh.name, tolerance)}, or label {_AS_IT_IS}."
 
 
 def _command(name: str, tolerance: float) -> str:
