@@ -106,6 +106,15 @@ def test_binary_stl_with_bytes_after_it(tmp_path):
     assert len(mesh.triangles) == 4
 
 
+def test_binary_stl_with_facets_that_its_header_leaves_out(tmp_path):
+    data = bytearray(binary_stl(vertices=VERTICES - [0, 7480000, 0]))
+    data[80:84] = struct.pack("<I", 3)
+    with pytest.warns(GeodomainWarning, match=r"bytes for 4 facets.* promises 3") as told:
+        mesh = read(tmp_path, "a.stl", bytes(data))
+    assert len(mesh.triangles) == 3
+    assert told[0].filename == __file__
+
+
 def ply_header(form, vertex_properties, face_properties, before="", after=""):
     return (
         f"ply\nformat {form} 1.0\ncomment by hand\nobj_info none\n{before}"

@@ -37,12 +37,22 @@ def facet_count(head: bytes) -> int:
 def read_binary(data: bytes, name: str) -> Faces:
     """Return the facets of a binary STL, each float32 widened exactly."""
     count = facet_count(data)
+    whole = max(len(data) - HEADER, 0) // FACET.itemsize
     if HEADER + count * FACET.itemsize > len(data):
-        whole = (len(data) - HEADER) // FACET.itemsize
-        raise truncated(name, f"{count:,} facets", f"there are bytes for {max(whole, 0):,}")
+        raise truncated(name, f"{count:,} facets", f"there are bytes for {whole:,}")
+    if whole > count:
+        _warn_of_rest(name, count, whole)
     facets = np.frombuffer(data, dtype=FACET, count=count, offset=HEADER)
     soup = facets["corners"].reshape(-1, 3).astype(np.float64)
     return _merged(soup, name, single=True)
+
+
+def _warn_of_rest(name: str, count: int, whole: int) -> None:
+    message = (
+        f"{name} has bytes for {whole:,} facets, but its header promises {count:,}, and only those"
+        " are read: export it again if any are missing"
+    )
+    warnings.warn(message, GeodomainWarning, stacklevel=4)
 
 
 def read_ascii(data: bytes, name: str) -> Faces:
