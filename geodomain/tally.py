@@ -172,7 +172,8 @@ class Tally:
         if sizes is None:
             self.sized = False
         else:
-            volume = sizes[:, 0] * sizes[:, 1] * sizes[:, 2]
+            with np.errstate(over="ignore", invalid="ignore"):
+                volume = sizes[:, 0] * sizes[:, 1] * sizes[:, 2]
             # One look at the smallest spares nearly every chunk the masks; NaN fails it too.
             if not (finite.all() and sizes.min(initial=np.inf) > 0 and np.isfinite(volume).all()):
                 usable = finite & (sizes > 0).all(axis=1) & np.isfinite(volume)

@@ -98,6 +98,15 @@ def test_one_block_without_a_size_leaves_volumes_out(size: float) -> None:
     assert summarise(labeller, tally, Labels(), seconds=1.0).domains[0].volume is None
 
 
+def test_a_volume_beyond_the_numbers_is_no_volume_and_no_warning_of_numpy() -> None:
+    labeller = Labeller((ORE,))
+    tally = Tally(labeller.targets)
+    points = np.full((2, 3), 5.0)
+    with np.errstate(all="raise"):
+        tally.add(points, np.array([[1e200, 1e200, 1], [1e200, 1e200, 0]]), labeller.judge(points))
+    assert not tally.sized and tally.unsized == 2
+
+
 def test_blocks_without_a_size_are_said_once_with_the_first() -> None:
     labeller = Labeller((ORE,))
     tally = Tally(labeller.targets)
