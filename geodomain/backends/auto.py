@@ -169,13 +169,17 @@ class Index:
     def _ask(self, verb: str, points: Any, out: Any, threads: int, **options: Any) -> int:
         def call(on: Any) -> int:
             refused: int = getattr(self.on(on), verb)(points, out, threads, **options)
-            machine = on.__name__.rpartition(".")[2]
-            with self._lock:
-                before, _ = self._answered.get(machine, (0, ""))
-                self._answered[machine] = before + len(out), _record.why
+            self.note(on, len(out))
             return refused
 
         return _ask(points, out, threads, call)
+
+    def note(self, module: ModuleType, count: int) -> None:
+        """Remember that a backend has answered so many points, and why it did."""
+        machine = module.__name__.rpartition(".")[2]
+        with self._lock:
+            before, _ = self._answered.get(machine, (0, ""))
+            self._answered[machine] = before + count, _record.why
 
 
 def _made(
@@ -195,6 +199,8 @@ def codes(indexes: Sequence[Index], points: Any, out: Any, threads: int) -> int:
 
     def call(on: Any) -> int:
         refused: int = on.codes([index.on(on) for index in indexes], points, out, threads)
+        for index in indexes:
+            index.note(on, len(out))
         return refused
 
     return _ask(points, out, threads, call)
