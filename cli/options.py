@@ -189,7 +189,7 @@ machine_options = together(
         type=click.Choice(["auto", "cpu", "cuda"]),
         default="auto",
         show_default=True,
-        help="Where to compute; the labels are the same.",
+        help="Where to compute; the answers are the same.",
     ),
     click.option("--threads", type=click.IntRange(min=1), help="All the cores, if not given."),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodomain.cli import options, values
+from geodomain.cli import options, places, values
 from geodomain.cli.request import table_of
 from geodomain.cli.talk import Talk
 
@@ -118,7 +118,7 @@ def plot(
     if solids and domains:
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
-    values.require_folder(output)
+    places.require_folder(output)
     kind = require_kind(output)
     talk = Talk(quiet)
     with talk.listening(), open_target(output, overwrite=overwrite) as target:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import errno
 import math
 from pathlib import Path
 
@@ -123,9 +122,3 @@ def terrain_triangles(value: str) -> int:
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     return triangles
-
-
-def require_folder(output: Path) -> None:
-    """Refuse, before there is any work, an output in a folder that is not there."""
-    if not output.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(output))

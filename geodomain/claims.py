@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
-from geodomain.backends import meshcheck
 from geodomain.domains import Domain
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
@@ -137,9 +136,7 @@ class Shell:
     def __post_init__(self) -> None:
         """See once what the mesh is like."""
         mesh = self.mesh
-        several = mesh.is_balanced and not meshcheck.is_one_piece(
-            mesh.triangles, len(mesh.vertices)
-        )
+        several = mesh.is_balanced and mesh.bodies.count > 1
         fraction = self.rule == "winding" and not mesh.is_closed and not mesh.is_balanced
         object.__setattr__(self, "may_double", several)
         object.__setattr__(self, "by_fraction", fraction)

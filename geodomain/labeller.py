@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends import taken
+from geodomain.backends.kept import keeping
 from geodomain.claims import Claim, Found, Shell, SolidClaim, StackClaim, SurfaceClaim
 from geodomain.domains import Domain
 from geodomain.errors import GeodomainWarning, MeshError
@@ -128,6 +129,15 @@ class Labeller:
         conditions; None stands for all of them. Blocks that are `labelled` already are left
         alone by domains that keep labels, and stay as they are if no other one has them.
         """
+        with keeping(points):
+            return self._judge(points, allowed, labelled)
+
+    def _judge(
+        self,
+        points: NDArray[np.float64],
+        allowed: Sequence[Bools | None] | None,
+        labelled: Bools | None,
+    ) -> Verdict:
         scene, found, index = Scene(points), dict[int, Found](), 0
         self._find_members(scene)
         for claim, rows in zip(self._claims, allowed or [None] * len(self._claims), strict=True):
