@@ -53,8 +53,8 @@ GD_HD std::uint64_t code_of(const BoxFrame& frame, const Box& box) {
 }
 
 // All that rounding moves a box or a point of the clipped segment by, in the frame: at most
-// seven roundings of numbers below 4 (2^-22 each), twice over.
-constexpr double kRounding = 0x1p-19;
+// nine roundings of numbers below 4 (2^-22 each), twice over.
+constexpr double kRounding = 0x1.2p-19;
 // A segment that reaches farther than this many times the mesh meets every box.
 constexpr double kFarthest = 0x1p40;
 

@@ -1,5 +1,5 @@
 // The hierarchy over a mesh's triangles, as it is asked: nodes of eight boxes in 80 bytes,
-// packets of up to four triangles below them.
+// packets of a few triangles below them.
 //
 // Boxes are kept as bytes, in steps of a power of two from their node's corner (H. Ylitie, T.
 // Karras, S. Laine, "Efficient incoherent ray traversal on GPUs through compressed wide BVHs",
@@ -15,7 +15,8 @@
 namespace geodomain {
 
 constexpr int kWide = 8;
-constexpr int kPacket = 4;
+// A thread of a GPU takes a packet's triangles one by one, so that smaller boxes pay.
+constexpr int kPacket = kDoublesAtOnce == 1 ? 2 : 4;
 // A level of the tree that nodes are gathered from shares one more bit of 63-bit codes and of
 // 32-bit indices than the level above, and a node is at least a level.
 constexpr int kDeepest = 63 + 32;
@@ -122,21 +123,33 @@ GD_HD float power_of_two(int exponent) {  // -126 to 127
   return value;
 }
 
+// Where a probe is between two sides of each slot's box.
+struct Slab {
+  Floats8 enter, leave;
+};
+
+// What bytes are larger by goes into the corner, which is rounded twice then, by 2^-24 of that many
+// steps each time; the margin takes twice as much, its own rounding included.
+GD_HD Slab slab_of(const WideNode& node, const Probe& probe, int k) {
+  const bool descends = probe.octant >> k & 1;
+  const std::uint64_t near = descends ? node.high[k] : node.low[k];
+  const std::uint64_t far = descends ? node.low[k] : node.high[k];
+  const float step = power_of_two(node.exponent[k]) * probe.inverse[k];
+  float corner = (node.origin[k] - probe.start[k]) * probe.inverse[k], margin = probe.margin[k];
+  if constexpr (Floats8::kOffset != 0.0f) {
+    corner = multiply_add(-Floats8::kOffset, step, corner);
+    margin = multiply_add(Floats8::kOffset * 0x1p-22f, std::fabs(step), margin);
+  }
+  return {multiply_add(Floats8::bytes(near), Floats8(step), Floats8(corner - margin)),
+          multiply_add(Floats8::bytes(far), Floats8(step), Floats8(corner + margin))};
+}
+
 // The slots whose boxes the probe meets within `reach`.
 GD_HD std::uint32_t met_slots(const WideNode& node, const Probe& probe, float reach) {
-  Floats8 enter(0.0f), leave(reach);
-  for (int k = 0; k < 3; ++k) {
-    const bool descends = probe.octant >> k & 1;
-    const std::uint64_t near = descends ? node.high[k] : node.low[k];
-    const std::uint64_t far = descends ? node.low[k] : node.high[k];
-    const Floats8 step(power_of_two(node.exponent[k]) * probe.inverse[k]);
-    const float corner = (node.origin[k] - probe.start[k]) * probe.inverse[k];
-    enter =
-        larger(enter, multiply_add(Floats8::bytes(near), step, Floats8(corner - probe.margin[k])));
-    leave =
-        smaller(leave, multiply_add(Floats8::bytes(far), step, Floats8(corner + probe.margin[k])));
-  }
-  return at_most(enter, leave * Floats8(1.000001f)) & (node.inner | node.leaf);
+  const Slab x = slab_of(node, probe, 0), y = slab_of(node, probe, 1), z = slab_of(node, probe, 2);
+  const Floats8 enter = largest_from_zero(x.enter, y.enter, z.enter);
+  const Floats8 leave = smallest_of(x.leave, y.leave, z.leave, Floats8(reach));
+  return at_most(enter, leave, 0x1p-20f) & (node.inner | node.leaf);
 }
 
 // Bit i goes to bit i ^ octant, and back.
@@ -151,12 +164,12 @@ GD_HD std::uint32_t rank_below(std::uint32_t slots, int slot) {
   return static_cast<std::uint32_t>(count_bits(slots & ((1u << slot) - 1u)));
 }
 
-// The nodes of a level that a walk has still to take. A stack has an entry for each level above,
-// and one to write before it is known to be needed, so it cannot overflow.
+// The nodes of a level that a walk has still to take. A stack has an entry for each level above the
+// one that the walk is at, so it cannot overflow.
 struct Siblings {
   std::uint32_t child, inner, open;
 };
-using Stack = Siblings[kDeepest + 1];
+using Stack = Siblings[kDeepest];
 
 // A segment's way through the hierarchy, a node to a step, near ones first where that helps. Its
 // stack is kept apart from it, so that a compiler can keep the rest in registers.
@@ -164,7 +177,8 @@ struct Walk {
   Probe probe;
   float reach;  // what lies beyond is passed over; a visitor may lower it
   std::uint32_t index;
-  int depth;
+  Siblings top;  // of the stack, which has the others that have some open
+  int depth;     // of the stack; -1 where all is done
   // Packets found by the last step, which have been asked for since.
   std::uint32_t packet, leaf, leaves;
 
@@ -172,6 +186,7 @@ struct Walk {
   GD_HD bool begin(const BvhView& bvh, const Segment& s) {
     reach = 1.0f;
     index = 0;
+    top.open = 0;
     depth = 0;
     leaves = 0;
     return bvh.triangle_count > 0 && aim(bvh.frame, s, probe);
@@ -198,15 +213,17 @@ struct Walk {
     }
     const std::uint32_t octant = kNearFirst ? probe.octant : 0;
     const std::uint32_t open = turned(met & node.inner, octant);
-    stack[depth] = {node.child, node.inner, open};
-    depth += open != 0;
-    if (depth == 0) return depth = -1, leaves != 0;
-    Siblings& top = stack[depth - 1];
+    if (open != 0) {
+      if (top.open != 0) stack[depth++] = top;
+      top = {node.child, node.inner, open};
+    } else if (top.open == 0) {
+      if (depth == 0) return depth = -1, leaves != 0;
+      top = stack[--depth];
+    }
     const int slot = trailing_zeros(top.open) ^ static_cast<int>(octant);
     index = top.child + rank_below(top.inner, slot);
     fetch(bvh.nodes + index);
     top.open &= top.open - 1;
-    depth -= top.open == 0;
     return true;
   }
 };

@@ -227,10 +227,10 @@ GD_HD void fill_place(const MeshView& mesh, const std::int32_t* triangles, Packe
   packet.put(k, corners, there ? index : -1, range.count);
 }
 
-// How many nodes a tree can have: one that is not full has packets alone below it, five
-// triangles at least; one that is full has seven children more than it takes a place.
+// How many nodes a tree can have: one that is not full has packets alone below it, more
+// than one packet's triangles; one that is full has seven children more than it takes a place.
 GD_HD std::int64_t most_nodes(std::int64_t triangle_count) {
-  return triangle_count / 5 + triangle_count / 7 + 1;
+  return triangle_count / (kPacket + 1) + triangle_count / 7 + 1;
 }
 
 }  // namespace geodomain

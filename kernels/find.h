@@ -23,7 +23,7 @@ GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Vis
                        taken.coordinate(k + 2));
     };
     const Sifted sifted = sift(along, corner(0), corner(3), corner(6));
-    const std::uint32_t there = (1u << (count - first)) - 1u;
+    const std::uint32_t there = kLanes == 1 ? 1u : (1u << (count - first)) - 1u;
     for (std::uint32_t open = (sifted.crossed | sifted.unsure) & there & ((1u << kLanes) - 1u);
          open != 0; open &= open - 1) {
       const int lane = trailing_zeros(open);
@@ -39,7 +39,7 @@ GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Vis
 
 struct Found {
   double t;
-  std::int32_t triangle;
+  std::int64_t triangle;  // as wide as t, so that no byte of it is left unwritten
 
   GD_HD bool operator<(const Found& other) const {
     return t < other.t || (t == other.t && triangle < other.triangle);

@@ -17,6 +17,7 @@ constexpr int kDoublesAtOnce = 4;
 GD_HD double absolute(double value) { return std::fabs(value); }
 GD_HD double larger(double a, double b) { return a > b ? a : b; }
 GD_HD double smaller(double a, double b) { return a < b ? a : b; }
+GD_HD double multiply_subtract(double a, double b, double c) { return multiply_add(a, b, -c); }
 // One number of a lane; a double of a GPU has no instruction for it.
 GD_HD double larger_of(double a, double b) { return larger(a, b); }
 GD_HD double smaller_of(double a, double b) { return smaller(a, b); }
@@ -38,6 +39,12 @@ struct Doubles4 {
   friend Doubles4 operator+(Doubles4 a, Doubles4 b) { return _mm256_add_pd(a.lanes, b.lanes); }
   friend Doubles4 operator-(Doubles4 a, Doubles4 b) { return _mm256_sub_pd(a.lanes, b.lanes); }
   friend Doubles4 operator*(Doubles4 a, Doubles4 b) { return _mm256_mul_pd(a.lanes, b.lanes); }
+  friend Doubles4 multiply_add(Doubles4 a, Doubles4 b, Doubles4 c) {
+    return _mm256_fmadd_pd(a.lanes, b.lanes, c.lanes);
+  }
+  friend Doubles4 multiply_subtract(Doubles4 a, Doubles4 b, Doubles4 c) {
+    return _mm256_fmsub_pd(a.lanes, b.lanes, c.lanes);
+  }
   friend Doubles4 larger(Doubles4 a, Doubles4 b) { return _mm256_max_pd(a.lanes, b.lanes); }
   friend Doubles4 smaller(Doubles4 a, Doubles4 b) { return _mm256_min_pd(a.lanes, b.lanes); }
   friend Doubles4 absolute(Doubles4 a) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a.lanes); }
@@ -51,6 +58,7 @@ struct Floats8 {
   Floats8(float value) : lanes(_mm256_set1_ps(value)) {}
   Floats8(__m256 all) : lanes(all) {}
   static Floats8 load(const float* from) { return _mm256_loadu_ps(from); }
+  static constexpr float kOffset = 0.0f;  // that `bytes` are larger by
   static Floats8 bytes(std::uint64_t packed) {
     const __m128i low = _mm_cvtsi64_si128(static_cast<long long>(packed));
     return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(low));
@@ -59,11 +67,17 @@ struct Floats8 {
     return _mm256_fmadd_ps(a.lanes, b.lanes, c.lanes);
   }
   friend Floats8 operator*(Floats8 a, Floats8 b) { return _mm256_mul_ps(a.lanes, b.lanes); }
-  friend Floats8 larger(Floats8 a, Floats8 b) { return _mm256_max_ps(a.lanes, b.lanes); }
-  friend Floats8 smaller(Floats8 a, Floats8 b) { return _mm256_min_ps(a.lanes, b.lanes); }
-  friend std::uint32_t at_most(Floats8 a, Floats8 b) {  // a bit for each lane
-    return static_cast<std::uint32_t>(
-        _mm256_movemask_ps(_mm256_cmp_ps(a.lanes, b.lanes, _CMP_LE_OQ)));
+  friend Floats8 largest_from_zero(Floats8 a, Floats8 b, Floats8 c) {
+    const __m256 two = _mm256_max_ps(a.lanes, b.lanes);
+    return _mm256_max_ps(_mm256_max_ps(two, c.lanes), _mm256_setzero_ps());
+  }
+  friend Floats8 smallest_of(Floats8 a, Floats8 b, Floats8 c, Floats8 d) {
+    return _mm256_min_ps(_mm256_min_ps(a.lanes, b.lanes), _mm256_min_ps(c.lanes, d.lanes));
+  }
+  // A bit for each lane where a is at most b and a share more.
+  friend std::uint32_t at_most(Floats8 a, Floats8 b, float share) {
+    const __m256 most = _mm256_mul_ps(b.lanes, _mm256_set1_ps(1.0f + share));
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a.lanes, most, _CMP_LE_OQ)));
   }
 };
 
@@ -115,8 +129,11 @@ struct Lanes {
   GD_HD static Lanes load(const Number* from) {
     return each([&](int i) { return from[i]; });
   }
+  static constexpr float kOffset = kByteOffset;
   GD_HD static Lanes bytes(std::uint64_t packed) {
-    return each([&](int i) { return static_cast<Number>(packed >> 8 * i & 0xff); });
+    return each([&](int i) {
+      return offset_byte(static_cast<std::uint32_t>(packed >> 32 * (i / 4)), i % 4);
+    });
   }
   template <class Value>
   GD_HD static Lanes each(Value&& value) {
@@ -143,6 +160,10 @@ struct Lanes {
   GD_HD friend Lanes multiply_add(const Lanes& a, const Lanes& b, const Lanes& c) {
     return each([&](int i) { return geodomain::multiply_add(a.lanes[i], b.lanes[i], c.lanes[i]); });
   }
+  GD_HD friend Lanes multiply_subtract(const Lanes& a, const Lanes& b, const Lanes& c) {
+    return each(
+        [&](int i) { return geodomain::multiply_add(a.lanes[i], b.lanes[i], -c.lanes[i]); });
+  }
   GD_HD friend Lanes larger(const Lanes& a, const Lanes& b) {
     return each([&](int i) { return larger_of(a.lanes[i], b.lanes[i]); });
   }
@@ -155,8 +176,21 @@ struct Lanes {
   GD_HD friend std::uint32_t operator>(const Lanes& a, const Lanes& b) {
     return where([&](int i) { return a.lanes[i] > b.lanes[i]; });
   }
-  GD_HD friend std::uint32_t at_most(const Lanes& a, const Lanes& b) {
-    return where([&](int i) { return a.lanes[i] <= b.lanes[i]; });
+  GD_HD friend Lanes largest_from_zero(const Lanes& a, const Lanes& b, const Lanes& c) {
+    return each(
+        [&](int i) { return geodomain::largest_from_zero(a.lanes[i], b.lanes[i], c.lanes[i]); });
+  }
+  GD_HD friend Lanes smallest_of(const Lanes& a, const Lanes& b, const Lanes& c, const Lanes& d) {
+    return each([&](int i) {
+      return geodomain::smallest_of(a.lanes[i], b.lanes[i], c.lanes[i], d.lanes[i]);
+    });
+  }
+  GD_HD friend std::uint32_t at_most(const Lanes& a, const Lanes& b, float share) {
+    std::uint32_t over = 0;
+    for (int i = N; i-- > 0;) {
+      over = push_sign(over, geodomain::multiply_add(b.lanes[i], 1.0f + share, -a.lanes[i]));
+    }
+    return ~over;
   }
 };
 
@@ -172,6 +206,12 @@ GD_HD Number load(const double* from) {
 template <>
 GD_HD double load<double>(const double* from) {
   return *from;
+}
+
+// At least the largest of three numbers that are not negative.
+template <class Number>
+GD_HD Number bound_of(const Number& a, const Number& b, const Number& c) {
+  return larger(larger(a, b), c);
 }
 
 // The lanes of a mask as bits, whatever it is kept as.

@@ -86,18 +86,23 @@ GD_NOINLINE int crosses_close(const Segment& s, const Triangle& t) {
 // permanent, which is at most 6 times the product of their largest parts: 43u of that.
 constexpr double kNormBound = 43.0 * kUnit;
 
+// At least the size of the largest part.
 template <class Number>
 GD_HD Number largest_part(const Number& x, const Number& y, const Number& z) {
-  return larger(larger(absolute(x), absolute(y)), absolute(z));
+  return bound_of(absolute(x), absolute(y), absolute(z));
 }
 
 template <class Number>
 struct Vector {
   Number x, y, z;
 
-  GD_HD Number dot(const Vector& o) const { return x * o.x + y * o.y + z * o.z; }
+  // Fused sums of products are rounded once where the bound counts two roundings.
+  GD_HD Number dot(const Vector& o) const {
+    return multiply_add(z, o.z, multiply_add(y, o.y, x * o.x));
+  }
   GD_HD Vector cross(const Vector& o) const {
-    return {y * o.z - z * o.y, z * o.x - x * o.z, x * o.y - y * o.x};
+    return {multiply_subtract(y, o.z, z * o.y), multiply_subtract(z, o.x, x * o.z),
+            multiply_subtract(x, o.y, y * o.x)};
   }
   GD_HD Number size() const { return largest_part(x, y, z); }
 };
@@ -118,7 +123,7 @@ GD_HD Sifted sift(const Vector<Number>& D, const Vector<Number>& A, const Vector
   const Vector<Number> bc = B.cross(C), ca = C.cross(A), ab = A.cross(B);
   const Number w0 = D.dot(bc), w1 = D.dot(ca), w2 = D.dot(ab), n0 = A.dot(bc);
   const Number n1 = n0 - (w0 + w1 + w2);
-  const Number reach = larger(larger(A.size(), B.size()), C.size()), square = reach * reach;
+  const Number reach = bound_of(A.size(), B.size(), C.size()), square = reach * reach;
   const Number sure_of_w = Number(kNormBound) * (D.size() * square);
   const Number sure_of_n0 = Number(kNormBound) * (reach * square);
   // The roundings of n1 come on top: at most 6u of the one product, 48u of the other.

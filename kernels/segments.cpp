@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bins.h"
 #include "brute.h"
 #include "bvh_host.h"
 #include "find_many.h"
@@ -95,6 +96,11 @@ GD_API void geodomain_surface_free(void* handle) { delete static_cast<HostSurfac
 GD_API void geodomain_surface_frame(const double* bounds, BoxFrame* frame) {
   FloatGuard guard;
   *frame = make_frame({{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}});
+}
+
+// The bins of a frame's box for so many rows.
+GD_API void geodomain_bins_of(const BoxFrame* frame, std::int64_t rows, Bins* bins) {
+  *bins = bins_of(*frame, rows);
 }
 
 // The nodes of a hierarchy and the first of each level, the end last, for a look at them.

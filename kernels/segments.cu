@@ -13,6 +13,15 @@ struct RowList {
   __device__ void append(std::uint32_t row) { rows[atomicAdd(count, 1u)] = row; }
 };
 
+// The rows of segments, in the order that they are taken in; as they come where that is null.
+struct Rows {
+  const Segment* segments;
+  const std::uint32_t* order;
+  std::uint32_t count;
+
+  __device__ std::uint32_t row(std::uint32_t i) const { return order ? __ldg(order + i) : i; }
+};
+
 // body(i) for i in [0, count), among the threads of a launch.
 template <class Body>
 __device__ void share(std::uint32_t count, Body&& body) {
@@ -23,11 +32,12 @@ __device__ void share(std::uint32_t count, Body&& body) {
 }
 
 template <class Question, class Make, class Done>
-__device__ void ask_quick(const BvhView& bvh, const double* ends, std::uint32_t rows,
-                          RowList unsure, Make&& make, Done&& done) {
-  share(rows, [&](std::uint32_t row) {
+__device__ void ask_quick(const BvhView& bvh, const Rows& rows, RowList unsure, Make&& make,
+                          Done&& done) {
+  share(rows.count, [&](std::uint32_t i) {
+    const std::uint32_t row = rows.row(i);
     Question question = make(row);
-    if (ask<Quick, double>(bvh, segment_of(ends, row), question)) {
+    if (ask<Quick, double>(bvh, load_whole(rows.segments + row), question)) {
       done(row, question);
     } else {
       unsure.append(row);
@@ -36,79 +46,76 @@ __device__ void ask_quick(const BvhView& bvh, const double* ends, std::uint32_t 
 }
 
 template <class Question, class Make, class Done>
-__device__ void ask_full(const BvhView& bvh, const double* ends, RowList unsure, Make&& make,
+__device__ void ask_full(const BvhView& bvh, const Rows& rows, RowList unsure, Make&& make,
                          Done&& done) {
   share(*unsure.count, [&](std::uint32_t i) {
     const std::uint32_t row = unsure.rows[i];
     Question question = make(row);
-    ask<Full, double>(bvh, segment_of(ends, row), question);
+    ask<Full, double>(bvh, load_whole(rows.segments + row), question);
     done(row, question);
   });
 }
 
 }  // namespace
 
-extern "C" __global__ void geodomain_segments_boolean(BvhView bvh, const double* ends,
-                                                      std::uint32_t rows, std::uint8_t* out,
+extern "C" __global__ void geodomain_segments_boolean(BvhView bvh, Rows rows, std::uint8_t* out,
                                                       RowList unsure) {
   ask_quick<Any>(
-      bvh, ends, rows, unsure, [](std::uint32_t) { return Any{}; },
+      bvh, rows, unsure, [](std::uint32_t) { return Any{}; },
       [out](std::uint32_t row, const Any& any) { out[row] = any.found; });
 }
 
-extern "C" __global__ void geodomain_segments_boolean_full(BvhView bvh, const double* ends,
+extern "C" __global__ void geodomain_segments_boolean_full(BvhView bvh, Rows rows,
                                                            std::uint8_t* out, RowList unsure) {
   ask_full<Any>(
-      bvh, ends, unsure, [](std::uint32_t) { return Any{}; },
+      bvh, rows, unsure, [](std::uint32_t) { return Any{}; },
       [out](std::uint32_t row, const Any& any) { out[row] = any.found; });
 }
 
-extern "C" __global__ void geodomain_segments_count(BvhView bvh, const double* ends,
-                                                    std::uint32_t rows, std::int32_t* out,
+extern "C" __global__ void geodomain_segments_count(BvhView bvh, Rows rows, std::int32_t* out,
                                                     RowList unsure) {
   ask_quick<Count>(
-      bvh, ends, rows, unsure, [](std::uint32_t) { return Count{}; },
+      bvh, rows, unsure, [](std::uint32_t) { return Count{}; },
       [out](std::uint32_t row, const Count& all) { out[row] = all.count; });
 }
 
-extern "C" __global__ void geodomain_segments_count_full(BvhView bvh, const double* ends,
-                                                         std::int32_t* out, RowList unsure) {
+extern "C" __global__ void geodomain_segments_count_full(BvhView bvh, Rows rows, std::int32_t* out,
+                                                         RowList unsure) {
   ask_full<Count>(
-      bvh, ends, unsure, [](std::uint32_t) { return Count{}; },
+      bvh, rows, unsure, [](std::uint32_t) { return Count{}; },
       [out](std::uint32_t row, const Count& all) { out[row] = all.count; });
 }
 
-extern "C" __global__ void geodomain_segments_nearest(BvhView bvh, const double* ends,
-                                                      std::uint32_t rows, std::int32_t* out,
+extern "C" __global__ void geodomain_segments_nearest(BvhView bvh, Rows rows, std::int32_t* out,
                                                       RowList unsure) {
   ask_quick<Nearest>(
-      bvh, ends, rows, unsure, [](std::uint32_t) { return Nearest{}; },
+      bvh, rows, unsure, [](std::uint32_t) { return Nearest{}; },
       [out](std::uint32_t row, const Nearest& nearest) { out[row] = nearest.triangle; });
 }
 
-extern "C" __global__ void geodomain_segments_nearest_full(BvhView bvh, const double* ends,
+extern "C" __global__ void geodomain_segments_nearest_full(BvhView bvh, Rows rows,
                                                            std::int32_t* out, RowList unsure) {
   ask_full<Nearest>(
-      bvh, ends, unsure, [](std::uint32_t) { return Nearest{}; },
+      bvh, rows, unsure, [](std::uint32_t) { return Nearest{}; },
       [out](std::uint32_t row, const Nearest& nearest) { out[row] = nearest.triangle; });
 }
 
 // Every crossing of a segment at offsets[row] to offsets[row + 1], by (t, triangle).
-extern "C" __global__ void geodomain_segments_all(BvhView bvh, const double* ends,
-                                                  std::uint32_t rows, const std::int64_t* offsets,
-                                                  Found* out, RowList unsure) {
+extern "C" __global__ void geodomain_segments_all(BvhView bvh, Rows rows,
+                                                  const std::int64_t* offsets, Found* out,
+                                                  RowList unsure) {
   ask_quick<List>(
-      bvh, ends, rows, unsure, [=](std::uint32_t row) { return List{out + offsets[row]}; },
+      bvh, rows, unsure, [=](std::uint32_t row) { return List{out + offsets[row]}; },
       [=](std::uint32_t row, const List&) {
         sort_found(out + offsets[row], offsets[row + 1] - offsets[row]);
       });
 }
 
-extern "C" __global__ void geodomain_segments_all_full(BvhView bvh, const double* ends,
+extern "C" __global__ void geodomain_segments_all_full(BvhView bvh, Rows rows,
                                                        const std::int64_t* offsets, Found* out,
                                                        RowList unsure) {
   ask_full<List>(
-      bvh, ends, unsure, [=](std::uint32_t row) { return List{out + offsets[row]}; },
+      bvh, rows, unsure, [=](std::uint32_t row) { return List{out + offsets[row]}; },
       [=](std::uint32_t row, const List&) {
         sort_found(out + offsets[row], offsets[row + 1] - offsets[row]);
       });

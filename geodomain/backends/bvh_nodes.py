@@ -27,6 +27,7 @@ NODE = np.dtype(
 FRAME = np.dtype(
     [("centre", np.float64, 3), ("scale", np.float64, 3), ("share", np.float32, 3)], align=True
 )
+BINS = np.dtype([("frame", FRAME), ("size", np.uint32, 3), ("count", np.uint32)], align=True)
 
 
 def boxes_of_levels(nodes: Any, firsts: Sequence[int], frame: Any) -> list[Floats]:

@@ -15,7 +15,7 @@ from geodomain.backends.native import library, must, pointer
 
 Floats = NDArray[np.float64]
 STEPS = ("boxes", "codes", "sort", "tree")  # of building the hierarchy
-FOUND = np.dtype([("t", np.float64), ("triangle", np.int32)], align=True)
+FOUND = np.dtype([("t", np.float64), ("triangle", np.int64)])
 
 
 class Packed(Protocol):
@@ -156,7 +156,7 @@ class Surface:
         """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
         out = np.empty(offsets[-1], dtype=FOUND)
         self._ask("geodomain_segments_all", segments, threads, offsets, out)
-        return np.ascontiguousarray(out["triangle"])
+        return out["triangle"].astype(np.int32)
 
     def describe(
         self, segments: Packed, rows: NDArray[np.int64], triangle: NDArray[np.int32], threads: int

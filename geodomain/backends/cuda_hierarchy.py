@@ -16,7 +16,7 @@ from geodomain.backends.native import library, pointer
 from geodomain.backends.pools import memory_pool
 
 Floats = NDArray[np.float64]
-PACKET_BYTES, PACKET_PLACES = 320, 4
+PACKET_BYTES, PACKET_PLACES = 160, 2
 LEVELS = 97  # that sizes are kept for, as in kernels/bvh_build.h
 DIGITS = 256
 MOST_ROUNDS = 16  # keys that a thread sorts
@@ -76,14 +76,14 @@ class Hierarchy:
         self._kept: list[Any] = []
         self._firsts: list[int] = []
         self.count = len(triangles)
-        self._frame = np.zeros(1, dtype=FRAME)
+        self.frame = np.zeros(1, dtype=FRAME)
         library().geodomain_surface_frame(
-            pointer(np.ascontiguousarray(bounds)), pointer(self._frame)
+            pointer(np.ascontiguousarray(bounds)), pointer(self.frame)
         )
         with device.current(), Rooms() as room:
             places = (self._keep(device.upload(array)) for array in (vertices, triangles))
             self.mesh = device.structure(*places, self.count)
-            frame = self._frame.tobytes()
+            frame = self.frame.tobytes()
             if brute:
                 boxes = self._keep(memory_pool().allocate(24 * self.count + 1))
                 self._mark()
@@ -136,7 +136,7 @@ class Hierarchy:
             room(8 * n), room(8 * n), room(24 * n), ends, root,
         )  # fmt: skip
         _launch("climb", n, tree)
-        most = n // 5 + n // 7 + 1
+        most = n // (PACKET_PLACES + 1) + n // 7 + 1
         nodes, ranges, counts = room(NODE.itemsize * most), room(8 * n), room(4 + 4 * LEVELS)
         wide = device.structure(nodes, room(4 * most), ranges, counts, counts + 4)
         _launch("begin", 1, tree, wide)
@@ -173,7 +173,7 @@ class Hierarchy:
         nodes = np.empty(self._firsts[-1], dtype=NODE)
         with device.current() as cuda:
             cuda.memcpy_dtoh(nodes, self._nodes)
-        return boxes_of_levels(nodes, self._firsts, self._frame[0])
+        return boxes_of_levels(nodes, self._firsts, self.frame[0])
 
     def close(self) -> None:
         """Free the device's memory, in the context that it came from."""

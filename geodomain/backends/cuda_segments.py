@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends import device
+from geodomain.backends.bvh_nodes import BINS
 from geodomain.backends.cpu_segments import FOUND, Floats
 from geodomain.backends.cuda_hierarchy import Hierarchy, Rooms
+from geodomain.backends.native import library, pointer
+
+ROW_BYTES = 48
+MOST_HITS = 1 << 23  # that room is taken for at a time, however many there are
+BINNED_ROWS = 1 << 20  # with fewer segments bins cost more than they save
+TICKET_BYTES = 8  # as in kernels/bins.h
+BINS_OF_THREAD = 4  # as in kernels/bins.cu
 
 
 class Resident:
     """Hold segments on the device, and room for the rows that quick arithmetic is unsure of."""
 
-    def __init__(self, packed: Floats) -> None:
+    def __init__(self, packed: Floats, *, sorted: bool) -> None:
         self.rows = len(packed)
+        self.sorted = sorted
         with device.current() as cuda:
             self._memory = [device.upload(packed), cuda.mem_alloc(4 * self.rows + 4)]
         self.ends, self._unsure = map(int, self._memory)
@@ -28,22 +38,51 @@ class Resident:
         device.driver().memset_d32_async(self._unsure, 0, 1)
         return device.structure(self._unsure + 4, self._unsure)
 
+    def part(self, begin: int, end: int) -> Resident:
+        """Return some of the rows, where they are; they go with the whole."""
+        part = copy.copy(self)
+        part.rows, part.ends = end - begin, self.ends + ROW_BYTES * begin
+        return part
+
     def close(self) -> None:
         """Free the memory, in the context that it came from."""
         memory, self._memory = self._memory, []
         device.free(*memory)
 
 
+@device.one_at_a_time
 def resident(segments: Any) -> Resident:
     """Return the device's copy of segments, made when it is first asked for."""
-    copy: Resident | None = segments.device.get("cuda")
-    if copy is None:
-        copy = segments.device["cuda"] = Resident(segments.packed)
-    return copy
+    kept: Resident | None = segments.device.get("cuda")
+    if kept is None:
+        kept = Resident(segments.packed, sorted=segments.order is not None)
+        segments.device["cuda"] = kept
+    return kept
+
+
+def binned(segments: Resident, frame: NDArray[Any], room: Rooms) -> int:
+    """Return the address of the rows by bins: near segments next to each other."""
+    bins, rows = np.zeros(1, dtype=BINS), ctypes.c_uint32(segments.rows)
+    library().geodomain_bins_of(pointer(frame), ctypes.c_int64(segments.rows), pointer(bins))
+    count = int(bins[0]["count"])
+    counts, order = room(4 * count + 4), room(4 * segments.rows)
+    tickets = room(TICKET_BYTES * segments.rows)
+    device.driver().memset_d32_async(counts, 0, count + 1)
+    _launch("draw", segments.rows, bins.tobytes(), segments.ends, rows, counts, tickets)
+    begun = -(-count // BINS_OF_THREAD)
+    _launch("begin", begun, ctypes.c_uint32(count), counts, counts + 4 * count)
+    _launch("order", segments.rows, tickets, rows, counts, order)
+    return order
+
+
+def _launch(step: str, threads: int, *fields: Any) -> None:
+    device.launch("bins.cu", f"geodomain_bins_{step}", threads, *fields)
 
 
 class Surface:
     """One surface's triangles on the device, ready to be asked about segments."""
+
+    answers, on_the_cpu, want = 0, 0, ""  # as an Index's: the CPU takes none of its work
 
     def __init__(
         self,
@@ -77,14 +116,20 @@ class Surface:
         """Give the memory back."""
         self.close()
 
+    @device.one_at_a_time  # the list of unsure rows is begun, filled and read
     def ask(self, question: str, segments: Resident, *fields: Any) -> None:
         """Run a question over all rows, quickly, then over the unsure ones in full."""
-        unsure, view = segments.unsure(), self._hierarchy.view
+        unsure, hierarchy = segments.unsure(), self._hierarchy
         threads = segments.rows if self._grid is None else self._grid * device.BLOCK
         some = min(threads, device.BLOCK * device.LIST_BLOCKS)
-        name, rows = f"geodomain_segments_{question}", ctypes.c_uint32(segments.rows)
-        device.launch("segments.cu", name, threads, view, segments.ends, rows, *fields, unsure)
-        device.launch("segments.cu", f"{name}_full", some, view, segments.ends, *fields, unsure)
+        name = f"geodomain_segments_{question}"
+        with Rooms() as room:
+            pays = segments.rows >= BINNED_ROWS and not segments.sorted and self._grid is None
+            order = binned(segments, hierarchy.frame, room) if pays else 0
+            rows = device.structure(segments.ends, order, ctypes.c_uint32(segments.rows))
+            asked = hierarchy.view, rows, *fields, unsure
+            device.launch("segments.cu", name, threads, *asked)
+            device.launch("segments.cu", f"{name}_full", some, *asked)
 
     def ask_brute(self, step: str, segments: Resident, *fields: Any) -> None:
         """Run a step of brute force: a block to a triangle."""
@@ -133,38 +178,58 @@ class Surface:
 
     def all(self, segments: Any, offsets: NDArray[np.int64], threads: int) -> NDArray[np.int32]:
         """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        out = np.empty(offsets[-1], dtype=np.int32)
+        for begin, end in _ranges(offsets):
+            part, firsts = resident(segments).part(begin, end), offsets[begin : end + 1]
+            out[firsts[0] : firsts[-1]] = self._all(part, firsts - firsts[0])
+        return out
+
+    def _all(self, part: Resident, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         out = np.empty(offsets[-1], dtype=FOUND)
-        if len(out) == 0:
-            return np.empty(0, dtype=np.int32)
-        kept = resident(segments)
         with device.current() as cuda, Rooms() as room:
             firsts, found = room(offsets.nbytes), room(out.nbytes)
             cuda.memcpy_htod(firsts, offsets)
             if not self._brute:
-                self.ask("all", kept, firsts, found)
+                self.ask("all", part, firsts, found)
             else:
-                taken = room(4 * kept.rows)
-                cuda.memset_d32(taken, 0, kept.rows)
-                self.ask_brute("all", kept, firsts, taken, found)
-                rows = ctypes.c_uint32(kept.rows)
-                device.launch("brute.cu", "geodomain_brute_sort", kept.rows, rows, firsts, found)
+                taken = room(4 * part.rows)
+                cuda.memset_d32(taken, 0, part.rows)
+                self.ask_brute("all", part, firsts, taken, found)
+                rows = ctypes.c_uint32(part.rows)
+                device.launch("brute.cu", "geodomain_brute_sort", part.rows, rows, firsts, found)
             cuda.memcpy_dtoh(out, found)
-        return np.ascontiguousarray(out["triangle"])
+        triangle: NDArray[np.int64] = out["triangle"]
+        return triangle
 
     def describe(
         self, segments: Any, rows: NDArray[np.int64], triangle: NDArray[np.int32], threads: int
     ) -> Floats:
         """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
         out = np.empty((len(rows), 7))
-        if len(rows) == 0:
-            return out
+        for begin in range(0, len(rows), MOST_HITS):
+            some = slice(begin, begin + MOST_HITS)
+            self._describe(resident(segments), rows[some], triangle[some], out[some])
+        return out
+
+    def _describe(
+        self, kept: Resident, rows: NDArray[np.int64], triangle: NDArray[np.int32], out: Floats
+    ) -> None:
         with device.current() as cuda, Rooms() as room:
             places = room(rows.nbytes), room(triangle.nbytes), room(out.nbytes)
             cuda.memcpy_htod(places[0], rows)
             cuda.memcpy_htod(places[1], triangle)
             device.launch(
                 "segments.cu", "geodomain_segments_describe", len(rows), self._hierarchy.mesh,
-                resident(segments).ends, *places[:2], len(rows), places[2],
+                kept.ends, *places[:2], len(rows), places[2],
             )  # fmt: skip
             cuda.memcpy_dtoh(out, places[2])
-        return out
+
+
+def _ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Give rows that have MOST_HITS together, or a single one that has more by itself."""
+    begin, rows = 0, len(offsets) - 1
+    while begin < rows and offsets[begin] < offsets[-1]:
+        most = offsets[begin] + MOST_HITS
+        end = max(begin, int(np.searchsorted(offsets, most, side="right")) - 2) + 1
+        yield begin, end
+        begin = end
