@@ -2,8 +2,6 @@
 // once from the bytes that they are kept in elsewhere, and references side by side.
 #pragma once
 
-#include <cstring>
-
 #include "bvh.h"
 
 namespace geodomain {
