@@ -192,6 +192,9 @@ struct Walk {
     return bvh.triangle_count > 0 && aim(bvh.frame, s, probe);
   }
 
+  // Passes over what lies beyond a parameter.
+  GD_HD void shorten(double t) { reach = probe.stretch.reach(t); }
+
   // Visits the packets that the last step met, until visit(packet) returns true, and looks at the
   // next node. Returns whether there is another step to make.
   template <bool kNearFirst, class Visit>

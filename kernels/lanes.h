@@ -57,6 +57,7 @@ struct Floats8 {
   __m256 lanes;
   Floats8(float value) : lanes(_mm256_set1_ps(value)) {}
   Floats8(__m256 all) : lanes(all) {}
+  static Floats8 load(const float* from) { return _mm256_loadu_ps(from); }
   static constexpr float kOffset = 0.0f;  // that `bytes` are larger by
   static Floats8 bytes(std::uint64_t packed) {
     const __m128i low = _mm_cvtsi64_si128(static_cast<long long>(packed));
@@ -80,7 +81,41 @@ struct Floats8 {
   }
 };
 
+// At [turn][set]: the bits of a set in the order of bit ^ turn, a byte each.
+struct BitOrders {
+  std::uint64_t at[8][256] = {};
+  constexpr BitOrders() {
+    for (std::uint32_t turn = 0; turn < 8; ++turn) {
+      for (std::uint32_t set = 0; set < 256; ++set) {
+        int count = 0;
+        for (std::uint32_t i = 0; i < 8; ++i) {
+          if (set >> (i ^ turn) & 1) at[turn][set] |= std::uint64_t{i ^ turn} << 8 * count++;
+        }
+      }
+    }
+  }
+};
+inline constexpr BitOrders kBitOrders;
+
+// Writes those of eight words that are in a set, in the order of place ^ turn, and then any.
+inline void pick(std::uint32_t set, std::uint32_t turn, const std::uint32_t* words,
+                 std::uint32_t* to) {
+  const auto order = static_cast<long long>(kBitOrders.at[turn][set]);
+  const __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(order));
+  const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permutevar8x32_epi32(all, places));
+}
+
 #else
+
+// Writes those of eight words that are in a set, in the order of place ^ turn, and then any.
+GD_HD void pick(std::uint32_t set, std::uint32_t turn, const std::uint32_t* words,
+                std::uint32_t* to) {
+  for (std::uint32_t i = 0, count = 0; i < 8; ++i) {
+    to[count] = words[i ^ turn];
+    count += set >> (i ^ turn) & 1;
+  }
+}
 
 // N numbers side by side; `each` is unrolled by any compiler.
 template <class Number, int N>
