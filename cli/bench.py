@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from geodomain.cli import options
+from geodomain.cli import options, places, values
 from geodomain.cli.talk import Talk
 
 if TYPE_CHECKING:
     from geodomain.benching.report import Report
     from geodomain.intersector import SegmentIntersector
 
-_SUFFIXES = (".png", ".svg", ".pdf")
+_CHARTS, _TREES = (".png", ".svg", ".pdf"), (".png",)
 _PICTURE = click.Path(dir_okay=False, path_type=Path)
 
 _EXAMPLE = """\b
@@ -30,9 +30,9 @@ Example:
     context_settings=options.CONTEXT,
 )
 @click.option(
-    "--triangles", type=options.terrain_triangles, default="29260", show_default=True, metavar="N"
+    "--triangles", type=values.terrain_triangles, default="29260", show_default=True, metavar="N"
 )
-@click.option("--rays", type=options.count, default="1e6", show_default=True, metavar="N")
+@click.option("--rays", type=values.count, default="1e6", show_default=True, metavar="N")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--repeat",
@@ -78,8 +78,8 @@ def bench(
     """
     from geodomain.benching.running import make_scene, run
 
-    for picture in (chart, tree and tree[1]):
-        _refuse(picture, overwrite)
+    _require_place(chart, _CHARTS, overwrite)
+    _require_place(tree and tree[1], _TREES, overwrite)
     with Talk(quiet).steps() as step:
         step("making the scene")
         scene, intersector = make_scene(triangles, rays, seed, threads)
@@ -96,17 +96,17 @@ def bench(
         click.echo(as_text(report))
 
 
-def _refuse(picture: Path | None, overwrite: bool) -> None:
+def _require_place(picture: Path | None, kinds: tuple[str, ...], overwrite: bool) -> None:
     """Stop before there is any work if a picture cannot be drawn where it should be."""
+    from geodomain.tables.atomic import refuse_to_replace
+
     if picture is None:
         return
-    if picture.suffix.lower() not in _SUFFIXES:
-        message = f"{picture} is none of {', '.join(_SUFFIXES)}"
+    if picture.suffix.lower() not in kinds:
+        message = f"{picture} must end in {' or '.join(kinds)}"
         raise click.BadParameter(message)
-    options.require_folder(picture)
-    if picture.exists() and not overwrite:
-        message = f"{picture} is there already; name another, or allow it to be overwritten"
-        raise FileExistsError(message)
+    places.require_folder(picture)
+    refuse_to_replace([picture], overwrite=overwrite)
 
 
 def _draw(report: Report, chart: Path | None) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodomain.cli.options import finite, require_folder
+from geodomain.cli.places import require_folder
+from geodomain.cli.values import finite
 
 if TYPE_CHECKING:
     from geodomain.mesh import Mesh

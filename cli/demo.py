@@ -31,25 +31,18 @@ def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
     """  # noqa: D301
     from geodomain import synthetic
     from geodomain.synthetic import files
+    from geodomain.tables.atomic import refuse_to_replace
 
     models = (files.REGULAR, files.SUBBLOCKED)
     results = [folder / f"labelled_{model}" for model in models]
-    if not overwrite:
-        _refuse_to_replace([*(folder / name for name in files.file_names()), *results])
+    made = [folder / name for name in files.file_names()]
+    refuse_to_replace([*made, *results], overwrite=overwrite)
     deposit = synthetic.deposit()
     domains = files.write_deposit(deposit, folder)
     if not quiet:
         click.echo(_contents(folder, deposit), err=True)
     for model, result in zip(models, results, strict=True):
         _label(folder / model, domains, result, quiet)
-
-
-def _refuse_to_replace(paths: list[Path]) -> None:
-    """Stop before anything is written over."""
-    for path in paths:
-        if path.exists():
-            message = f"{path} is there already; name another folder, or allow it to be overwritten"
-            raise FileExistsError(message)
 
 
 def _label(model: Path, domains: dict[str, list[Path]], result: Path, quiet: bool) -> None:

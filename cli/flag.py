@@ -20,6 +20,7 @@ Example:
 @options.domain_options
 @options.output_options
 @options.table_options
+@options.rotation_options
 @options.rule_options
 @options.meeting_options
 @options.machine_options
@@ -30,7 +31,8 @@ def flag(**given: Any) -> None:
 
     As `geodomain label` does with blocks, by the same domains and the same exact rule, so that
     samples and blocks on a contact fall on the same side of it. Each row needs the coordinates of
-    its middle; rows without them are counted and labelled as --unassigned says.
+    its middle; rows without them are counted and labelled as --unassigned says. Samples in a local
+    grid are turned into the world by --rotation, as a rotated model is.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

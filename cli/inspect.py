@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,21 +25,30 @@ Example:
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="BLOCKS")
 @click.argument("meshes", nargs=-1, metavar="[MESH...]")
+@options.domains_option
 @options.table_options
 @options.frame_options
 @options.report_options
-def inspect(blocks: str, meshes: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> None:
+def inspect(
+    blocks: str,
+    meshes: tuple[str, ...],
+    domains: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
     """Say what BLOCKS is: columns, sizes, lattice, rotation, extent, and how each MESH fits it.
 
     BLOCKS is a block model: text (- for stdin), Parquet or VTK. It is read once and nothing is
     written. Warnings say where axes seem to be exchanged or another datum is meant, and the last
-    line what labelling takes, by what reading took here.
+    line what labelling takes, by what reading took here. With --domains the meshes of a list are
+    compared too, and BLOCKS is to have the columns that its conditions are about.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
     talk = Talk(quiet)
     with talk.listening():
-        found = _inspect(blocks, meshes, table_of(given), talk)
+        found = _inspect(blocks, meshes, domains, table_of(given), talk)
     if as_json:
         click.echo(json.dumps(found.as_dict(), indent=2))
     else:
@@ -47,15 +57,21 @@ def inspect(blocks: str, meshes: tuple[str, ...], as_json: bool, quiet: bool, **
         click.echo(as_table(found))
 
 
-def _inspect(blocks: str, meshes: tuple[str, ...], table: dict[str, Any], talk: Talk) -> Inspection:
+def _inspect(
+    blocks: str, meshes: tuple[str, ...], domains: Path | None, table: dict[str, Any], talk: Talk
+) -> Inspection:
     """Read the meshes, pass over the blocks, and say what is doubtful."""
     from geodomain.blockfiles import open_model
+    from geodomain.domain_file import read_domains
     from geodomain.inspection.report import inspect_model
     from geodomain.meshfiles import read_mesh
+    from geodomain.ordering import Domains, condition_columns
     from geodomain.tables.options import TableOptions
 
-    read = [read_mesh(path) for path in meshes]
+    listed = Domains() if domains is None else read_domains(domains)
+    read = [*map(read_mesh, meshes), *listed.meshes]
     with open_model(blocks, TableOptions(**table)) as model, talk.progress("reading") as progress:
+        condition_columns(listed, model.columns, model.name)
         found = inspect_model(model, read, progress=progress)
     for doubt in found.warnings:
         talk.warn(doubt)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodomain.cli import options
+from geodomain.cli import places
 from geodomain.cli.request import Request, read_request
 from geodomain.cli.talk import Talk
 
@@ -48,7 +47,7 @@ def _label(request: Request, run: Run, talk: Talk) -> Summary:
     _check_places(request)
     given = _domains(request)
     run.inputs.extend(given.files)
-    _refuse_inputs(request, given.files)
+    places.refuse_inputs(_written(request), given.files)
     labeller, plan = _labeller(request, given), _plan(request, given)
     table = TableOptions(**request.table)
     with (
@@ -85,26 +84,19 @@ def _check_places(request: Request) -> None:
     if request.destination is not None:
         require_same_kind(request.blocks, request.destination)
     if request.destination not in (None, "-"):
-        options.require_folder(Path(request.destination))
+        places.require_folder(Path(request.destination))
     if request.record is None:
         return
-    options.require_folder(request.record)
+    places.require_folder(request.record)
     if request.record.exists() and not request.overwrite:
         message = f"{request.record} is there already; name another record, or replace it"
         raise FileExistsError(message)
 
 
-def _refuse_inputs(request: Request, files: Sequence[Path]) -> None:
-    """Refuse an output or a record over a wireframe or the list of domains."""
-    from geodomain.errors import TableError
-
+def _written(request: Request) -> list[Path]:
+    """Give the files that are written: the labelled model, if it is one, and the record."""
     written = [] if request.destination in (None, "-") else [Path(request.destination)]
-    written += [] if request.record is None else [request.record]
-    for place in written:
-        for path in files:
-            if place.exists() and path.exists() and place.samefile(path):
-                message = f"{place} is the input {path}; name another output"
-                raise TableError(message)
+    return written + ([] if request.record is None else [request.record])
 
 
 def _destination(request: Request, run: Run) -> Destination | None:

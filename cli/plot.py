@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodomain.cli import options
+from geodomain.cli import options, places, values
 from geodomain.cli.request import table_of
 from geodomain.cli.talk import Talk
 
@@ -48,7 +48,7 @@ def _section(value: str) -> Section:
 @click.option(
     "--solid",
     "solids",
-    type=options.named_path,
+    type=values.named_path,
     multiple=True,
     metavar="NAME=PATH",
     help="A wireframe, closed or open, whose trace is drawn in the colour of the domain NAME.",
@@ -75,6 +75,14 @@ def _section(value: str) -> Section:
     help="The picture; .svg and .pdf too.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace OUT.png if it is there.")
+@click.option(
+    "--exaggerate",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=values.finite,
+    default=1.0,
+    metavar="FACTOR",
+    help="Draw z so many times longer than x and y, for flat deposits.  [default: 1]",
+)
 @options.table_options
 @options.frame_options
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
@@ -87,13 +95,15 @@ def plot(
     background: tuple[str, ...],
     output: Path,
     overwrite: bool,
+    exaggerate: float,
     quiet: bool,
     **given: Any,
 ) -> None:
     """Draw sections through LABELLED, a block model that `geodomain label` has given a column.
 
     Blocks are drawn by domain at their true sizes, sub-blocked and rotated ones too, with the
-    traces of wireframes over them, all sections to one scale.
+    traces of wireframes over them, all sections to one scale. Sections across x look west, those
+    across y north.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
@@ -108,7 +118,7 @@ def plot(
     if solids and domains:
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
-    options.require_folder(output)
+    places.require_folder(output)
     kind = require_kind(output)
     talk = Talk(quiet)
     with talk.listening(), open_target(output, overwrite=overwrite) as target:
@@ -116,7 +126,8 @@ def plot(
         ground = (*background, *ground)
         table = TableOptions(**table_of(given))
         cuts = gather(labelled, table, column, sections, background=ground)
-        target.write(memoryview(draw(cuts, wireframes, background=ground, kind=kind)))
+        picture = draw(cuts, wireframes, background=ground, kind=kind, exaggerate=exaggerate)
+        target.write(memoryview(picture))
 
 
 def _wireframes(

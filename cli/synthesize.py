@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from geodomain.cli import options
+from geodomain.cli import options, values
 from geodomain.cli.talk import Talk
 
 _EXAMPLE = """\b
@@ -27,7 +27,7 @@ Example:
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
 @click.option(
     "--triangles",
-    type=options.terrain_triangles,
+    type=values.terrain_triangles,
     default="29260",
     show_default=True,
     metavar="N",
@@ -35,7 +35,7 @@ Example:
 )
 @click.option(
     "--rays",
-    type=options.count,
+    type=values.count,
     default="1e7",
     show_default=True,
     metavar="N",

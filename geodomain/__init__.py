@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from geodomain.faults.report import MeshReport, check
     from geodomain.faults.welding import WeldResult, weld
     from geodomain.hits import Hits
-    from geodomain.intersector import SegmentIntersector, intersect
+    from geodomain.intersection import intersect
+    from geodomain.intersector import SegmentIntersector
     from geodomain.labelling import label_codes, label_points
     from geodomain.locator import PointLocator
     from geodomain.mesh import Mesh
@@ -68,7 +69,7 @@ _HOME = {
     "count_crossings": "containment",
     "generalised_winding": "containment",
     "label_blocks": "dataframes",
-    "intersect": "intersector",
+    "intersect": "intersection",
     "label_codes": "labelling",
     "label_points": "labelling",
     "on_surface": "containment",

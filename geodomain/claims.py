@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
-from geodomain.backends import meshcheck
 from geodomain.domains import Domain
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
@@ -28,13 +27,18 @@ class Found:
         Blocks for which an open solid has no answer: the crossings above and below differ
         in parity.
     beyond : (n,) bool, optional
-        Blocks outside the footprint of a surface that would decide.
+        Blocks that it has no answer for because they are `off`.
     doubled : (n,) bool, optional
         Blocks that a solid holds more than once: by parity an even count with a winding number
         other than 0, by winding a number beyond 1, or more than one mesh of the union. Within a
         mesh they are looked for where it has several pieces, since one piece hardly meets itself.
     uncertain : (n,) bool, optional
         Blocks of an open solid whose winding number is too near 1/2 to be sure.
+    off : (n,) bool, optional
+        Blocks outside the footprint of a surface that would decide, whatever becomes of them.
+    crossed : (n,) bool, optional
+        Blocks above a surface of a stack and below one that is further down in it: the rule of
+        the stack decides.
     """
 
     inside: Bools
@@ -42,18 +46,20 @@ class Found:
     beyond: Bools | None = None
     doubled: Bools | None = None
     uncertain: Bools | None = None
+    off: Bools | None = None
+    crossed: Bools | None = None
 
     def within(self, rows: Bools) -> Found:
         """Return what holds in some of the rows only."""
-        parts = (self.inside, self.leaking, self.beyond, self.doubled, self.uncertain)
-        return Found(*(None if part is None else part & rows for part in parts))  # type: ignore[arg-type]
+        parts = {each.name: getattr(self, each.name) for each in fields(self)}
+        return replace(self, **{n: part & rows for n, part in parts.items() if part is not None})
 
     def inverted(self, rows: Bools) -> Found:
         """Return what holds of the other blocks among the rows; no answer stays none."""
         sure = rows & ~self.inside
         for unsure in (self.leaking, self.beyond):
             sure = sure if unsure is None else sure & ~unsure
-        return Found(sure, self.leaking, self.beyond, None, self.uncertain)
+        return replace(self, inside=sure, doubled=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +73,11 @@ class SurfaceClaim:
     def ask(self, scene: Scene) -> list[Found]:
         """Say of which blocks it is."""
         domain = self.domain
-        side = self.surface.sides(scene, extend=domain.extend)
-        beyond = (side == OFF) & scene.finite
+        side, off = self.surface.sides(scene, extend=domain.extend)
         found = Found(
             side == (ABOVE if domain.kind == "above" else BELOW),
-            beyond=beyond if domain.extend == "unassigned" and beyond.any() else None,
+            beyond=off if domain.extend == "unassigned" else None,
+            off=off,
         )
         return [found.inverted(side != OFF) if domain.invert else found]
 
@@ -95,20 +101,26 @@ class StackClaim:
         the layer over it; onlapping, the first from the bottom that it is below, and it is in
         the layer under it. A surface that is not there ends the search.
         """
-        count = len(self.surfaces)
         erode = self.stack.rule == "erode"
-        layer = np.full(len(scene.points), count if erode else 0)
-        open_rows, beyond = scene.finite.copy(), np.zeros(len(layer), np.bool_)
-        for index in range(count) if erode else reversed(range(count)):
-            side = self.surfaces[index].sides(scene, extend=self.stack.extend)
-            layer[open_rows & (side == (ABOVE if erode else BELOW))] = index + (not erode)
-            beyond |= open_rows & (side == OFF)
-            open_rows &= side == (BELOW if erode else ABOVE)
-        layer[beyond | ~scene.finite] = -1
-        lost = beyond if self.stack.extend == "unassigned" and beyond.any() else None
+        layer = np.full(len(scene.points), len(self.surfaces) if erode else 0)
+        open_rows, lost, off = scene.finite.copy(), *np.zeros((2, len(layer)), np.bool_)
+        passed, crossed = np.zeros((2, len(layer)), np.bool_)
+        ends, goes = (ABOVE, BELOW) if erode else (BELOW, ABOVE)
+        surfaces = list(enumerate(self.surfaces))
+        for index, surface in surfaces if erode else reversed(surfaces):
+            side, missed = surface.sides(scene, extend=self.stack.extend)
+            layer[open_rows & (side == ends)] = index + (not erode)
+            off |= open_rows & missed
+            lost |= open_rows & (side == OFF)
+            crossed |= passed & (side == goes)
+            passed |= side == ends
+            open_rows &= side == goes
+        layer[lost | ~scene.finite] = -1
         named = [index for index, name in enumerate(self.stack.layers) if name]
-        # What no layer has an answer for is said once, with the first.
-        return [Found(layer == i, beyond=None if n else lost) for n, i in enumerate(named)]
+        first, *others = (Found(layer == index) for index in named)
+        # What is true of the whole stack is said once, with the first layer.
+        beyond = lost if self.stack.extend == "unassigned" else None
+        return [replace(first, beyond=beyond, off=off, crossed=crossed), *others]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +136,7 @@ class Shell:
     def __post_init__(self) -> None:
         """See once what the mesh is like."""
         mesh = self.mesh
-        several = mesh.is_balanced and not meshcheck.is_one_piece(
-            mesh.triangles, len(mesh.vertices)
-        )
+        several = mesh.is_balanced and mesh.bodies.count > 1
         fraction = self.rule == "winding" and not mesh.is_closed and not mesh.is_balanced
         object.__setattr__(self, "may_double", several)
         object.__setattr__(self, "by_fraction", fraction)

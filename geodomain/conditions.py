@@ -52,6 +52,12 @@ class Condition:
     operator: str
     values: tuple[str | float, ...]
 
+    def __str__(self) -> str:
+        """Say it as a list of domains does."""
+        values = [repr(value) for value in self.values]
+        said = values[0] if len(values) == 1 else f"[{', '.join(values)}]"
+        return f"{self.column} {self.operator} {said}"
+
     def holds(self, column: Column) -> Bools:
         """Tell the rows that meet the condition."""
         if self.operator in _ORDERS:
@@ -102,7 +108,7 @@ def read_conditions(given: Mapping[str, Any]) -> tuple[Condition, ...]:
     grade < 5
     """
     if not isinstance(given, Mapping):
-        message = f'{given!r} is no table of columns, such as {{ rock = "OX" }}'
+        message = f'only_if is {given!r}; it must be a table of columns, such as {{ rock = "OX" }}'
         raise DomainError(message)
     return tuple(
         Condition(column, sign, _values(column, sign, value))
@@ -118,7 +124,7 @@ def _comparisons(column: str, wanted: Any) -> Mapping[str, Any]:
     unknown = [sign for sign in wanted if sign not in _OPERATORS]
     if unknown or not wanted:
         found = repr(unknown[0]) if unknown else "nothing"
-        message = f"{column}: {found} is no comparison; there are {' '.join(_OPERATORS)}"
+        message = f"only_if {column}: {found} is no comparison; it can be {' '.join(_OPERATORS)}"
         raise DomainError(message)
     return wanted
 
@@ -129,13 +135,14 @@ def _values(column: str, sign: str, value: Any) -> tuple[str | float, ...]:
     for one in values:
         number = isinstance(one, int | float) and not isinstance(one, bool) and one == one
         if not number and not (isinstance(one, str) and one.strip()):
-            message = f"{column}: {one!r} is neither a number nor a text to compare with"
+            said = repr(one) if isinstance(one, str) else str(one).lower()
+            message = f"only_if {column} is {said}; it must be a number, a text, or a list of them"
             raise DomainError(message)
     if sign in _ORDERS and (len(values) != 1 or isinstance(values[0], str)):
-        message = f"{column}: {sign} compares with one number, not {value!r}"
+        message = f"only_if {column}: {sign} compares with one number, not {value!r}"
         raise DomainError(message)
     if not values:
-        message = f"{column}: an empty list is met by nothing"
+        message = f"only_if {column} is an empty list, which nothing meets"
         raise DomainError(message)
     return tuple(one.strip() if isinstance(one, str) else one for one in values)
 

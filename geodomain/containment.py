@@ -79,9 +79,10 @@ def contains(
     Warns
     -----
     GeodomainWarning
-        Once for a mesh, if all of it is there twice, which leaves nothing inside. Of single
-        shells that are there twice, overlap or lie inside each other, and of triangles that face
-        opposite ways, `geodomain.check` tells; here it would cost time.
+        Once for a closed mesh in which a shell is there twice, which leaves nothing inside it, in
+        which shells overlap, touch or lie inside each other, or triangles face opposite ways.
+        A single shell without a handle is known for sound in little time; only other meshes
+        are looked at.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,15 @@ from geodomain.errors import TableError
 from geodomain.labelling import codes_by_domains
 from geodomain.locator import Rule
 from geodomain.ordering import as_domains
-from geodomain.tables import families
-from geodomain.tables.families import CENTROIDS
+from geodomain.tables.choice import SAMPLE_ROWS, choose_columns
+from geodomain.tables.families import find_column
+from geodomain.tables.options import TableOptions
+from geodomain.tables.rotation import require_constants
 
 if TYPE_CHECKING:
     import pandas
+
+_NAME = "the frame"
 
 
 def label_blocks(
@@ -38,7 +43,9 @@ def label_blocks(
     Parameters
     ----------
     frame : pandas.DataFrame
-        A block to a row, with its centroid, and the columns that conditions name.
+        A block to a row, with its centroid, and the columns that conditions name. Centroids that
+        are local to a rotated model, by Datamine's columns, are turned into the world, with a
+        warning, or refused.
     domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
         As for `label_points`; such as `read_domains` gives.
     x, y, z : str, optional
@@ -58,7 +65,7 @@ def label_blocks(
     Raises
     ------
     TableError
-        Where the columns are ambiguous or not there, or hold no numbers.
+        Where the columns are ambiguous or not there, hold no numbers, or may be local.
     DomainError, MeshError, PointError
         As in `label_points`.
 
@@ -74,15 +81,19 @@ def label_blocks(
     import pandas as pd
 
     ordered = as_domains(domains)
-    points = _points(frame, (x, y, z))
-    names = [str(name) for name in frame.columns]
+    names = tuple(str(name) for name in frame.columns)
 
-    def column(wanted: str) -> ArrayColumn:
-        place = families.find_column(names, wanted, "the frame")
+    def column(place: int) -> ArrayColumn:
         return ArrayColumn(_values(frame.iloc[:, place]), names[place])
 
     codes = codes_by_domains(
-        points, ordered, column, rule=rule, backend=backend, threads=threads, allow_open=allow_open
+        _points(frame, names, TableOptions(x=x, y=y, z=z), column),
+        ordered,
+        lambda named: column(find_column(names, named, _NAME)),
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        allow_open=allow_open,
     )
     lost = ordered.unassigned if unassigned is None else unassigned
     rest = [ordered.background if background is None else background, *[lost] * 3]
@@ -94,22 +105,33 @@ def label_blocks(
 
 
 def _points(
-    frame: pandas.DataFrame, given: tuple[str | None, str | None, str | None]
+    frame: pandas.DataFrame,
+    names: tuple[str, ...],
+    options: TableOptions,
+    column: Callable[[int], ArrayColumn],
 ) -> NDArray[np.float64]:
-    """Give the centroids, column-major, so that no column is copied twice."""
-    names = [str(name) for name in frame.columns]
-    wanted = [
-        None if one is None else families.find_column(names, one, "the frame") for one in given
-    ]
-    found = families.matches(names, CENTROIDS, wanted)
-    if not found:
-        families.refuse_no_centroid(names, "the frame")
-    families.refuse_ambiguity(names, found, "the frame")
-    (xyz,) = found
+    """Give the world centroids, column-major, so that no column is copied twice."""
+    choice = choose_columns(names, _sample(frame), options, table=_NAME)
+    require_constants(choice.constants, column, names, _NAME)
     points = np.empty((len(frame), 3), order="F")
-    for axis, place in enumerate(xyz):
+    for axis, place in enumerate(choice.xyz):
         points[:, axis] = _coordinates(frame.iloc[:, place], names[place])
-    return points
+    return choice.frame.centroids(points, None)
+
+
+def _sample(frame: pandas.DataFrame) -> list[list[str]]:
+    """Give the first rows as text, which is what heads of tables are understood by."""
+    columns = [
+        frame.iloc[:SAMPLE_ROWS, place] if dtype.kind in "fiu" else None
+        for place, dtype in enumerate(frame.dtypes)
+    ]
+    cells = [
+        [""] * min(len(frame), SAMPLE_ROWS)
+        if series is None
+        else ["" if value != value else repr(value) for value in _coordinates(series, "").tolist()]
+        for series in columns
+    ]
+    return [list(row) for row in zip(*cells, strict=True)]
 
 
 def _coordinates(series: pandas.Series[Any], name: str) -> NDArray[np.float64]:

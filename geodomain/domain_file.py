@@ -50,6 +50,8 @@ def _one_of(choices: Sequence[str]) -> _Key:
     return _Key(f"one of {', '.join(map(repr, choices))}", lambda value: value in choices)
 
 
+_PATHS = "; write paths with / or in single quotes"
+
 _TEXT = _Key("a text that is not empty", _is_text)
 _LABEL = _Key("a text", lambda value: isinstance(value, str))
 _WHOLE = _Key("a whole number", _is_whole)
@@ -193,8 +195,8 @@ class _Reader:
         except UnicodeDecodeError:
             self._refuse("", "it is not UTF-8 text; save it as UTF-8")
         except tomllib.TOMLDecodeError as error:
-            hint = "; write paths with / or in single quotes" if "\\" in str(error) else ""
-            self._refuse("", f"it is not TOML: {error}{hint}")
+            escaped = "Unescaped" in str(error) or "hex" in str(error)
+            self._refuse("", f"it is not TOML: {error}{_PATHS if escaped else ''}")
 
     def _domain(self, table: dict[str, Any], number: int) -> Domain:
         where = _place("domain", number, table.get("name"))
@@ -238,7 +240,8 @@ class _Reader:
         """Read a mesh beside the file, once."""
         place = self._path.parent / name
         if not place.is_file():
-            self._refuse(where, f"there is no file {name!r} in {self._path.parent.resolve()}")
+            folder = place.parent.resolve()
+            self._refuse(where, f"there is no file {place.name!r} in {folder}{_nearby(place)}")
         place = place.resolve()
         if place not in self._meshes:
             self._meshes[place] = self._read(place)
@@ -249,7 +252,8 @@ class _Reader:
         try:
             return noun(*values, **options)
         except DomainError as error:
-            self._refuse(where, str(error))
+            name = values[0] if isinstance(values[0], str) else ""
+            self._refuse(where, str(error).removeprefix(f"{name}: "))
 
     def _refuse(self, where: str, what: str) -> NoReturn:
         message = f"{self._path}{f', {where}' if where else ''}: {what}"
@@ -258,7 +262,18 @@ class _Reader:
 
 def _place(kind: str, number: int, name: Any) -> str:
     """Name a table by its heading, its number and its name."""
-    return f"[[{kind}]] {number}" + (f" ({name})" if isinstance(name, str) and name else "")
+    said = " ".join(name.split()) if isinstance(name, str) else ""
+    return f"[[{kind}]] {number}" + (f" ({said})" if said else "")
+
+
+def _nearby(place: Path) -> str:
+    """Say what else may have been meant by a file that is not there."""
+    if not place.name.isprintable():
+        return _PATHS
+    there = [path.name for path in place.parent.iterdir()] if place.parent.is_dir() else []
+    plain = {name.casefold(): name for name in there}
+    close = get_close_matches(place.name.casefold(), plain, 1)
+    return f"; did you mean {plain[close[0]]!r}?" if close else ""
 
 
 def _shown(value: Any) -> str:

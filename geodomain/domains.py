@@ -18,6 +18,10 @@ Kind = Literal["solid", "above", "below"]
 Extend = Literal["unassigned", "background", "nearest"]
 Meshes = Mesh | Iterable[Mesh]
 
+# What a name and a code must be, in words.
+NAME = "a text of one line that is not empty and has no blanks around it"
+CODE = "a whole number of 32 bits"
+
 
 @dataclass(frozen=True, eq=False)
 class Domain:
@@ -150,17 +154,23 @@ def box_of(meshes: Iterable[Mesh], *, flat: bool) -> NDArray[np.float64]:
 
 
 def require_name(name: Any) -> None:
-    """Refuse a name that is no text, or one that nobody could see."""
-    if not isinstance(name, str) or not name.strip():
-        message = f"a domain's name is {name!r}; it must be a text that is not empty"
+    """Refuse a name that is no text, or one that nobody could see, or tell from another."""
+    if not isinstance(name, str) or name.splitlines() != [name.strip()]:
+        message = f"a domain's name is {name!r}; it must be {NAME}"
         raise DomainError(message)
 
 
 def require_code(name: str, code: Any) -> None:
-    """Refuse a code that is no whole number."""
-    if code is not None and (isinstance(code, bool) or not isinstance(code, int | np.integer)):
-        message = f"{name}: code is {code!r}; it must be a whole number"
+    """Refuse a code that is no whole number, or that block models have no room for."""
+    if code is not None and not is_code(code):
+        message = f"{name}: code is {code!r}; it must be {CODE}"
         raise DomainError(message)
+
+
+def is_code(value: Any) -> bool:
+    """Tell whether a value is a whole number of 32 bits, the width that block models have."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return bool(whole and -(2**31) <= value < 2**31)
 
 
 def require_choice(name: str, key: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from geodomain.hit_tally import HitTally
 from geodomain.hits import Hits
-from geodomain.intersector import Answer, SegmentIntersector
+from geodomain.intersector import SegmentIntersector
+from geodomain.questions import Answer
 from geodomain.rawfiles import ArrayWriter, RawSegments, written_together
 from geodomain.rawfiles.reading import CHUNK
 

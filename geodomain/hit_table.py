@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from geodomain.hit_tally import HitTally
 from geodomain.hits import Hits
-from geodomain.intersector import Answer, SegmentIntersector
+from geodomain.intersector import SegmentIntersector
+from geodomain.questions import Answer
 from geodomain.tables.files import Target
 from geodomain.tables.layout import TableLayout
 from geodomain.tables.pipeline import ByteSource

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from geodomain.errors import PointError
 from geodomain.hits import Hits
-from geodomain.intersector import Answer, SegmentIntersector
+from geodomain.intersector import SegmentIntersector
+from geodomain.questions import WORDS, Answer, Mode
 from geodomain.segments import Segments
 
 Floats = NDArray[np.float64]
 
-# The original program's words, and one more, for the library's.
-MODES = {"boolean": "boolean", "barycentric": "nearest", "intercept_count": "count", "all": "all"}
+MODES: dict[str, Mode] = {**WORDS, "all": "all"}
 
 
 @dataclass
@@ -51,11 +51,11 @@ class HitTally:
             For an end that cannot be computed with, with its row in the whole stream.
         """
         try:
-            with Segments(starts, ends) as segments:
-                answer: Answer = intersector.intersect(segments, mode=MODES[mode])  # type: ignore
+            with Segments(starts, ends, first_row=self.segments) as segments:
+                answer = intersector.intersect(segments, mode=MODES[mode])
                 self.missing += segments.missing
         except PointError as error:
-            message = f"{name}, counting from row {self.segments}: {error}"
+            message = f"{name}: {error}"
             raise PointError(message) from None
         self.segments += len(starts)
         if isinstance(answer, Hits):

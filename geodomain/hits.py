@@ -49,7 +49,7 @@ class Hits:
 
     def __repr__(self) -> str:
         """Return the counts; the arrays are too long to show."""
-        return f"Hits({len(self)} crossings of {self.segment_count} segments)"
+        return f"Hits(crossings={len(self)}, segment_count={self.segment_count})"
 
     @property
     def offsets(self) -> NDArray[np.int64]:
@@ -58,14 +58,12 @@ class Hits:
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def join(parts: list[Hits]) -> Hits:
+def joined(parts: list[Hits]) -> Hits:
     """Return one Hits of consecutive pieces of the segments."""
     firsts = np.cumsum([0, *(part.segment_count for part in parts)])
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("triangle", "t", "u", "v", "distance", "point")
     }
-    segment = np.concatenate(
-        [part.segment + first for part, first in zip(parts, firsts, strict=False)]
-    )
-    return Hits(segment=segment, segment_count=int(firsts[-1]), **columns)
+    segment = [part.segment + first for part, first in zip(parts, firsts[:-1], strict=True)]
+    return Hits(segment=np.concatenate(segment), segment_count=int(firsts[-1]), **columns)

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from geodomain.blockfiles import BlockFile, Destination, Floats, Progress
 from geodomain.boxes import refuse_disjoint
 from geodomain.conditions import Column
-from geodomain.errors import DomainError, PointError, TableError
+from geodomain.errors import DomainError, PointError
 from geodomain.labeller import Labeller
 from geodomain.labels import Labels
-from geodomain.ordering import Target, allowed_rows
+from geodomain.ordering import Target, allowed_rows, condition_columns
 from geodomain.tables.columns import NewColumn
 from geodomain.tables.families import find_column
+from geodomain.tables.rotation import require_constants
 from geodomain.tally import Tally
 
 
@@ -108,12 +109,13 @@ def label_table(
         last is decided when all rows are known, before the output takes its place.
     """
     tally = Tally(labeller.targets)
-    asked, kept = _condition_columns(labeller, model), _kept_column(labeller, model, plan)
+    asked = condition_columns(labeller.domains, model.columns, model.name)
+    kept = _kept_column(labeller, model, plan)
 
     def label(
         points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> list[NDArray[np.int32]]:
-        _require_constants(model, column, tally.rows)
+        require_constants(model.constants, column, model.columns, model.name, tally.rows)
         allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]))
         try:
             labelled = None if kept is None else column(kept).present()
@@ -121,7 +123,7 @@ def label_table(
         except PointError as error:
             message = f"{model.name}, among the blocks from number {tally.rows + 1} on: {error}"
             raise PointError(message) from None
-        tally.add(points, sizes, verdict)
+        tally.add(points, sizes, verdict, allowed)
         flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
         doubts = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
         return [verdict.codes, *flags, *doubts]
@@ -143,29 +145,8 @@ def label_table(
     return tally
 
 
-def _condition_columns(labeller: Labeller, model: BlockFile) -> dict[str, int]:
-    """Find the columns that conditions are about."""
-    named = {one.column for conditions in labeller.domains.conditions for one in conditions}
-    return {one: find_column(model.columns, one, model.name) for one in sorted(named)}
-
-
 def _kept_column(labeller: Labeller, model: BlockFile, plan: ColumnPlan) -> int | None:
     """Find the column whose labels some domains keep, where it is rewritten."""
     if not plan.replace or not any(domain.keep for domain in labeller.domains):
         return None
     return find_column(model.columns, plan.column, model.name)
-
-
-def _require_constants(model: BlockFile, column: Callable[[int], Column], done: int) -> None:
-    """Refuse a row that says something else of the frame than the first ones: another model."""
-    for place, value in model.constants.items():
-        numbers = column(place).numbers()
-        other = (numbers != value) & ~(np.isnan(numbers) & (value == 0))
-        if other.any():
-            row = int(other.argmax())
-            message = (
-                f"{model.name}: {model.columns[place]} is {value:g} in the first blocks and "
-                f"{numbers[row]:g} in block {done + row + 1}: these are several models, rotated "
-                "in different ways; label them one at a time."
-            )
-            raise TableError(message)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends import taken
+from geodomain.backends.kept import keeping
 from geodomain.claims import Claim, Found, Shell, SolidClaim, StackClaim, SurfaceClaim
 from geodomain.domains import Domain
-from geodomain.errors import GeodomainWarning
+from geodomain.errors import GeodomainWarning, MeshError
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
 from geodomain.ordering import as_domains
@@ -127,6 +128,15 @@ class Labeller:
         conditions; None stands for all of them. Blocks that are `labelled` already are left
         alone by domains that keep labels, and stay as they are if no other one has them.
         """
+        with keeping(points):
+            return self._judge(points, allowed, labelled)
+
+    def _judge(
+        self,
+        points: NDArray[np.float64],
+        allowed: Sequence[Bools | None] | None,
+        labelled: Bools | None,
+    ) -> Verdict:
         scene, found, index = Scene(points), dict[int, Found](), 0
         for claim, rows in zip(self._claims, allowed or [None] * len(self._claims), strict=True):
             for part, each in enumerate(claim.ask(scene)):
@@ -184,13 +194,18 @@ class Labeller:
     def _claim(self, domain: Domain) -> Claim:
         """Make a domain ready to be asked."""
         if domain.kind != "solid":
+            _require_rim(domain.name, domain.extend, domain.meshes)
             return SurfaceClaim(domain, self._surface(domain.meshes))
         rule = domain.rule or self.rule
         # To write the rule with a domain is to ask for it, also of an open mesh.
         takes_open = self.allow_open or domain.rule == "winding"
         shells = []
         for mesh in domain.meshes:
-            require_fit(mesh, allow_open=takes_open)
+            try:
+                require_fit(mesh, allow_open=takes_open)
+            except MeshError as error:
+                message = f"{error} Of a surface, {domain.name} is kind = 'above' or 'below'."
+                raise MeshError(message) from None
             if rule == "winding" and mesh.is_closed:
                 require_balanced(mesh)
             shells.append(Shell(mesh, self._locator(mesh), rule))
@@ -200,6 +215,8 @@ class Labeller:
 
     def _layers(self, stack: Stack) -> Claim:
         """Make a stack ready to be asked."""
+        for tiles in stack.surfaces:
+            _require_rim(stack.title, stack.extend, tiles)
         return StackClaim(stack, tuple(map(self._surface, stack.surfaces)))
 
     def _surface(self, tiles: tuple[Mesh, ...]) -> Surface:
@@ -216,6 +233,13 @@ class Labeller:
                 mesh, backend=self.backend, threads=self.threads, allow_open=True
             )
         return self._locators[id(mesh)]
+
+
+def _require_rim(title: str, extend: str, tiles: Sequence[Mesh]) -> None:
+    """Refuse to extend what has no rim, before any block is beyond it."""
+    if extend == "nearest" and all(mesh.is_closed for mesh in tiles):
+        message = f"{title}: extend = 'nearest' needs a rim, and {tiles[0].name} is closed"
+        raise MeshError(message)
 
 
 def _by_fraction(mesh: Mesh) -> str:

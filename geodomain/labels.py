@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from geodomain.domains import CODE, is_code
 from geodomain.errors import DomainError
 from geodomain.ordering import Domains
 
@@ -40,12 +41,23 @@ def labels_of(
     labels = Labels(rest, lost, lost if leaky is None else leaky)
     taken = {_number(t.code) if codes else t.name: t.name for t in domains.targets}
     for what, label in asdict(labels).items():
+        if codes and label and not _is_number(label):
+            message = f"{label!r} labels {what} blocks beside codes; give {CODE}, or nothing"
+            raise DomainError(message)
         if label and label in taken:
             message = (
                 f"{label!r} labels {what} blocks and stands for {taken[label]} too; change one"
             )
             raise DomainError(message)
     return labels
+
+
+def _is_number(label: str) -> bool:
+    """Tell whether a label is a code, written as codes are."""
+    try:
+        return is_code(int(label)) and str(int(label)) == label
+    except ValueError:
+        return False
 
 
 def _number(code: int | None) -> str:

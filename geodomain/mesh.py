@@ -79,7 +79,6 @@ class Mesh:
             "bounds": checked.bounds,
             "name": name,
             "_by_index": checked.by_index,
-            "_paired": checked.paired,
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
@@ -94,8 +93,8 @@ class Mesh:
         return _again, (self.vertices, self.triangles, self.name)
 
     @cached_property
-    def _by_value(self) -> tuple[bool, bool, bool]:
-        """Whether the mesh is closed, is balanced, cancels; equal vertices taken as one."""
+    def _by_value(self) -> tuple[bool, bool]:
+        """Whether the mesh is closed and is balanced; equal vertices taken as one."""
         return meshcheck.closed_by_value(self.vertices, self.triangles)
 
     @property
@@ -109,13 +108,11 @@ class Mesh:
         """Whether every edge is used as often in one direction as in the other."""
         return bool(self.__dict__["_by_index"][1]) or self._by_value[1]
 
-    @property
-    def cancels(self) -> bool:
-        """Whether every triangle is there an even number of times: by parity nothing is inside."""
-        closed, _, cancels = self.__dict__["_by_index"]
-        # Copies on vertices of their own are closed by index, and pair every place.
-        cancels = cancels or ((not closed or self.__dict__["_paired"]) and self._by_value[2])
-        return cancels and len(self.triangles) > 0
+    @cached_property
+    def bodies(self) -> meshcheck.Bodies:
+        """What hangs together by vertices; those that are equal are one, where edges need it."""
+        merged = None if self.__dict__["_by_index"][0] else meshcheck.merge_equal(self.vertices)
+        return meshcheck.find_bodies(self.triangles, merged, len(self.vertices))
 
     @classmethod
     def from_pyvista(cls, dataset: Any, *, name: str = "mesh") -> Mesh:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
@@ -10,9 +11,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from geodomain.conditions import Bools, Column, Condition
-from geodomain.domains import Domain, require_choice
-from geodomain.errors import DomainError
+from geodomain.domains import CODE, Domain, is_code, require_choice
+from geodomain.errors import DomainError, GeodomainError
+from geodomain.mesh import Mesh
 from geodomain.stacks import Layer, Stack
+from geodomain.tables.families import find_column
 
 Order = Literal["first", "last"]
 Target = Domain | Layer
@@ -53,19 +56,29 @@ class Domains:
     def __post_init__(self) -> None:
         """Refuse names that would not tell."""
         require_choice("domains", "order", self.order, get_args(Order))
-        seen: set[str] = set()
-        for target in self.targets:
-            if target.name in seen:
-                message = f"the name {target.name!r} is there twice; every domain needs its own"
+        seen: dict[str, str] = {}
+        for name, where in self._named():
+            if name in seen:
+                message = f"{name!r} is the name of {seen[name]} and of {where}; each needs its own"
                 raise DomainError(message)
-            seen.add(target.name)
+            seen[name] = where
         for what in ("background", "unassigned"):
-            if getattr(self, what) in seen:
-                message = (
-                    f"{getattr(self, what)!r} is the name of a domain and the {what} label too; "
-                    "choose another for one of them"
-                )
+            label, code = getattr(self, what), getattr(self, f"{what}_code")
+            if label in seen:
+                message = f"{what} is {label!r}, the name of {seen[label]}: change one of them"
                 raise DomainError(message)
+            if code is not None and not is_code(code):
+                message = f"{what}_code is {code!r}; it must be {CODE}"
+                raise DomainError(message)
+
+    def _named(self) -> Iterator[tuple[str, str]]:
+        """Give every name that blocks can be labelled with, and where it stands."""
+        for number, domain in enumerate(self.domains, 1):
+            yield domain.name, f"domain {number}"
+        for number, stack in enumerate(self.stacks, 1):
+            for place, name in enumerate(stack.layers, 1):
+                if name:
+                    yield name, f"layer {place} of stack {number}"
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -73,10 +86,16 @@ class Domains:
         return (*self.domains, *(layer for stack in self.stacks for layer in stack.named))
 
     @property
-    def conditions(self) -> tuple[tuple[Condition, ...], ...]:
-        """Give the conditions of each domain, then of each stack."""
-        ours = tuple(domain.only_if for domain in self.domains)
-        return ours + tuple(stack.only_if for stack in self.stacks)
+    def conditions(self) -> tuple[tuple[str, tuple[Condition, ...]], ...]:
+        """Give what each domain and then each stack is called, and its conditions."""
+        ours = tuple((domain.name, domain.only_if) for domain in self.domains)
+        return ours + tuple((stack.title, stack.only_if) for stack in self.stacks)
+
+    @property
+    def meshes(self) -> tuple[Mesh, ...]:
+        """Give every mesh once, in the order in which they are named."""
+        tiles = [*(d.meshes for d in self.domains), *(t for s in self.stacks for t in s.surfaces)]
+        return tuple({id(mesh): mesh for some in tiles for mesh in some}.values())
 
     def __len__(self) -> int:
         """Count the domains, stacks left out."""
@@ -123,12 +142,38 @@ def allowed_rows(domains: Domains, column: Callable[[str], Column]) -> list[Bool
     list of (n,) bool or None
         None where there is no condition, and for all of it where there are none at all.
     """
-    if not any(domains.conditions):
+    if not any(conditions for _, conditions in domains.conditions):
         return None
     known = cache(column)
-    return [
-        np.logical_and.reduce([one.holds(known(one.column)) for one in conditions])
-        if conditions
-        else None
-        for conditions in domains.conditions
-    ]
+    allowed: list[Bools | None] = []
+    for title, conditions in domains.conditions:
+        with _blaming(title):
+            met = [one.holds(known(one.column)) for one in conditions]
+        allowed.append(np.logical_and.reduce(met) if met else None)
+    return allowed
+
+
+def condition_columns(domains: Domains, names: Sequence[str], table: str) -> dict[str, int]:
+    """Find the columns of a table that conditions are about, by the names they have for them.
+
+    Raises
+    ------
+    TableError
+        Where there is no such column, or more than one, with the domain whose condition it is.
+    """
+    found: dict[str, int] = {}
+    for title, conditions in domains.conditions:
+        with _blaming(title):
+            for one in conditions:
+                found[one.column] = find_column(names, one.column, table)
+    return found
+
+
+@contextmanager
+def _blaming(title: str) -> Iterator[None]:
+    """Say whose conditions a column does not suit."""
+    try:
+        yield
+    except GeodomainError as error:
+        message = f"only_if of {title}: {error}"
+        raise type(error)(message) from None

@@ -12,6 +12,8 @@ from geodomain.intersector import SegmentIntersector
 from geodomain.mesh import Mesh
 from geodomain.points import as_columns
 
+_NO_ACCOUNT = 2.0**-100
+
 
 def contains_along(
     mesh: Mesh,
@@ -41,10 +43,14 @@ def contains_along(
 
 
 def _way(direction: ArrayLike) -> NDArray[np.float64]:
-    """Return the direction with its longest part of length 1."""
-    way = np.asarray(direction, dtype=np.float64)
+    """Return the direction with its longest part of length 1, and 0 for parts of no account."""
+    try:
+        way = np.asarray(direction, dtype=np.float64)
+    except (TypeError, ValueError):
+        way = np.empty(0)
     if way.shape != (3,) or not np.isfinite(way).all() or not way.any():
         message = f"direction must be three finite numbers that are not all 0, not {direction!r}"
         raise ValueError(message)
-    longest: NDArray[np.float64] = way / np.abs(way).max()
-    return longest
+    way = way / np.abs(way).max()
+    # Ends must not come so near to 0 that they are out of range.
+    return np.where(np.abs(way) < _NO_ACCOUNT, 0.0, way)

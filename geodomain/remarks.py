@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from geodomain.boxes import apart
 from geodomain.domains import Domain
-from geodomain.ordering import Target
+from geodomain.ordering import Domains, Target
+from geodomain.stacks import Layer, Stack
 from geodomain.tally import MOST_COLUMNS, Folds, Tally
 
 # A regular model can miss its wireframe's volume by about so much; more deserves a look.
@@ -34,15 +35,22 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" + "s" * bool(number != 1)
 
 
-def doubts(solids: Sequence[Target], tally: Tally, parts: Sequence[Volumes]) -> Iterator[str]:
+def doubts(domains: Domains, tally: Tally, parts: Sequence[Volumes]) -> Iterator[str]:
     """Yield a sentence for everything in the counts that a geologist should look at."""
+    solids = domains.targets
     if tally.first_unsized is not None:
         yield _unsized(tally.unsized, *tally.first_unsized)
     for solid in apart(solids, tally.bounds):
         yield f"{solid.name} does not meet the block model: no block is in it"
+    yield from _unmet(domains, tally)
     yield from (_folded(name, folds) for name, folds in sorted(tally.folds.items()))
     for index, (solid, part) in enumerate(zip(solids, parts, strict=False)):
         yield from _unsure(solid.name, index, tally)
+        source = solid.stack if isinstance(solid, Layer) else solid
+        if tally.off[index]:
+            yield _off_footprint(source, int(tally.off[index]))
+        if isinstance(source, Stack) and tally.crossed[index]:
+            yield _crossed(source, int(tally.crossed[index]))
         if tally.doubled[index]:
             yield _doubled(solid, int(tally.doubled[index]))
         if part.wireframe_volume and part.own_volume is not None:
@@ -72,11 +80,39 @@ def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:
             f"{name} is open, and rounding may have decided for "
             f"{counted(tally.uncertain[index], 'block')} whose winding number is close to 1/2"
         )
-    if tally.beyond[index]:
-        yield (
-            f"{name} has no answer for {counted(tally.beyond[index], 'block')} outside the "
-            "footprint of a surface; 'extend' says what becomes of them"
-        )
+
+
+def _unmet(domains: Domains, tally: Tally) -> Iterator[str]:
+    """Yield whose conditions no block meets: a value may be spelt in another way."""
+    for (title, conditions), met in zip(domains.conditions, tally.met, strict=False):
+        if conditions and tally.rows and not met:
+            yield f"no block meets only_if of {title}: {', '.join(map(str, conditions))}"
+
+
+_EXTENDED = {
+    "unassigned": "it has no answer there, and 'extend' can say what becomes of them",
+    "background": "it leaves them to others, as extend = 'background' says",
+    "nearest": "the nearest place of the rim decides, as extend = 'nearest' says",
+}
+
+
+def _off_footprint(source: Domain | Stack, blocks: int) -> str:
+    """Say what became of blocks where a surface has no extent."""
+    title = source.title if isinstance(source, Stack) else source.name
+    return (
+        f"{counted(blocks, 'block')} {'is' if blocks == 1 else 'are'} outside the footprint of a "
+        f"surface of {title}: {_EXTENDED[source.extend]}"
+    )
+
+
+def _crossed(stack: Stack, blocks: int) -> str:
+    """Say where surfaces of a stack change places."""
+    kept = "above the upper" if stack.rule == "erode" else "below the lower"
+    return (
+        f"{counted(blocks, 'block')} {'lies' if blocks == 1 else 'lie'} where surfaces of "
+        f"{stack.title} cross, in the layer {kept} one by rule = '{stack.rule}'; if that is most "
+        "of them, are the surfaces listed from top to bottom?"
+    )
 
 
 def _off(name: str, part: float) -> Iterator[str]:

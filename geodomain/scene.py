@@ -64,11 +64,10 @@ class Surface:
         """Give what it is beyond its footprint."""
         return Extension(self.tiles)
 
-    def sides(self, scene: Scene, *, extend: str) -> NDArray[np.int8]:
-        """Return 1 above, -1 below, 0 where neither is known."""
+    def sides(self, scene: Scene, *, extend: str) -> tuple[NDArray[np.int8], Bools]:
+        """Return 1 above, -1 below, 0 where neither is known; and what is off the footprint."""
         side = sides_of(scene.counts(self))
-        if extend == "nearest":
-            off = np.flatnonzero((side == OFF) & scene.finite)
-            if len(off):
-                side[off] = self.extension.sides(scene.points[off])
-        return side
+        off = (side == OFF) & scene.finite
+        if extend == "nearest" and off.any():
+            side[off] = self.extension.sides(scene.points[off])
+        return side, off

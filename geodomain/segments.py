@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodomain.backends import cpu_segments
 from geodomain.backends.native import thread_count
 from geodomain.errors import PointError
-from geodomain.points import as_doubles
+from geodomain.points import as_doubles, is_on_device
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +19,12 @@ def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Floats, Floats]:
     """Return both as float64 of one shape (n, 3), uncopied where they are that already."""
     pair = []
     for values, name in ((starts, "starts"), (ends, "ends")):
+        if is_on_device(values):
+            message = (
+                f"{name} are on a GPU, and segments are prepared in memory: give a NumPy array, "
+                f"such as cupy.asnumpy({name})"
+            )
+            raise TypeError(message)
         array = as_doubles(values, name)
         if array.ndim != 2 or array.shape[1] != 3:
             message = f"{name} must have shape (n, 3), not {array.shape}"
@@ -79,6 +85,8 @@ class Segments:
         Answers come in the caller's order all the same.
     threads : int, optional
         Threads to prepare with; all the cores allowed to the process by default.
+    first_row : int
+        What errors call the first segment, where these are a piece of more.
 
     Attributes
     ----------
@@ -118,6 +126,7 @@ class Segments:
         *,
         sort: bool = False,
         threads: int | None = None,
+        first_row: int = 0,
     ) -> None:
         first, second = (np.ascontiguousarray(array) for array in as_ends(starts, ends))
         count = thread_count(threads)
@@ -126,14 +135,16 @@ class Segments:
         if packed.infinite >= 0:
             row = packed.infinite
             message = (
-                f"segment {row} goes from {_place(first[row])} to {_place(second[row])}; "
-                "an end must be finite: end it beyond the surface's box"
+                f"{_path(first_row + row, first[row], second[row])}; an end must be finite: end it "
+                "beyond the surface's box"
             )
             raise PointError(message)
         self.missing = packed.missing
         # Kept apart with their true ends; among the others they are NaN, which crosses nothing.
         rows = packed.extreme if self.order is None else self.order[packed.extreme]
-        self._extreme = {int(row): (first[row].copy(), second[row].copy()) for row in np.sort(rows)}
+        self._extreme = {
+            first_row + int(row): (first[row].copy(), second[row].copy()) for row in np.sort(rows)
+        }
         self.packed = packed.ends
         self.packed.flags.writeable = False
         self.device: dict[str, Any] = {}
@@ -166,11 +177,13 @@ class Segments:
             low, high = np.minimum(start, end), np.maximum(start, end)
             if (low <= bounds[1]).all() and (bounds[0] <= high).all():
                 message = (
-                    f"segment {row} goes from {_place(start)} to {_place(end)}; a coordinate that "
-                    "is not 0 must have a magnitude between 2^-306 and 2^339 to be exact"
+                    f"{_path(row, start, end)}; a coordinate that is not 0 must have a magnitude "
+                    "between 2^-306 and 2^339 to be exact"
                 )
                 raise PointError(message)
 
 
-def _place(point: Floats) -> str:
-    return str(tuple(float(value) for value in point))
+def _path(row: int, start: Floats, end: Floats) -> str:
+    """Say which segment goes from where to where."""
+    places = (tuple(map(float, point)) for point in (start, end))
+    return "segment {} goes from {} to {}".format(row, *places)

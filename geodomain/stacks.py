@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -25,13 +26,14 @@ from geodomain.mesh import Mesh
 Crossing = Literal["erode", "onlap"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layer:
     """One layer of a stack, as a domain of its own."""
 
     name: str
     code: int | None
     bounds: NDArray[np.float64]
+    stack: Stack
     is_solid: bool = False
     keep: bool = False
     wireframes: tuple[Mesh, ...] = ()
@@ -97,17 +99,24 @@ class Stack:
         names, numbers = tuple(layers), tuple(codes)
         if not tiles or len(names) != len(tiles) + 1:
             message = (
-                f"a stack of {len(tiles)} surfaces has {len(tiles) + 1} layers, not {len(names)}: "
-                "above the first, between each and the next, and below the last"
+                f"layers are one more than surfaces, of which there are {len(tiles)}, and not "
+                f"{len(names)}: above the first, between each and the next, and below the last"
             )
             raise DomainError(message)
         if numbers and len(numbers) != len(names):
-            message = f"a stack of {len(names)} layers has as many codes, not {len(numbers)}"
+            message = f"codes are as many as layers, which are {len(names)}, and not {len(numbers)}"
             raise DomainError(message)
         for name, code in zip(names, numbers or (None,) * len(names), strict=True):
             if name != "":
                 require_name(name)
             require_code(name, code)
+        if not any(names):
+            message = "layers has no name: at least one must not be empty"
+            raise DomainError(message)
+        for above, below in pairwise(tiles):
+            if above == below:
+                message = f"surfaces has {above[0].name} twice in a row, with nothing in between"
+                raise DomainError(message)
         require_choice("a stack", "rule", rule, get_args(Crossing))
         require_choice("a stack", "extend", extend, get_args(Extend))
         conditions = only_if if isinstance(only_if, tuple) else read_conditions(only_if)
@@ -119,8 +128,13 @@ class Stack:
             object.__setattr__(self, key, value)
 
     @property
+    def title(self) -> str:
+        """Call it by its layers."""
+        return f"the stack {' / '.join(self.layers)}"
+
+    @property
     def named(self) -> tuple[Layer, ...]:
         """Give the layers that have a name."""
         box = box_of([mesh for tiles in self.surfaces for mesh in tiles], flat=True)
         pairs = zip(self.layers, self.codes, strict=True)
-        return tuple(Layer(name, code, box) for name, code in pairs if name)
+        return tuple(Layer(name, code, box, self) for name, code in pairs if name)

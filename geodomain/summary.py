@@ -135,7 +135,7 @@ def summarise(
         columns=tuple(columns),
         output=output,
         welds=tuple(welds),
-        warnings=tuple(doubts(solids, tally, domains)),
+        warnings=tuple(doubts(labeller.domains, tally, domains)),
     )
 
 

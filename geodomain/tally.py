@@ -49,9 +49,12 @@ class Tally:
         were. Volumes in cubed units of the file.
     own_blocks, own_volumes : (k,) arrays
         Each domain's own blocks before priority.
-    doubled, leaking, beyond, uncertain : (k,) int64
-        Blocks that a solid holds more than once, those a domain has no answer for, and those
-        whose answer rounding may have decided.
+    doubled, leaking, off, uncertain, crossed : (k,) int64
+        Blocks that a solid holds more than once, those it has no answer for, those outside the
+        footprint of a surface, those whose answer rounding may have decided, and those where
+        surfaces of a stack cross.
+    met : list of int
+        Blocks that meet the conditions of each domain and then each stack, where there are any.
     overlaps, overlap_volumes : (k, k) arrays
         Blocks that two solids both have, above the diagonal.
     folds : dict of str to Folds
@@ -78,7 +81,8 @@ class Tally:
         self.blocks = np.zeros(count + REST, np.int64)
         self.volumes = np.zeros(count + REST)
         self.own_blocks, self.doubled, self.leaking = np.zeros((3, count), np.int64)
-        self.beyond, self.uncertain = np.zeros((2, count), np.int64)
+        self.off, self.uncertain, self.crossed = np.zeros((3, count), np.int64)
+        self.met: list[int] = []
         self.own_volumes = np.zeros(count)
         self.overlaps = np.zeros((count, count), np.int64)
         self.overlap_volumes = np.zeros((count, count))
@@ -96,10 +100,16 @@ class Tally:
         return int(self.blocks.sum())
 
     def add(
-        self, points: NDArray[np.float64], sizes: NDArray[np.float64] | None, verdict: Verdict
+        self,
+        points: NDArray[np.float64],
+        sizes: NDArray[np.float64] | None,
+        verdict: Verdict,
+        allowed: Sequence[Bools | None] | None = None,
     ) -> None:
-        """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, and their labels."""
+        """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, labels, who met conditions."""
+        met = [0 if rows is None else int(np.count_nonzero(rows)) for rows in allowed or ()]
         with self._lock:
+            self.met = [sum(both) for both in zip(self.met or [0] * len(met), met, strict=True)]
             self._count(points, verdict)
             self._count_folds(points, verdict.folded)
             self._measure(points, sizes, verdict)
@@ -112,8 +122,9 @@ class Tally:
             for count, rows in (
                 (self.doubled, found.doubled),
                 (self.leaking, found.leaking),
-                (self.beyond, found.beyond),
+                (self.off, found.off),
                 (self.uncertain, found.uncertain),
+                (self.crossed, found.crossed),
             ):
                 if rows is not None:
                     count[index] += np.count_nonzero(rows)

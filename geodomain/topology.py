@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from geodomain.faults.relations import Relations
 
 
+# Pairs of triangles that are compared for who only asks where points are: a second or two.
+_IN_PASSING = 10_000_000
+
+
 def require_fit(mesh: object, *, allow_open: bool) -> None:
     """Refuse what is no Mesh (a path has to be read first), and an open one unless allowed.
 
-    Of a mesh in which all cancels it warns; see `warn_once`.
+    Of a closed one that is odd it warns; see `warn_once`.
 
     Raises
     ------
@@ -48,24 +52,24 @@ def require_mesh(mesh: object, what: str) -> Mesh:
 
 
 def warn_once(mesh: Mesh) -> None:
-    """Warn of a mesh that is all there twice, the first time it is asked.
+    """Warn of what is odd about a closed mesh, the first time it is asked.
 
-    That is known for nothing, from hashes taken when the mesh was made. What single shells do to
-    each other takes longer to see, and that triangles face opposite ways changes no label by
-    parity: of those `list_warnings` and `check` tell.
+    Most meshes are one body without a handle in which directions cancel, which is known for next
+    to nothing; only others are looked at, as `list_warnings` does, but not for long. At a hole
+    edges are mis-oriented by nature: an open mesh is not looked at.
 
     Warns
     -----
     GeodomainWarning
         In the name of the first caller outside the package.
     """
-    if mesh.cancels and "_warned" not in mesh.__dict__:
-        mark_warned(mesh)
-        message = (
-            f"{mesh.name} has every triangle twice, or an even number of times: they cancel, so "
-            "that NOTHING IS INSIDE by parity; remove one copy"
-        )
-        warnings.warn(message, GeodomainWarning, stacklevel=_levels_to_caller())
+    if "_warned" in mesh.__dict__ or not mesh.is_closed:
+        return
+    mark_warned(mesh)
+    if mesh.is_balanced and mesh.bodies.is_ball:
+        return
+    if said := list_warnings(mesh, total=_IN_PASSING):
+        warnings.warn(" ".join(said), GeodomainWarning, stacklevel=_levels_to_caller())
 
 
 def mark_warned(mesh: Mesh) -> None:
@@ -120,12 +124,12 @@ def require_balanced(mesh: Mesh) -> None:
     raise MeshError(message)
 
 
-def list_warnings(mesh: Mesh) -> list[str]:
+def list_warnings(mesh: Mesh, *, total: int | None = None) -> list[str]:
     """Say what is odd about a mesh that can be labelled with all the same.
 
     A mesh of one piece in which each edge joins two triangles that run alike has nothing to
     say, and that costs milliseconds to see; of several such pieces it is told how they lie to
-    each other; only other meshes are looked at whole.
+    each other; only other meshes are looked at whole. ``total`` limits the time, as for `relate`.
 
     Returns
     -------
@@ -136,12 +140,12 @@ def list_warnings(mesh: Mesh) -> list[str]:
     """
     from geodomain.faults.relations import relate
 
-    found = relate(mesh)
+    found = relate(mesh, total=total)
     if found.closed and found.balanced and found.plain:
         return _say_shells(mesh, found) if found.pieces > 1 else []
-    from geodomain.faults.report import check
+    from geodomain.faults.report import report_on
 
-    return check(mesh).warnings()
+    return report_on(mesh, found).warnings()
 
 
 def _say_shells(mesh: Mesh, found: Relations) -> list[str]:

@@ -1,5 +1,5 @@
-// A tree of boxes over some triangles of a mesh, and the pairs of triangles of two trees whose
-// closed boxes meet. Host only; nothing is decided here.
+// A tree of boxes, over some triangles of a mesh or over its pieces, and the pairs of two trees, or
+// of one with itself, whose closed boxes meet. Host only; nothing is decided here.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class BoxTree {
  public:
   struct Leaf {
     Bounds box;
-    std::int32_t triangle;
+    std::int32_t index;
   };
 
   explicit BoxTree(std::vector<Leaf> leaves) : leaves_(std::move(leaves)) {
@@ -51,7 +51,7 @@ class BoxTree {
     return found;
   }
 
-  // visit(i, j) of triangles i of this tree and j of the other, until it returns false.
+  // visit(i, j) of i in this tree and j in the other, until it returns false.
   template <class Visit>
   void visit_pairs(const BoxTree& other, const Task& task, Visit&& visit) const {
     descend(other, task, 0, [&](const Task& leaves) {
@@ -61,7 +61,7 @@ class BoxTree {
         for (std::size_t j = two.begin; j < two.end; ++j) {
           const Leaf& a = leaves_[i];
           const Leaf& b = other.leaves_[j];
-          if (boxes_meet(a.box, b.box) && !visit(a.triangle, b.triangle)) return false;
+          if (boxes_meet(a.box, b.box) && !visit(a.index, b.index)) return false;
         }
       }
       return true;

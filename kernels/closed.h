@@ -1,12 +1,10 @@
-// Whether every edge belongs to an even number of triangles, and whether every triangle is
-// there an even number of times, without sorting.
+// Whether every edge belongs to an even number of triangles, without sorting.
 //
 // Each undirected edge is mixed to 128 bits and the mixes are xored: what is used
 // an even number of times cancels, and a sum of others is zero by accident about
 // once in 2^128. The mixes added with the sign of the direction cancel in the
 // same way where the directed uses do. Xor and addition have no order, so neither
-// has the answer. A triangle's mix is a product made of its edges', so that it costs
-// little more; triangles cancel as edges do, by accident about once in 2^63.
+// has the answer.
 #pragma once
 
 #include "mesh_view.h"
@@ -24,29 +22,26 @@ GD_HD std::uint64_t mixed(std::uint64_t key) {
 struct EdgeHash {
   std::uint64_t parity[2] = {0, 0};   // zero: every edge is used an even number of times
   std::uint64_t balance[2] = {0, 0};  // zero: directed uses cancel
-  std::uint64_t faces = 0;            // zero: every triangle is there an even number of times
 
-  // Returns a mix of the edge, whatever its direction.
-  GD_HD std::uint64_t edge(std::uint32_t from, std::uint32_t to) {
-    if (from == to) return 0;
+  GD_HD void edge(std::uint32_t from, std::uint32_t to) {
+    if (from == to) return;
     const bool forward = from < to;
     const std::uint64_t key =
         forward ? std::uint64_t{from} << 32 | to : std::uint64_t{to} << 32 | from;
     const std::uint64_t sign = forward ? 0 : ~std::uint64_t{0};  // x ^ sign - sign = +-x
-    std::uint64_t mix = 0;
     for (int half = 0; half < 2; ++half) {
-      mix = mixed(key + (half ? 0x9e3779b97f4a7c15u : 0x3c6ef372fe94f82au));
+      const std::uint64_t mix = mixed(key + (half ? 0x9e3779b97f4a7c15u : 0x3c6ef372fe94f82au));
       parity[half] ^= mix;
       balance[half] += (mix ^ sign) - sign;
     }
-    return mix;
   }
 
   // A triangle with two equal vertices has one edge there and back, which
   // cancels in both sums: it is left out by itself.
   GD_HD void triangle(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-    const std::uint64_t sum = edge(a, b) + edge(b, c) + edge(c, a);
-    faces ^= sum * (sum + 0x9e3779b97f4a7c15u);
+    edge(a, b);
+    edge(b, c);
+    edge(c, a);
   }
 
   GD_HD void join(const EdgeHash& other) {
@@ -54,12 +49,10 @@ struct EdgeHash {
       parity[half] ^= other.parity[half];
       balance[half] += other.balance[half];
     }
-    faces ^= other.faces;
   }
 
   GD_HD bool closed() const { return (parity[0] | parity[1]) == 0; }
   GD_HD bool balanced() const { return (balance[0] | balance[1]) == 0; }
-  GD_HD bool cancels() const { return faces == 0; }
 };
 
 }  // namespace geodomain

@@ -2,7 +2,7 @@
 // the others are listed, counted in quick arithmetic, and the few that it leaves
 // unsure are listed again for the full one. Lists come in any order; no answer
 // depends on it.
-#include "single.h"
+#include "codes.h"
 #include "surface.h"
 
 using namespace geodomain;
@@ -26,6 +26,31 @@ template <class Body>
 __device__ void for_listed(const std::uint32_t* rows, const std::uint32_t* row_count, Body&& body) {
   const std::uint32_t step = gridDim.x * blockDim.x, count = *row_count;
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) body(rows[i]);
+}
+
+// count_parity by floats first, by Quick doubles where those are unsure.
+__device__ Answer count_single(const GridView& grid, const SingleView& single, Vec3 q) {
+  return count_parity_by(grid, q, [&](std::int32_t triangle) {
+    const int crossing = single.crossing_above(grid.mesh, triangle, q);
+    if (crossing != kUnsure) return crossing;
+    return crossing_above<Quick>(grid.mesh.triangle(triangle), q);
+  });
+}
+
+// The codes of listed points, from the solid on that left them open; count(solid, q) decides.
+template <class Count, class Undecided>
+__device__ void go_on(const Solids& solids, const PointsView& points, const std::uint32_t* rows,
+                      const std::uint32_t* row_count, std::int32_t* codes, Count&& count,
+                      Undecided&& undecided) {
+  for_listed(rows, row_count, [&](std::uint32_t row) {
+    const Vec3 q = points[row];
+    const std::int32_t code = first_solid(solids, q, solid_of(codes[row]), [&](const Solid& solid) {
+      const Answer answer = look_up(solid.grid, q);
+      return answer == Answer::undecided ? count(solid, q) : answer;
+    });
+    codes[row] = code;
+    if (is_open(code)) undecided(row);
+  });
 }
 
 }  // namespace
@@ -63,12 +88,7 @@ extern "C" __global__ void geodomain_count_single(GridView grid, SingleView sing
                                                   const std::uint32_t* row_count, std::uint8_t* out,
                                                   RowList unsure) {
   for_listed(rows, row_count, [&](std::uint32_t row) {
-    const Vec3 q = points[row];
-    const Answer answer = count_parity_by(grid, q, [&](std::int32_t triangle) {
-      const int crossing = single.crossing_above(grid.mesh, triangle, q);
-      if (crossing != kUnsure) return crossing;
-      return crossing_above<Quick>(grid.mesh.triangle(triangle), q);
-    });
+    const Answer answer = count_single(grid, single, points[row]);
     if (answer == Answer::undecided) {
       unsure.append(row);
     } else {
@@ -115,18 +135,47 @@ extern "C" __global__ void geodomain_on_surface(GridView grid, PointsView points
   out[row] = static_cast<std::uint8_t>(answer);
 }
 
-// Codes of several solids, one after the other: -1 or, not finite, -2 to begin with.
-extern "C" __global__ void geodomain_codes_begin(PointsView points, std::uint32_t rows,
-                                                 std::int32_t* codes) {
+// The first solid that holds each point: by two bits where they tell, and so on as for one solid.
+extern "C" __global__ void geodomain_codes_look_up(Solids solids, PointsView points,
+                                                   std::uint32_t rows, std::int32_t* codes,
+                                                   RowList open) {
   const std::int64_t row = thread_row();
   if (row >= rows) return;
   const Vec3 q = points[row];
-  codes[row] = isfinite(q.x) && isfinite(q.y) && isfinite(q.z) ? -1 : -2;
+  std::int32_t code = kNotFinite;
+  if (isfinite(q.x) && isfinite(q.y) && isfinite(q.z)) {
+    code = first_solid(solids, q, 0, [&](const Solid& solid) { return look_up(solid.grid, q); });
+  }
+  codes[row] = code;
+  if (is_open(code)) open.append(static_cast<std::uint32_t>(row));
 }
 
-// The solid's code where it holds a point that no earlier one did.
-extern "C" __global__ void geodomain_codes_take(const std::uint8_t* inside, std::uint32_t rows,
-                                                std::int32_t code, std::int32_t* codes) {
-  const std::int64_t row = thread_row();
-  if (row < rows && inside[row] && codes[row] == -1) codes[row] = code;
+extern "C" __global__ void geodomain_codes_quick(Solids solids, PointsView points,
+                                                 const std::uint32_t* rows,
+                                                 const std::uint32_t* row_count,
+                                                 std::int32_t* codes, RowList unsure) {
+  go_on(
+      solids, points, rows, row_count, codes,
+      [](const Solid& solid, Vec3 q) { return count_parity<Quick>(solid.grid, q); },
+      [&](std::uint32_t row) { unsure.append(row); });
+}
+
+extern "C" __global__ void geodomain_codes_single(Solids solids, PointsView points,
+                                                  const std::uint32_t* rows,
+                                                  const std::uint32_t* row_count,
+                                                  std::int32_t* codes, RowList unsure) {
+  go_on(
+      solids, points, rows, row_count, codes,
+      [](const Solid& solid, Vec3 q) { return count_single(solid.grid, solid.single, q); },
+      [&](std::uint32_t row) { unsure.append(row); });
+}
+
+extern "C" __global__ void geodomain_codes_full(Solids solids, PointsView points,
+                                                const std::uint32_t* rows,
+                                                const std::uint32_t* row_count, std::int32_t* codes,
+                                                std::uint64_t* refused) {
+  go_on(
+      solids, points, rows, row_count, codes,
+      [](const Solid& solid, Vec3 q) { return count_parity<Full>(solid.grid, q); },
+      [&](std::uint32_t row) { refuse(row, refused); });
 }

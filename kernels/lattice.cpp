@@ -52,15 +52,16 @@ GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t verte
   }
 }
 
-// The search table of an axis, for a copy to a device: `axis` and its cells + 1
-// places, for which `first` must have room for 2 * count + 1.
+// The search table of an axis, for a copy to a device: `axis` and `places` places, for which
+// `first` must have room for 2 * count + 1; none where the axis needs no table.
 GD_API int geodomain_ruler(const double* values, std::int64_t count, Axis* axis,
-                           std::int32_t* first) {
+                           std::int32_t* first, std::int64_t* places) {
   try {
     FloatGuard guard;
     const RulerTable table(values, count);
     *axis = table.view().axis;
-    std::copy(table.view().first, table.view().first + axis->cells + 1, first);
+    *places = static_cast<std::int64_t>(table.first().size());
+    std::copy(table.first().begin(), table.first().end(), first);
     return 0;
   } catch (...) {
     return 1;

@@ -2,45 +2,40 @@
 // pairs of triangle and column that quick arithmetic is unsure of are listed for the
 // full one.
 #include "lattice_settle.h"
+#include "lattice_toggle.h"
 
 using namespace geodomain;
 
 namespace {
 
-constexpr int kWarps = 4;  // of a block that settles
-
-struct Pairing {
-  std::int32_t triangle, i, j;
-};
+constexpr int kWarps = 4;  // of a block
 
 }  // namespace
 
+// One thread to a triangle, or several to one of few triangles: each its share of the columns.
 extern "C" __global__ void __launch_bounds__(128, 6)
-    geodomain_lattice_toggle(LatticeView lattice, MeshView mesh, Pairing* unsure,
-                             std::uint32_t* unsure_count, std::uint32_t unsure_room) {
+    geodomain_lattice_toggle(LatticeView lattice, MeshView mesh, Pairings unsure) {
+  __shared__ WarpTriangles warps[kWarps];
+  WarpTriangles& warp = warps[threadIdx.x / 32];
   const std::int64_t index = thread_row();
-  if (index >= mesh.triangle_count) return;
-  const Triangle t = mesh.triangle(index);
-  const Columns box =
-      columns_between(place_of(lattice.x, lattice.y, t.a), place_of(lattice.x, lattice.y, t.b),
-                      place_of(lattice.x, lattice.y, t.c));
-  if (box.empty()) return;
-  visit_columns(lattice, t, box, [&](std::int32_t i, std::int32_t j) {
-    if (toggle_column<Quick>(lattice, t, i, j, atomic_xor)) return;
-    const std::uint32_t slot = atomicAdd(unsure_count, 1u);
-    if (slot < unsure_room) unsure[slot] = {static_cast<std::int32_t>(index), i, j};
-  });
+  Columns box = {0, 0, 0, 0};
+  if (index < mesh.triangle_count) {
+    const Triangle t = mesh.triangle(index);
+    if (top(t) > lattice.z.value[0]) box = columns_of(lattice, t);
+    if (gridDim.y > 1) box = share_of(box, lattice.y.count, blockIdx.y, gridDim.y);
+    warp.triangle[lane()] = t;
+  }
+  warp.box[lane()] = box;
+  sync_warp();
+  Toggler{lattice, warp, unsure, static_cast<std::int32_t>(index) - lane()}.toggle();
 }
 
 extern "C" __global__ void geodomain_lattice_full(LatticeView lattice, MeshView mesh,
-                                                  const Pairing* unsure,
-                                                  const std::uint32_t* unsure_count,
-                                                  std::uint32_t unsure_room,
-                                                  std::uint32_t* undecided) {
-  const std::uint32_t count = *unsure_count < unsure_room ? *unsure_count : unsure_room;
+                                                  Pairings unsure, std::uint32_t* undecided) {
+  const std::uint32_t count = *unsure.count < unsure.room ? *unsure.count : unsure.room;
   const std::uint32_t step = gridDim.x * blockDim.x;
   for (std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step) {
-    const Pairing pair = unsure[k];
+    const Pairing pair = unsure.pairs[k];
     if (!toggle_column<Full>(lattice, mesh.triangle(pair.triangle), pair.i, pair.j, atomic_xor)) {
       *undecided = 1;
     }
@@ -64,17 +59,20 @@ extern "C" __global__ void geodomain_lattice_settle_few(LatticeView lattice, std
 extern "C" __global__ void __launch_bounds__(128, 8)
     geodomain_lattice_settle(LatticeView lattice, std::int32_t lanes, std::uint8_t* rows,
                              std::int32_t row_bytes) {
-  __shared__ std::uint64_t tiles[kWarps][32 * kBitsInFlight];
   const Share share(lanes);
-  if (lattice.words <= share.count && row_bytes >= 8 && row_bytes % 8 != 0) {
-    settle_tile(lattice, share, tiles[threadIdx.x / 32], rows, row_bytes);
-    return;
-  }
   settle_columns<kBitsInFlight>(
       lattice, share, [&](std::int64_t column, std::int32_t first, std::uint64_t word) {
         const std::int32_t left = column < 0 ? 0 : row_bytes - 8 * first;
         write_bits(share, word, rows + column * row_bytes + 8 * first, left);
       });
+}
+
+// The same where a column has two words or more, no more than lanes, and a row is not whole words.
+extern "C" __global__ void __launch_bounds__(128, 8)
+    geodomain_lattice_settle_tile(LatticeView lattice, std::int32_t lanes, std::uint8_t* rows,
+                                  std::int32_t row_bytes) {
+  __shared__ std::uint64_t tiles[kWarps][kTileWords];
+  settle_tile(lattice, Share(lanes), tiles[threadIdx.x / 32], rows, row_bytes);
 }
 
 // Labels as a byte to a block.

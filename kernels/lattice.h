@@ -14,7 +14,9 @@ struct Ruler {
   const double* value;
   std::int32_t count;
   Axis axis;
-  const std::int32_t* first;  // by cell, and one past: the first value of that index or more
+  // By cell, and one past: the first value of that index or more; null where each value has the
+  // cell of its own number.
+  const std::int32_t* first;
 
   // The first value >= x, or count.
   GD_HD std::int32_t lower(double x) const {
@@ -24,12 +26,17 @@ struct Ruler {
   GD_HD std::int32_t upper(double x) const {
     return search([x](double v) { return v <= x; }, x);
   }
+  // A value near x, where values are regular: the first of its cell.
+  GD_HD std::int32_t near(double x) const {
+    const std::int32_t cell = axis.index(x);
+    return first ? first[cell] : cell;
+  }
 
  private:
   template <class Before>
   GD_HD std::int32_t search(Before&& before, double x) const {
     const std::int32_t cell = axis.index(x);
-    std::int32_t from = first[cell], to = first[cell + 1];
+    std::int32_t from = first ? first[cell] : cell, to = first ? first[cell + 1] : cell + 1;
     if (to - from <= 1) {  // the usual case, without a branch on the comparison
       return from + ((from < to) & before(value[from < count ? from : count - 1]));
     }
@@ -57,12 +64,12 @@ struct LatticeView {
 // -1 where Quick arithmetic is unsure.
 template <class Arithmetic>
 GD_HD std::int32_t blocks_below(const Ruler& z, const Triangle& t, int sign, double x, double y) {
-  const double abx = t.b.x - t.a.x, aby = t.b.y - t.a.y, abz = t.b.z - t.a.z;
-  const double acx = t.c.x - t.a.x, acy = t.c.y - t.a.y, acz = t.c.z - t.a.z;
-  const double dx = x - t.a.x, dy = y - t.a.y;
-  const double area = abx * acy - aby * acx;
-  const double height = t.a.z + ((dx * acy - dy * acx) * abz + (abx * dy - aby * dx) * acz) / area;
-  std::int32_t guess = z.lower(height);
+  const double adx = t.a.x - x, ady = t.a.y - y;
+  const double bdx = t.b.x - x, bdy = t.b.y - y;
+  const double cdx = t.c.x - x, cdy = t.c.y - y;
+  const double bc = bdx * cdy - bdy * cdx, ca = cdx * ady - cdy * adx, ab = adx * bdy - ady * bdx;
+  const double height = (t.a.z * bc + t.b.z * ca + t.c.z * ab) / (bc + ca + ab);
+  std::int32_t guess = z.near(height);
   std::int32_t from = 0, to = z.count;  // all below `from` are below the crossing, none from `to`
   for (std::int32_t step = 1; from < to; step *= 2) {
     const std::int32_t probe = guess < from ? from : (guess < to ? guess : to - 1);
@@ -80,15 +87,12 @@ GD_HD std::int32_t blocks_below(const Ruler& z, const Triangle& t, int sign, dou
   return from;
 }
 
-// The crossing of one triangle with the column (i, j), if there is one: toggle(word,
-// bit) below it, or nothing and false where Quick arithmetic is unsure.
+// Below a crossing of the column (i, j) whose sign is given: toggle(word, bit), or nothing and
+// false where Quick arithmetic is unsure.
 template <class Arithmetic, class Toggle>
-GD_HD bool toggle_column(const LatticeView& lattice, const Triangle& t, std::int32_t i,
-                         std::int32_t j, Toggle&& toggle) {
+GD_HD bool toggle_below(const LatticeView& lattice, const Triangle& t, int sign, std::int32_t i,
+                        std::int32_t j, Toggle&& toggle) {
   const double x = lattice.x.value[i], y = lattice.y.value[j];
-  const int sign = crossing_sign<Arithmetic>(t, x, y);
-  if (sign == 0) return true;
-  if (sign == kUnsure) return false;
   const std::int32_t below = blocks_below<Arithmetic>(lattice.z, t, sign, x, y);
   if (below < 0) return false;
   if (below == 0) return true;
@@ -96,6 +100,15 @@ GD_HD bool toggle_column(const LatticeView& lattice, const Triangle& t, std::int
   toggle(lattice.bits + column * lattice.words + (below - 1) / 64,
          std::uint64_t{1} << (below - 1) % 64);
   return true;
+}
+
+// The same for the crossing of the triangle with the column, if there is one.
+template <class Arithmetic, class Toggle>
+GD_HD bool toggle_column(const LatticeView& lattice, const Triangle& t, std::int32_t i,
+                         std::int32_t j, Toggle&& toggle) {
+  const int sign = crossing_sign<Arithmetic>(t, lattice.x.value[i], lattice.y.value[j]);
+  if (sign == 0) return true;
+  return sign != kUnsure && toggle_below<Arithmetic>(lattice, t, sign, i, j, toggle);
 }
 
 // Where a vertex stands among the columns: twice the number of lower coordinates,
@@ -138,27 +151,48 @@ GD_HD Columns columns_of(const MeshView& mesh, const Place* places, std::int64_t
   return columns_between(places[corner[0]], places[corner[1]], places[corner[2]]);
 }
 
+// The same columns, found for one triangle by itself.
+GD_HD Columns columns_of(const LatticeView& lattice, const Triangle& t) {
+  return {lattice.x.lower(smallest(t.a.x, t.b.x, t.c.x)),
+          lattice.x.upper(largest(t.a.x, t.b.x, t.c.x)),
+          lattice.y.lower(smallest(t.a.y, t.b.y, t.c.y)),
+          lattice.y.upper(largest(t.a.y, t.b.y, t.c.y))};
+}
+
+// Of a box in a lattice of `rows` rows, what is in the part of that number.
+GD_HD Columns share_of(const Columns& box, std::int32_t rows, std::uint32_t part,
+                       std::uint32_t parts) {
+  const auto begin = static_cast<std::int32_t>(std::int64_t{rows} * part / parts);
+  const auto end = static_cast<std::int32_t>(std::int64_t{rows} * (part + 1) / parts);
+  return {box.i0, box.i1, box.j0 > begin ? box.j0 : begin, box.j1 < end ? box.j1 : end};
+}
+
+// Whether rows of a box are long enough for the triangle to be clipped to each.
+constexpr std::int32_t kNarrow = 4;
+GD_HD bool is_wide(const Columns& box) { return box.i1 - box.i0 > kNarrow; }
+
+// The columns in row j of its box that the triangle may cross.
+GD_HD Run column_run(const LatticeView& lattice, const Triangle& t, const Columns& box,
+                     std::int32_t j) {
+  if (!is_wide(box)) return {box.i0, box.i1 - 1};
+  // Rounding in x_range is a few units in the last place of these magnitudes.
+  const double slack = 0x1p-48 * (std::fabs(smallest(t.a.x, t.b.x, t.c.x)) +
+                                  std::fabs(largest(t.a.x, t.b.x, t.c.x)));
+  const double y = lattice.y.value[j];
+  const Interval row = x_range(t, {y, y});
+  const std::int32_t from = lattice.x.lower(row.low - slack),
+                     to = lattice.x.upper(row.high + slack);
+  return {from > box.i0 ? from : box.i0, (to < box.i1 ? to : box.i1) - 1};
+}
+
 // visit(i, j) for every column of the box that the triangle may cross.
 template <class Visit>
 GD_HD void visit_columns(const LatticeView& lattice, const Triangle& t, const Columns& box,
                          Visit&& visit) {
   if (!(top(t) > lattice.z.value[0])) return;
-  const bool wide = box.i1 - box.i0 > 4;
-  // Rounding in x_range is a few units in the last place of these magnitudes.
-  const double slack = wide ? 0x1p-48 * (std::fabs(smallest(t.a.x, t.b.x, t.c.x)) +
-                                         std::fabs(largest(t.a.x, t.b.x, t.c.x)))
-                            : 0.0;
   for (std::int32_t j = box.j0; j < box.j1; ++j) {
-    std::int32_t from = box.i0, to = box.i1;
-    if (wide) {
-      const double y = lattice.y.value[j];
-      const Interval row = x_range(t, {y, y});
-      const std::int32_t a = lattice.x.lower(row.low - slack),
-                         b = lattice.x.upper(row.high + slack);
-      from = a > from ? a : from;
-      to = b < to ? b : to;
-    }
-    for (std::int32_t i = from; i < to; ++i) visit(i, j);
+    const Run run = column_run(lattice, t, box, j);
+    for (std::int32_t i = run.i0; i <= run.i1; ++i) visit(i, j);
   }
 }
 

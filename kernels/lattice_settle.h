@@ -38,9 +38,6 @@ __device__ inline std::uint64_t settle_words(const Share& share, std::uint64_t t
   return flips ? ~word : word;
 }
 
-// Columns to a lane that are read before the first is written: as many as registers are there for.
-constexpr int kBitsInFlight = 8, kBytesInFlight = 4;
-
 // write(column, first, word) for all the words of all columns, each lane with its own, the whole
 // warp together; `column` is -1 where there is none, and `first` the word of the lowest lane.
 template <int kInFlight, class Write>
@@ -106,26 +103,35 @@ __device__ inline void write_bits(const Share& share, std::uint64_t word, std::u
 // Settled words of the columns of a warp that follow each other, in shared memory, to rows of fewer
 // bytes without a gap: what leaves is the warp's bytes as one stream, eight at a time at multiples
 // of 8, and single bytes only at its two ends.
+//
+// A column has room for a word more than its own. Behind its row are put the first bytes of the
+// next one, so that eight bytes from any byte of a row are eight bytes of the stream.
 struct Tile {
-  const std::uint64_t* words;  // `pitch` to a column
-  std::uint32_t pitch, columns;
-  std::uint32_t row_bytes;  // at least 8, so that eight bytes are of two columns at most
+  std::uint32_t* halves;
+  std::uint32_t pitch, columns;  // pitch in halves
+  std::uint32_t row_bytes;       // at least 8
 
-  // Eight bytes of a column from one on; those beyond its words are 0.
-  __device__ std::uint64_t eight_of(std::uint32_t column, std::uint32_t from) const {
-    const std::uint64_t* word = words + column * pitch + from / 8;
-    const std::uint32_t shift = 8 * (from % 8);
-    if (shift == 0) return word[0];
-    return word[0] >> shift | (from / 8 + 1 < pitch ? word[1] << (64 - shift) : 0);
+  // The first eight bytes of the next column behind the row of one; the whole warp together.
+  __device__ void chain() const {
+    for (std::uint32_t c = lane(); c < columns; c += 32) {
+      std::uint32_t* end = halves + c * pitch + row_bytes / 4;
+      const bool last = c + 1 == columns;
+      const std::uint32_t first = last ? 0 : halves[(c + 1) * pitch];
+      const std::uint32_t second = last ? 0 : halves[(c + 1) * pitch + 1];
+      const std::uint32_t shift = 8 * (row_bytes % 4);
+      end[0] = end[0] | first << shift;
+      end[1] = moved_down(first, second, 32 - shift);
+      end[2] = shift == 0 ? 0 : second >> (32 - shift);
+    }
   }
 
   // Eight bytes of the stream, of which the first is byte `from` of a column.
   __device__ std::uint64_t eight_at(std::uint32_t column, std::uint32_t from) const {
-    const std::uint32_t left = row_bytes - from;
-    const std::uint64_t first = eight_of(column, from);
-    if (left >= 8) return first;
-    const std::uint64_t own = first & ((std::uint64_t{1} << 8 * left) - 1);
-    return column + 1 < columns ? own | words[(column + 1) * pitch] << 8 * left : own;
+    const std::uint32_t* half = halves + column * pitch + from / 4;
+    const std::uint32_t shift = 8 * (from % 4);
+    const std::uint32_t low = moved_down(half[0], half[1], shift);
+    const std::uint32_t high = moved_down(half[1], half[2], shift);
+    return std::uint64_t{high} << 32 | low;
   }
 
   __device__ void write(std::uint8_t* out) const {
@@ -144,26 +150,33 @@ struct Tile {
   }
 };
 
+// Columns to a lane that are read before the first is written: as many as registers are there for.
+constexpr int kBitsInFlight = 8, kBytesInFlight = 4;
+// A warp's tile, where a column has two words or more.
+constexpr int kTileWords = 32 * kBitsInFlight / 2 * 3;
+
 // Rows of `row_bytes` bytes of bits for the columns of a warp, all of whose words its lanes have at
-// once; `tile` is the warp's own shared memory, 32 * kBitsInFlight words.
+// once; `tile` is the warp's own shared memory.
 __device__ inline void settle_tile(const LatticeView& lattice, const Share& share,
                                    std::uint64_t* tile, std::uint8_t* rows,
                                    std::int32_t row_bytes) {
   const std::int64_t columns = static_cast<std::int64_t>(lattice.x.count) * lattice.y.count;
-  const int together = 32 / share.count * kBitsInFlight;
+  const int together = 32 / share.count * kBitsInFlight, pitch = share.count + 1;
   const std::int64_t begin = thread_row() / 32 * together;
-  int slot = lane() / share.count;
+  std::uint64_t* place = tile + lane() / share.count * pitch + share.own;
   settle_columns<kBitsInFlight>(lattice, share,
                                 [&](std::int64_t, std::int32_t, std::uint64_t word) {
-                                  tile[slot * share.count + share.own] = word;
-                                  slot += 32 / share.count;
+                                  *place = word;
+                                  place += 32 / share.count * pitch;
                                 });
   sync_warp();
   const std::int64_t left = columns - begin;
   if (left <= 0) return;
   const auto there = static_cast<std::uint32_t>(left < together ? left : together);
-  const Tile words = {tile, static_cast<std::uint32_t>(share.count), there,
-                      static_cast<std::uint32_t>(row_bytes)};
+  const Tile words = {reinterpret_cast<std::uint32_t*>(tile), 2 * static_cast<std::uint32_t>(pitch),
+                      there, static_cast<std::uint32_t>(row_bytes)};
+  words.chain();
+  sync_warp();
   words.write(rows + begin * row_bytes);
 }
 

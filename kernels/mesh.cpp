@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "bodies.h"
 #include "closed.h"
 #include "least_row.h"
 #include "team.h"
@@ -28,15 +29,6 @@ bool in_range(double value) {
   return bits == 0 || bits - kSmallest <= kLargest - kSmallest;
 }
 
-// Equal places have equal mixes; others may, which costs time and nothing else.
-std::uint64_t place_mix(Vec3 p) {
-  std::uint64_t bits[3];
-  std::memcpy(bits, &p, sizeof bits);
-  const std::uint64_t key =
-      bits[0] ^ (bits[1] << 21 | bits[1] >> 43) ^ (bits[2] << 42 | bits[2] >> 22);
-  return key * (key + 0x9e3779b97f4a7c15u);
-}
-
 // A hash of edges that members of a team add to.
 class SharedHash {
  public:
@@ -47,7 +39,6 @@ class SharedHash {
   void report(std::int32_t* flags) const {
     flags[0] = total_.closed();
     flags[1] = total_.balanced();
-    flags[2] = total_.cancels();
   }
 
  private:
@@ -60,9 +51,7 @@ class SharedHash {
 // Copies vertices (-0.0 becoming 0.0) and triangles. bounds: low x, y, z, high x,
 // y, z of the vertices that triangles use; faults: the first vertex that is not
 // finite or out of range and the first triangle with an index out of range, -1
-// where there is none; flags: closed, balanced and cancelling by index, and whether
-// every place is that of an even number of used vertices, as where a body is there
-// again on vertices of its own.
+// where there is none; flags: closed and balanced by index.
 GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_count,
                                 const std::int32_t* triangles, std::int64_t triangle_count,
                                 int threads, double* vertices_out, std::int32_t* triangles_out,
@@ -96,11 +85,9 @@ GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_coun
     const double infinity = std::numeric_limits<double>::infinity();
     const Bounds nothing = {{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}};
     Bounds box = nothing;
-    std::uint64_t places = 0;
     std::mutex box_mutex;
     team.run(vertex_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
       Bounds part = nothing;
-      std::uint64_t part_places = 0;
       for (std::int64_t i = begin; i < end; ++i) {
         const double* v = vertices + 3 * i;
         const Vec3 p = {v[0] + 0.0, v[1] + 0.0, v[2] + 0.0};
@@ -110,25 +97,22 @@ GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_coun
         vertices_out[3 * i + 2] = p.z;
         if (!used[static_cast<std::size_t>(i)].load(std::memory_order_relaxed)) continue;
         widen(part, {p, p});
-        part_places ^= place_mix(p);
       }
       std::lock_guard<std::mutex> lock(box_mutex);
       widen(box, part);
-      places ^= part_places;
     });
     const double corners[6] = {box.low.x, box.low.y, box.low.z, box.high.x, box.high.y, box.high.z};
     std::memcpy(bounds, corners, sizeof corners);
     faults[0] = bad_vertex.found();
     faults[1] = bad_triangle.found();
     shared.report(flags);
-    flags[3] = places == 0;
     return 0;
   } catch (...) {
     return 1;
   }
 }
 
-// flags: closed, balanced and cancelling, vertices taken as equal where `merged` says so.
+// flags: closed and balanced, vertices taken as equal where `merged` says so.
 GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t triangle_count,
                                  const std::int32_t* merged, int threads, std::int32_t* flags) {
   try {
@@ -150,36 +134,33 @@ GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t tri
   }
 }
 
-// 1 where the triangles hang together by vertices, 0 where they are several pieces,
-// -1 out of memory.
-GD_API int geodomain_mesh_one_piece(const std::int32_t* triangles, std::int64_t triangle_count,
-                                    std::int64_t vertex_count) {
+// found: how many bodies the triangles of three different vertices make, how many vertices they
+// use, and how many they are. `merged`, where there is one, says which vertices are equal.
+GD_API int geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t triangle_count,
+                                 const std::int32_t* merged, std::int64_t vertex_count, int threads,
+                                 std::int64_t* found) {
   try {
-    std::vector<std::int32_t> parent(static_cast<std::size_t>(vertex_count));
-    for (std::size_t i = 0; i < parent.size(); ++i) parent[i] = static_cast<std::int32_t>(i);
-    const auto root = [&](std::int32_t vertex) {
-      while (parent[static_cast<std::size_t>(vertex)] != vertex) {
-        std::int32_t& up = parent[static_cast<std::size_t>(vertex)];
-        up = parent[static_cast<std::size_t>(up)];
-        vertex = up;
+    Team team(threads);
+    Bodies bodies(vertex_count);
+    std::atomic<std::int64_t> proper{0};
+    team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      std::int64_t part = 0;
+      for (const std::int32_t* t = triangles + 3 * begin; t < triangles + 3 * end; t += 3) {
+        std::uint32_t corner[3];
+        for (int k = 0; k < 3; ++k) {
+          corner[k] = static_cast<std::uint32_t>(merged ? merged[t[k]] : t[k]);
+        }
+        if (corner[0] == corner[1] || corner[1] == corner[2] || corner[2] == corner[0]) continue;
+        ++part;
+        bodies.join(corner[0], corner[1], corner[2]);
       }
-      return vertex;
-    };
-    const auto join = [&](std::int32_t a, std::int32_t b) {
-      a = root(a);
-      b = root(b);
-      parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
-    };
-    for (std::int64_t i = 0; i < 3 * triangle_count; i += 3) {
-      join(triangles[i], triangles[i + 1]);
-      join(triangles[i], triangles[i + 2]);
-    }
-    for (std::int64_t i = 3; i < 3 * triangle_count; i += 3) {
-      if (root(triangles[i]) != root(triangles[0])) return 0;
-    }
-    return 1;
+      proper += part;
+    });
+    bodies.count(team, kPiece, found);
+    found[2] = proper;
+    return 0;
   } catch (...) {
-    return -1;
+    return 1;
   }
 }
 

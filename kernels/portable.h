@@ -276,6 +276,15 @@ __device__ inline void sync_warp() { __syncwarp(); }
 __device__ inline std::uint32_t shuffle_up(std::uint32_t value, int step) {
   return __shfl_up_sync(0xffffffffu, value, static_cast<unsigned>(step));
 }
+// The lower of two halves, moved down together by up to 32 bits.
+__device__ inline std::uint32_t moved_down(std::uint32_t low, std::uint32_t high,
+                                           std::uint32_t bits) {
+  return __funnelshift_rc(low, high, bits);
+}
+// The value of the lane `from`; the whole warp asks together.
+__device__ inline std::uint32_t shuffle(std::uint32_t value, int from) {
+  return __shfl_sync(0xffffffffu, value, from);
+}
 // The word of the lane `from`; the whole warp asks together.
 __device__ inline std::uint64_t shuffle(std::uint64_t word, int from) {
   return __shfl_sync(0xffffffffu, static_cast<unsigned long long>(word), from);

@@ -49,28 +49,18 @@ BoxTree tree_of(const FoundPieces& found, const Members& members, std::size_t pi
   return BoxTree(std::move(leaves));
 }
 
-std::vector<std::pair<std::int32_t, std::int32_t>> near_pairs(const std::vector<Bounds>& boxes) {
-  std::vector<std::int32_t> order(boxes.size()), active;
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
-  const auto box = [&](std::int32_t piece) -> const Bounds& {
-    return boxes[static_cast<std::size_t>(piece)];
-  };
-  std::sort(order.begin(), order.end(), [&](std::int32_t one, std::int32_t two) {
-    return box(one).low.x != box(two).low.x ? box(one).low.x < box(two).low.x : one < two;
-  });
+// Pairs of boxes that meet; of those that are more than `most` as many, and one.
+std::vector<std::pair<std::int32_t, std::int32_t>> near_pairs(const std::vector<Bounds>& boxes,
+                                                              std::int64_t most) {
+  std::vector<BoxTree::Leaf> leaves;
+  for (const Bounds& box : boxes) leaves.push_back({box, static_cast<std::int32_t>(leaves.size())});
+  const BoxTree tree(std::move(leaves));
   std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
-  for (std::int32_t piece : order) {
-    std::size_t kept = 0;
-    for (std::int32_t other : active) {
-      if (box(other).high.x < box(piece).low.x) continue;
-      active[kept++] = other;
-      if (boxes_meet(box(piece), box(other))) {
-        pairs.push_back({std::min(piece, other), std::max(piece, other)});
-      }
-    }
-    active.resize(kept);
-    active.push_back(piece);
-  }
+  const auto keep = [&](std::int32_t one, std::int32_t two) {
+    if (one < two) pairs.push_back({one, two});
+    return static_cast<std::int64_t>(pairs.size()) <= most;
+  };
+  if (!tree.empty()) tree.visit_pairs(tree, {0, 0}, keep);
   std::sort(pairs.begin(), pairs.end());
   return pairs;
 }
@@ -127,11 +117,13 @@ GD_API void geodomain_pieces_read(const void* handle, std::int32_t* piece, doubl
   }
 }
 
-// Pairs of pieces whose closed boxes meet, ascending, two indices each; with pairs null, only
-// their count, which is returned; -1 out of memory.
-GD_API std::int64_t geodomain_pieces_near(const void* handle, std::int32_t* pairs) {
+// Pairs of pieces whose closed boxes meet, ascending, two indices each, or the first found where
+// they are more than `most`; with pairs null, only their count, which is returned, at most
+// `most` + 1; -1 out of memory.
+GD_API std::int64_t geodomain_pieces_near(const void* handle, std::int64_t most,
+                                          std::int32_t* pairs) {
   try {
-    const auto near = near_pairs(static_cast<const FoundPieces*>(handle)->boxes);
+    const auto near = near_pairs(static_cast<const FoundPieces*>(handle)->boxes, most);
     for (std::size_t i = 0; pairs && i < near.size(); ++i) {
       pairs[2 * i] = near[i].first;
       pairs[2 * i + 1] = near[i].second;

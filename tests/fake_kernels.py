@@ -13,6 +13,7 @@ from geodomain.backends import cpu
 
 GRID_VIEW, POINTS_VIEW, LATTICE_VIEW, MESH_VIEW, SINGLE_VIEW = 216, 48, 160, 24, 16
 RULER = 48
+SOLIDS_VIEW, SOLID = 16, GRID_VIEW + SINGLE_VIEW
 ALL_ONES = np.uint64(2**64 - 1)
 
 
@@ -137,16 +138,57 @@ def winding(fake: Any, packed: bytes, threads: int) -> None:
     fake.at(out_at, rows, np.int32)[:] = found.view(np.int32)[:, word]
 
 
-def codes_begin(fake: Any, packed: bytes, threads: int) -> None:
-    rows, out_at = struct.unpack("@IQ", packed[POINTS_VIEW:])
-    points = np.stack(_points(fake, packed[:POINTS_VIEW], rows))
-    fake.at(out_at, rows, np.int32)[:] = np.where(np.isfinite(points).all(axis=0), -1, -2)
+def _solids(fake: Any, packed: bytes) -> list[cpu.Index]:
+    solids_at, count = struct.unpack_from("@Qi", packed)
+    views = fake.at(solids_at, count * SOLID).reshape(count, SOLID)
+    return [_index(fake, view.tobytes()[:GRID_VIEW]) for view in views]
 
 
-def codes_take(fake: Any, packed: bytes, threads: int) -> None:
-    inside_at, rows, code, out_at = struct.unpack("@QIiQ", packed)
-    codes = fake.at(out_at, rows, np.int32)
-    codes[(fake.at(inside_at, rows) == 1) & (codes == -1)] = code
+def codes_look_up(fake: Any, packed: bytes, threads: int) -> None:
+    """List every finite row, open from the first solid on."""
+    rows, codes_at, open_at, count_at = struct.unpack("@IQQQ", packed[SOLIDS_VIEW + POINTS_VIEW :])
+    assert threads >= rows
+    points = np.stack(_points(fake, packed[SOLIDS_VIEW:][:POINTS_VIEW], rows))
+    finite = np.isfinite(points).all(axis=0)
+    fake.at(codes_at, rows, np.int32)[:] = np.where(finite, -3, -2)
+    count = fake.at(count_at, 1, np.uint32)
+    assert count[0] == 0, "the lists were not emptied"
+    listed = np.flatnonzero(finite)[::-1]
+    fake.at(open_at, len(listed), np.uint32)[:] = listed
+    count[0] = len(listed)
+
+
+def codes_quick(fake: Any, packed: bytes, threads: int) -> None:
+    rows_at, count_at, _, unsure_at, unsure_count_at = struct.unpack(
+        "@QQQQQ", packed[SOLIDS_VIEW + POINTS_VIEW :]
+    )
+    count = int(fake.at(count_at, 1, np.uint32)[0])
+    fake.at(unsure_at, count, np.uint32)[:] = fake.at(rows_at, count, np.uint32)
+    fake.at(unsure_count_at, 1, np.uint32)[0] = count
+
+
+def codes_single(fake: Any, packed: bytes, threads: int) -> None:
+    """See that every solid has halves, and go on as codes_quick."""
+    solids_at, count = struct.unpack_from("@Qi", packed)
+    for view in fake.at(solids_at, count * SOLID).reshape(count, SOLID):
+        halves_at, reach = struct.unpack_from("@Qf", view.tobytes(), GRID_VIEW)
+        assert halves_at and reach > 0
+    codes_quick(fake, packed, threads)
+
+
+def codes_full(fake: Any, packed: bytes, threads: int) -> None:
+    rows_at, count_at, codes_at, refused_at = struct.unpack(
+        "@QQQQ", packed[SOLIDS_VIEW + POINTS_VIEW :]
+    )
+    listed = fake.at(rows_at, int(fake.at(count_at, 1, np.uint32)[0]), np.uint32)
+    if not len(listed):
+        return
+    rows = int(listed.max()) + 1
+    points = _points(fake, packed[SOLIDS_VIEW:][:POINTS_VIEW], rows)
+    codes = np.empty(rows, np.int32)
+    row = cpu.codes(_solids(fake, packed), points, codes, 1)
+    fake.at(codes_at, rows, np.int32)[listed] = codes[listed]
+    _refuse(fake, refused_at, row)
 
 
 def nonzero(fake: Any, packed: bytes, threads: int) -> None:
@@ -193,6 +235,13 @@ def lattice_settle(fake: Any, packed: bytes, threads: int) -> None:
     fake.at(rows_at, len(bits) * row_bytes)[:] = bits[:, :row_bytes].ravel()
 
 
+def lattice_settle_tile(fake: Any, packed: bytes, threads: int) -> None:
+    words, _, lanes = struct.unpack_from("@iQi", packed, 3 * RULER)
+    row_bytes = struct.unpack_from("@i", packed, LATTICE_VIEW + 16)[0]
+    assert 2 <= words <= lanes and row_bytes > 8 and row_bytes % 8
+    lattice_settle(fake, packed, threads)
+
+
 def lattice_settle_bytes(fake: Any, packed: bytes, threads: int) -> None:
     bits, depth = _settled(fake, packed, threads, 4)
     blocks_at = struct.unpack_from("@Q", packed, LATTICE_VIEW + 8)[0]
@@ -233,12 +282,15 @@ KERNELS: dict[str, Callable[[Any, bytes, int], None]] = {
     "geodomain_on_surface": on_surface,
     "geodomain_sides": sides,
     "geodomain_winding": winding,
-    "geodomain_codes_begin": codes_begin,
-    "geodomain_codes_take": codes_take,
+    "geodomain_codes_look_up": codes_look_up,
+    "geodomain_codes_quick": codes_quick,
+    "geodomain_codes_single": codes_single,
+    "geodomain_codes_full": codes_full,
     "geodomain_nonzero": nonzero,
     "geodomain_lattice_toggle": lattice_toggle,
     "geodomain_lattice_full": nothing,
     "geodomain_lattice_settle_few": lattice_settle_few,
     "geodomain_lattice_settle": lattice_settle,
+    "geodomain_lattice_settle_tile": lattice_settle_tile,
     "geodomain_lattice_settle_bytes": lattice_settle_bytes,
 }

@@ -12,6 +12,7 @@ from shapes import UNDECIDABLE, cube, minute, star
 import geodomain
 from geodomain import PointError, PointLocator
 from geodomain.backends import buffers, cuda
+from geodomain.labeller import Labeller
 
 __all__ = ["fake", "small_buffers"]
 
@@ -86,9 +87,66 @@ def test_codes_of_several_meshes_in_one_pass(fake) -> None:
     expected = geodomain.label_codes(given, meshes, backend="cpu")
     fake.calls.clear()
     assert np.array_equal(geodomain.label_codes(given, meshes, backend="cuda"), expected)
-    assert fake.calls.count("htod") == sum(
-        -(-min(1024, 5000 - b) // 100) for b in range(0, 5000, 1024)
+    assert fake.calls.count("htod") == sent(5000)
+    assert fake.calls.count("geodomain_codes_look_up") == 5  # whatever the number of meshes
+
+
+def sent(rows: int) -> int:
+    """Count the pieces of one pass over points."""
+    return sum(-(-min(1024, rows - begin) // 100) for begin in range(0, rows, 1024))
+
+
+DOMAINS = {"a": cube(1.0), "b": star(3, radius=(50.0, 40.0, 20.0)), "c": MESH}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_labelling_sends_its_points_once(fake, order: str) -> None:
+    given = np.asarray(points(3000), order=order)
+    options = {"count_on_wall": True, "rule": "winding"}
+    expected = Labeller(DOMAINS, backend="cpu", **options).judge(given)
+    labeller = Labeller(DOMAINS, backend="cuda", **options)
+    held = fake.used_bytes
+    fake.calls.clear()
+    found = labeller.judge(given)
+    assert np.array_equal(found.codes, expected.codes)
+    assert np.array_equal(found.on_wall, expected.on_wall)
+    assert fake.calls.count("geodomain_on_surface") == 3 * 3
+    assert fake.calls.count("htod") == sent(3000)
+    labeller.judge(points(3000, seed=1))
+    assert fake.calls.count("htod") == 2 * sent(3000)
+    cuda.release()
+    assert fake.used_bytes == held and "leak" not in fake.calls
+
+
+def test_points_that_cannot_be_kept_are_sent_again(fake, monkeypatch) -> None:
+    given = points(3000)
+    expected = Labeller(DOMAINS, backend="cpu").judge(given).codes
+    labeller = Labeller(DOMAINS, backend="cuda")
+    labeller.judge(given)
+    fake.room = 3000
+    fake.calls.clear()
+    assert np.array_equal(labeller.judge(given).codes, expected)
+    assert fake.calls.count("htod") == 3 * sent(3000)
+
+
+def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
+    labeller = Labeller(DOMAINS, backend="cuda")
+    assert labeller.machine == ("cuda", "asked for")
+    labeller.judge(points(1000))
+    assert labeller.machine == ("cuda", "asked for")
+    cuda.release()
+    fake.room = 1000
+    with pytest.warns(geodomain.GeodomainWarning, match="done on the CPU"):
+        labeller.judge(points(500))
+    want = "the GPU has not the memory for 500 points"
+    assert labeller.machine == (
+        "cuda",
+        f"asked for; 1,500 of 4,500 answers are the CPU's: {want}",
     )
+    with pytest.warns(geodomain.GeodomainWarning, match="wireframe's index"):
+        labeller = Labeller(DOMAINS, backend="cuda")
+    labeller.judge(points(500))
+    assert labeller.machine == ("cpu", "the GPU has not the memory for the wireframe's index")
 
 
 def test_meshes_of_different_backends_are_refused(fake) -> None:
@@ -159,12 +217,17 @@ def test_a_point_takes_at_most_64_bytes(fake) -> None:
 
 def test_cards_with_slow_doubles_try_floats_first(fake) -> None:
     expected = geodomain.contains(MESH, points(1000), backend="cpu")
-    for ratio, kernel in ((2, "geodomain_count_quick"), (64, "geodomain_count_single")):
+    for ratio, how in ((2, "quick"), (64, "single")):
         forget()
         fake.attributes["ratio"], fake.calls = ratio, []
-        assert np.array_equal(geodomain.contains(MESH, points(1000), backend="cuda"), expected)
-        counts = {call for call in fake.calls if call.startswith("geodomain_count_")}
-        assert counts == {kernel, "geodomain_count_full"}
+        locator = PointLocator(MESH, backend="cuda")
+        assert np.array_equal(locator.contains(points(1000)), expected)
+        assert np.array_equal(geodomain.label_codes(points(1000), [locator]) == 0, expected)
+        calls = {call.removeprefix("geodomain_") for call in fake.calls}
+        found = {call for call in calls if call.startswith(("count_", "codes_"))}
+        assert found == {"codes_look_up"} | {
+            f"{verb}_{end}" for verb in ("count", "codes") for end in (how, "full")
+        }
 
 
 @pytest.mark.parametrize("crowded", [False, True])

@@ -142,7 +142,7 @@ def test_one_layer_that_is_too_large(fake, monkeypatch) -> None:
     real = fake.mem_alloc
 
     def scant(size: int) -> Any:
-        if 8 < size < 12 * lattice_parts.UNSURE_ROOM and size == 8 * 2 * 60:
+        if 8 < size < 12 * lattice_parts.UNSURE_ROOM and size == lattice_parts._AHEAD + 8 * 2 * 60:
             raise fake.MemoryError
         return real(size)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -160,6 +162,29 @@ def test_a_report_has_every_table(report: Report) -> None:
     assert all(run.differences == 0 for run in (*report.peers, *report.strategies, *report.modes))
     told = json.loads(json.dumps(report.as_dict(), allow_nan=False))
     assert set(told) == {"setting", "peers", "strategies", "modes", "build_seconds", "memory_bytes"}
+    first, *rest = told["strategies"]
+    assert first["gain"] == 1.0
+    assert [run["gain"] for run in rest if not run["lacking"]] == [
+        run["rays_per_second"] / first["rays_per_second"] for run in rest if not run["lacking"]
+    ]
+    assert all(run["gain"] is None for run in rest if run["lacking"])
+    # Each machine by itself: what "auto" would take is one of them.
+    assert not any("(auto)" in run["name"] for run in (*told["peers"], *rest, *told["modes"]))
+
+
+@pytest.mark.filterwarnings("default")  # of matplotlib
+def test_the_chart_shows_who_is_missing_and_every_mode(report: Report, monkeypatch) -> None:
+    said: list[str] = []
+
+    def read(figure, _) -> None:
+        for axes in figure.axes:
+            said.extend([axes.get_title(loc="left"), *(text.get_text() for text in axes.texts)])
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", read)
+    absent = Run("absent", 200, lacking="not installed: absent")
+    chart.draw(replace(report, peers=(absent, *report.peers)), Path())
+    assert {"Libraries", "Strategies", "Modes", "Building the hierarchy (cpu)"} <= set(said)
+    assert "not installed: absent" in said
 
 
 def test_memory_is_that_of_the_arrays(report: Report) -> None:
@@ -169,6 +194,10 @@ def test_memory_is_that_of_the_arrays(report: Report) -> None:
     # At least the corners of every triangle, in double precision, and not many times that.
     assert 72 * triangles < report.memory["hierarchy"] < 300 * triangles
     assert report.memory["answers, boolean"] == 300
+    assert report.memory["answers, intercept_count"] == 4 * 300
+    # Of each hit a segment, a triangle, and seven numbers.
+    crossing = report.setting["crossing"]
+    assert report.memory["answers, barycentric"] == (8 + 4 + 7 * 8) * crossing
 
 
 @pytest.mark.filterwarnings("default")  # of matplotlib

@@ -45,6 +45,8 @@ def test_pictures_that_are_there_are_kept(tmp_path: Path) -> None:
     assert run(*SMALL, "-q", "--chart", str(tmp_path / "chart.png"), "--overwrite").output == ""
     assert run(*SMALL, "--chart", str(tmp_path / "no" / "chart.png")).exit_code == 4
     assert run(*SMALL, "--chart", str(tmp_path / "chart.doc")).exit_code == 2
+    result = run(*SMALL, "--tree", "0", str(tmp_path / "tree.pdf"))
+    assert (result.exit_code, "must end in .png" in result.stderr) == (2, True)
 
 
 def test_a_level_of_the_hierarchy_is_drawn(tmp_path: Path) -> None:

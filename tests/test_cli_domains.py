@@ -77,6 +77,7 @@ def added(path: Path) -> list[str]:
     return [line.rpartition(",")[2] for line in path.read_text().splitlines()]
 
 
+ORE = '[[domain]]\nname = "ORE"\nmesh = "ore.obj"\n'
 NAMES = ["OX ORE", "ORE", "ORE", "FLOOR", "?", "?"]
 
 
@@ -88,7 +89,7 @@ def test_labels_by_a_list_of_domains(folder: Path) -> None:
     ):
         assert new.startswith(old)
     assert "in both OX ORE and ORE: 1, volume 125" in result.stderr
-    assert "outside the footprint" in result.stderr
+    assert "1 block is outside the footprint of a surface of the stack AIR / FLOOR" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["label", "flag"])
@@ -97,6 +98,13 @@ def test_samples_are_flagged_as_blocks_are(folder: Path, command: str) -> None:
     columns = ["--x", "MX", "--y", "MY", "--z", "MZ"]
     run("s.csv", *columns, "--domains", "d.toml", "-o", "o.csv", command=command)
     assert added(folder / "o.csv") == ["domain", "OX ORE", "FLOOR", "?"]
+
+
+def test_samples_in_a_local_grid_are_turned(folder: Path) -> None:
+    (folder / "s.csv").write_text("X,Y,Z,ROCK\n-498,2,2,OX\n2,2,2,OX\n")
+    turn = ["--rotation", "z=90", "--origin", "0,-496,0"]  # to (2, 2, 2) and (2, -498, 2)
+    run("s.csv", "--domains", "d.toml", "-o", "o.csv", *turn, command="flag")
+    assert added(folder / "o.csv")[1:] == ["OX ORE", "?"]
 
 
 def test_codes_instead_of_names(folder: Path) -> None:
@@ -285,6 +293,38 @@ def test_codes_are_numbers_in_every_kind_of_file(folder: Path) -> None:
     run(as_voxels(), *codes, "-o", "o.vtu")
     found = pyvista.read("o.vtu").cell_data["domain"]
     assert found.dtype.kind in "if" and found[:4].tolist() == [1, 2, 2, 4]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "vtu"])
+def test_labels_that_are_no_codes_are_refused_beside_codes(folder: Path, kind: str) -> None:
+    as_parquet(), as_voxels()
+    source, out = f"b.{kind}", f"o.{kind}"
+    codes = (source, "--domains", "d.toml", "--codes", "-o", out)
+    said = run(*codes, "--background", "WASTE", code=3).stderr
+    assert "'WASTE' labels background blocks beside codes; give a whole number of 32" in said
+    for number in ("1.0", "007", "3000000000"):
+        assert "beside codes" in run(*codes, "--unassigned", number, code=3).stderr
+    (folder / "d.toml").write_text(f"{ORE}code = 2\nkeep = true")
+    said = run(*codes, "--replace-column", "ROCK", code=0 if kind == "csv" else 3).stderr
+    assert kind == "csv" or "a cell of 'ROCK' that is kept is no code" in said
+    assert (folder / out).exists() == (kind == "csv")
+
+
+def test_codes_without_a_gap_are_integers_in_voxels(folder: Path) -> None:
+    run(as_voxels(), "--domains", "d.toml", "--codes", "-o", "o.vtu")  # one is beyond the ground
+    assert pyvista.read("o.vtu").cell_data["domain"].dtype.kind == "f"
+    (folder / "d.toml").write_text(TOML + 'extend = "background"\n')
+    run(as_voxels(), "--domains", "d.toml", "--codes", "-o", "p.vtu")
+    found = pyvista.read("p.vtu").cell_data["domain"]
+    assert found.dtype == np.int32 and found.tolist() == [1, 2, 2, 4, 9]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "vtu"])
+def test_a_condition_on_a_column_that_is_not_there_says_whose(folder: Path, kind: str) -> None:
+    as_parquet(), as_voxels()
+    (folder / "d.toml").write_text(TOML.replace("rock =", "rok ="))
+    said = run(f"b.{kind}", "--domains", "d.toml", "-o", f"o.{kind}", code=3).stderr
+    assert f"only_if of OX ORE: b.{kind} has no column 'rok' (did you mean 'ROCK'?)" in said
 
 
 @pytest.mark.parametrize("write", [as_parquet, as_voxels])

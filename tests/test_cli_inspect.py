@@ -39,6 +39,27 @@ def run(*arguments: str, code: int = 0) -> Result:
     return result
 
 
+def test_the_meshes_and_conditions_of_a_list_of_domains(folder: Path) -> None:
+    text = """[[domain]]
+name = "ORE"
+mesh = ["ore.obj", "swapped.obj"]
+only_if = { au = 1 }
+[[stack]]
+surfaces = ["open.obj"]
+layers = ["UP", "DOWN"]
+"""
+    (folder / "d.toml").write_text(text)
+    listed = run("b.csv", "--domains", "d.toml", "--json").stdout
+    named = run("b.csv", "ore.obj", "swapped.obj", "open.obj", "--json").stdout
+    meshes = [json.loads(one)["meshes"] for one in (listed, named)]
+    assert meshes[0] == meshes[1] and len(meshes[0]) == 3
+    (folder / "d.toml").write_text(text.replace("au", "cu"))
+    assert (
+        "only_if of ORE: b.csv has no column 'cu'"
+        in run("b.csv", "--domains", "d.toml", code=3).stderr
+    )
+
+
 def test_it_says_what_it_understood(folder: Path) -> None:
     result = run("b.csv", "ore.obj", "swapped.obj", "open.obj")
     text = " ".join(result.stdout.split())

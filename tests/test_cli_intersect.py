@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from crossings import adversarial, crossings
+from shapes import star
 
 from geodomain import Mesh, SegmentIntersector, hit_files, intersect, synthetic, write_mesh
 from geodomain.cli import main
@@ -134,6 +136,23 @@ def test_double_precision_is_read_as_it_is(ground: Mesh, tmp_path: Path) -> None
     assert ints(tmp_path / "results_i32") == intersect(ground, [starts], [ends])
 
 
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_mine_coordinates_are_taken_as_the_files_hold_them(kind: str, tmp_path: Path) -> None:
+    """A float32 file has half metres at northing 7,480,000; from there on nothing is rounded."""
+    code = {"float32": "<f4", "float64": "<f8"}[kind]
+    ore, place = star(2, radius=(40.0, 30.0, 20.0)), np.array([414_000.1, 7_480_000.7, 152.3])
+    vertices = (ore.vertices + place).astype(code)
+    mesh = Mesh(vertices.astype(float), ore.triangles)
+    segments = [each.astype(code) for each in adversarial(mesh, 40, np.random.default_rng(6))]
+    paths = [str(tmp_path / name.replace("f32", f"f{8 * int(code[-1])}")) for name in RAW]
+    for path, values in zip(paths, (vertices, ore.triangles, *segments), strict=True):
+        values.astype("<i4" if path.endswith("i32") else code).tofile(path)
+    done(*paths, "--mode", "intercept_count", "-o", str(tmp_path))
+    expected = [len(crossings(mesh, *pair)) for pair in zip(*segments, strict=True)]
+    assert ints(tmp_path / "results_i32").tolist() == expected
+    assert 0 in expected and 2 in expected
+
+
 @pytest.mark.parametrize("mode", ["boolean", "barycentric", "intercept_count"])
 def test_chunks_change_nothing(raw, ground: Mesh, tmp_path: Path, mode: str) -> None:
     rays = open_segments(Path(raw[2]), Path(raw[3]))
@@ -218,10 +237,10 @@ def test_no_output_takes_the_place_of_an_input(raw, table, tmp_path: Path) -> No
     result = run(
         *raw[:2], starts, raw[3], "-o", str(tmp_path), "--ray-type", "float32", "--overwrite"
     )
-    assert (result.exit_code, "is an input" in result.stderr) == (3, True)
+    assert (result.exit_code, "is the input" in result.stderr) == (3, True)
     for path in table:
         result = run(*table, "-o", path, "--overwrite")
-        assert (result.exit_code, "is an input" in result.stderr) == (3, True)
+        assert (result.exit_code, "is the input" in result.stderr) == (3, True)
 
 
 def test_a_table_of_first_hits(table, ground: Mesh, segments, tmp_path: Path) -> None:
@@ -247,6 +266,12 @@ def test_a_table_of_every_hit(table, ground: Mesh, segments, tmp_path: Path) -> 
     summary = json.loads(result.stdout)
     assert (summary["crossings"], summary["crossing"]) == (len(hits), len(set(hits.segment)))
     assert (summary["segments"], summary["missing"]) == (501, 1)
+    assert summary["backend"] == "cpu"
+
+
+def test_it_says_where_it_computed(table) -> None:
+    said = done(*table, "-o", "-", "--backend", "cpu").stderr
+    assert "cpu (asked for)" in said
 
 
 @pytest.mark.parametrize(
@@ -275,6 +300,8 @@ def test_answers_are_in_the_dialect_of_the_table(table, segments, tmp_path: Path
     done(*table, "-o", str(tmp_path / "hits.csv"))
     german = (tmp_path / "german_hits.csv").read_text()
     assert german.replace(",", ".").replace(";", ",") == (tmp_path / "hits.csv").read_text()
+    said = run(table[0], str(tmp_path / "german.csv"), "-o", "-", "--decimal", ".")
+    assert (said.exit_code, "is not a number" in said.stderr) == (3, True)
 
 
 def test_columns_can_be_named(table, tmp_path: Path) -> None:
@@ -296,6 +323,12 @@ def test_a_long_table_counts_its_rows_through(ground, segments, tmp_path: Path) 
     done(str(tmp_path / "ground.ply"), str(tmp_path / "long.csv"), "-o", str(tmp_path / "hits.csv"))
     once = intersect(ground, *segments, mode="nearest").segment
     assert (read(tmp_path / "hits.csv")["row"] == [*once, *(once + 500)]).all()
+    x, y, _ = ground.vertices.mean(axis=0)
+    with (tmp_path / "long.csv").open("a") as file:
+        file.write(f"{x},{y},-9,{x},{y},1e200,far\n")
+    result = run(str(tmp_path / "ground.ply"), str(tmp_path / "long.csv"), "-o", "-", "-q")
+    assert result.exit_code == 3
+    assert "long.csv: segment 1000 goes from" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -316,6 +349,8 @@ def test_slips_with_a_table(table, options, said: str) -> None:
     [
         (("--mode", "all"), "--mode all writes a table"),
         (("--missing", "-99"), "--missing is for a table"),
+        (("--decimal", ","), "--decimal is for a table"),
+        (("-o", "-"), "raw files go to a folder"),
         (("extra",), "not 5 inputs"),
     ],
 )

@@ -14,6 +14,7 @@ from shapes import (
     cube,
     cube_in_six,
     minute,
+    odd_on_purpose,
     oracle_crossings,
     oracle_inside,
     random_body,
@@ -100,6 +101,7 @@ def test_six_tetrahedra_partition_the_cube(backend: str) -> None:
     assert np.array_equal(held, whole.astype(int))
 
 
+@odd_on_purpose
 @pytest.mark.parametrize("at", [(0.0, 0.0, 0.0), tuple(MINE), (-0.7, 0.1, -1e6)])
 @pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (12.5, 10.0, 2.5), (0.1, 0.3, 0.7)])
 def test_staircase_at_its_own_vertices(spacing, at, backend: str) -> None:
@@ -118,6 +120,7 @@ def test_staircase_at_its_own_vertices(spacing, at, backend: str) -> None:
     assert np.array_equal(geodomain.winding_numbers(mesh, points) == 1, truth.ravel())
 
 
+@odd_on_purpose
 def test_solids_that_share_a_wall_share_no_point(backend: str) -> None:
     """A body of voxels cut in two by a random surface of voxel faces."""
     whole = np.ones((6, 6, 6), dtype=bool)
@@ -295,6 +298,7 @@ def test_an_open_mesh_is_refused_or_taken_by_name(backend: str) -> None:
     assert np.array_equal(lattice.ravel(), oracle_inside(lid_off, same))
 
 
+@odd_on_purpose
 def test_winding_rule_counts_overlaps_once(backend: str) -> None:
     one, other = cube(2.0), cube(2.0, at=(1.0, 1.0, 0.5))
     both = Mesh(
@@ -312,6 +316,7 @@ def test_winding_rule_counts_overlaps_once(backend: str) -> None:
     assert np.array_equal(by_winding, union)
 
 
+@odd_on_purpose
 def test_winding_is_refused_where_edges_do_not_balance() -> None:
     flipped = cube().triangles.copy()
     flipped[2:4] = flipped[2:4, ::-1]
@@ -341,6 +346,7 @@ CORPUS = {
 }
 
 
+@odd_on_purpose
 @pytest.mark.parametrize("name", CORPUS)
 def test_reference_meshes(name: str, shared_data, backend: str) -> None:
     row = next(row for row in manifest(shared_data) if row["name"] == name)

@@ -74,6 +74,30 @@ def test_columns_that_are_not_found() -> None:
     assert label_blocks(renamed, [ORE], x="a", y="b", z="c").tolist()[0] == "ORE"
 
 
+def rotated(**columns) -> pd.DataFrame:
+    """Return two blocks of a Datamine model that is turned by 90 degrees about z."""
+    origins = {"X0": 500, "Y0": 1000, "Z0": 100, "XMORIG": 0, "YMORIG": 0, "ZMORIG": 0}
+    frame = pd.DataFrame({"XC": [10.0, 10], "YC": [20.0, 99], "ZC": [5.0, 5]})
+    return frame.assign(**origins, ANGLE1=90.0, ROTAXIS1=3).assign(**columns)
+
+
+def test_local_centroids_are_turned_into_the_world_or_refused() -> None:
+    there = Domain("THERE", box((519, 989, 104), (521, 991, 106)))
+    local = Domain("LOCAL", box((0, 0, 0), (100, 100, 100)))
+    with pytest.warns(geodomain.GeodomainWarning, match="the frame is a rotated model"):
+        found = label_blocks(rotated(), [there, local], background="-")
+    assert found.tolist() == ["THERE", "-"]
+    with pytest.raises(TableError, match=r"ANGLE1 is 90.*X0 is not there"):
+        label_blocks(rotated().drop(columns="X0"), [there])
+    several = pytest.raises(TableError, match="several models")
+    with pytest.warns(geodomain.GeodomainWarning), several:
+        label_blocks(pd.concat([rotated()] * 150 + [rotated(ANGLE1=80.0)]), [there])
+    world = rotated(XWORLD=520.0, YWORLD=990.0, ZWORLD=105.0)
+    assert label_blocks(world, [there]).tolist() == ["THERE", "THERE"]
+    with pytest.warns(geodomain.GeodomainWarning, match="are taken for world"):
+        assert label_blocks(rotated(), [local], x="XC", y="YC", z="ZC").tolist() == ["LOCAL"] * 2
+
+
 def test_an_empty_frame() -> None:
     found = label_blocks(BLOCKS[:0], [ORE, Domain("AIR", level(1.0), kind="above")])
     assert len(found) == 0 and list(found.cat.categories) == ["ORE", "AIR"]

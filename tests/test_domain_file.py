@@ -115,14 +115,30 @@ TWO = ONE + '[[stack]]\nsurfaces = ["ground.ply"]\nlayers = ["UP", "DOWN"]\n'
         (ONE + "rule = 'odd'", "it must be one of 'parity', 'winding'"),
         (ONE + "extend = 'nearest'", "extend is for surfaces"),
         (ONE + "only_if = 'OX'", "only_if is 'OX'; it must be a table of columns, such as"),
-        (ONE + "only_if = { au = { '=>' = 1 } }", "au: '=>' is no comparison; there are == != <"),
-        (ONE + ONE, "the name 'ORE' is there twice"),
-        ("background = 'ORE'\n" + ONE, "'ORE' is the name of a domain and the background label"),
-        ("unassigned = 'UP'\n" + TWO, "'UP' is the name of a domain and the unassigned label"),
-        (TWO.replace('["UP", "DOWN"]', '["UP"]'), "[[stack]] 1: a stack of 1 surfaces has 2"),
+        (ONE + "only_if = { au = { '=>' = 1 } }", "only_if au: '=>' is no comparison; it can be"),
+        (ONE + "only_if = { au = true }", "(ORE): only_if au is true; it must be a number, a text"),
+        (ONE + "only_if = { au = [] }", "(ORE): only_if au is an empty list"),
+        (ONE + "code = 3_000_000_000", "(ORE): code is 3000000000; it must be a whole number"),
+        ("background_code = 3_000_000_000\n" + ONE, "background_code is 3000000000; it must be"),
+        ("[[domain]]\nname = 'A '\nmesh = 'ore.obj'", "name is 'A '; it must be a text of one"),
+        ("[[domain]]\nname = \"A\\nB\"\nmesh = 'ore.obj'", "it must be a text of one line"),
+        ("[[domain]]\nname = 'A'\nmesh = 'Ore.OBJ'", "'Ore.OBJ' in {0}; did you mean 'ore.obj'?"),
+        ("[[domain]]\nname = 'A'\nmesh = \"c:\\new.stl\"", "paths with / or in single quotes"),
+        (ONE + ONE, "'ORE' is the name of domain 1 and of domain 2; each needs its own"),
+        (ONE.replace("ORE", "UP") + TWO[len(ONE) :], "domain 1 and of layer 1 of stack 1; each"),
+        ("background = 'ORE'\n" + ONE, "background is 'ORE', the name of domain 1: change one"),
+        ("unassigned = 'UP'\n" + TWO, "unassigned is 'UP', the name of layer 1 of stack 1"),
+        (TWO.replace('["UP", "DOWN"]', '["UP"]'), "[[stack]] 1: layers are one more than surfaces"),
+        (TWO.replace('["UP", "DOWN"]', '["", ""]'), "[[stack]] 1: layers has no name"),
+        (
+            TWO.replace('["ground.ply"]', '["ground.ply", "ground.ply"]').replace(
+                '"DOWN"]', '"MID", "DOWN"]'
+            ),
+            "surfaces has ground.ply twice in a row",
+        ),
         (TWO.replace('["UP", "DOWN"]', '"UP"'), "it must be a list of names from top to bottom"),
         (TWO + "rule = 'cut'", "rule is 'cut'; it must be one of 'erode', 'onlap'"),
-        (TWO + "codes = [1]", "a stack of 2 layers has as many codes, not 1"),
+        (TWO + "codes = [1]", "codes are as many as layers, which are 2, and not 1"),
         (TWO + "name = 'S'", "[[stack]] 1: there is no key 'name'"),
         (TWO.replace("ground", "gone"), "[[stack]] 1 surfaces: there is no file 'gone.ply'"),
     ],
@@ -131,8 +147,8 @@ def test_a_mistake_is_said_with_file_and_key(folder: Path, text: str, said: str)
     with pytest.raises(DomainError) as caught:
         read(folder, text)
     message = str(caught.value)
-    assert message.startswith(str(folder / "domains.toml")) and said in message
-    assert "\n" not in message
+    assert message.startswith(str(folder / "domains.toml")) and said.format(folder) in message
+    assert "\n" not in message and "ORE: " not in message
 
 
 def test_files_that_are_no_toml(folder: Path) -> None:

@@ -165,9 +165,9 @@ def test_what_makes_no_domain_is_refused() -> None:
 
 
 def test_names_must_tell() -> None:
-    with pytest.raises(DomainError, match="'ORE' is there twice"):
+    with pytest.raises(DomainError, match="'ORE' is the name of domain 1 and of domain 2"):
         Domains((ORE, ORE))
-    with pytest.raises(DomainError, match="'ORE' is there twice"):
+    with pytest.raises(DomainError, match="of domain 1 and of layer 2 of stack 1"):
         Domains((ORE,), (Stack([GROUND], ["AIR", "ORE"]),))
     for what in ("background", "unassigned"):
         with pytest.raises(DomainError, match=what):
@@ -202,8 +202,66 @@ def test_what_is_not_there_and_what_folds_is_counted(chunk: int) -> None:
     assert summary.beyond.blocks == 1 and summary.beyond.label == "?"
     said = " ".join(summary.warnings)
     assert "fold.ply is crossed more than once in 2 columns" in said
-    assert "UP has no answer for 1 block outside the footprint" in said
+    assert "1 block is outside the footprint of a surface of UP: it has no answer" in said
     assert "(beyond) ?" in as_table(summary)
+
+
+@pytest.mark.parametrize("kind", ["above", "stack"])
+@pytest.mark.parametrize("extend", ["unassigned", "background", "nearest"])
+def test_blocks_beyond_a_surface_are_counted_whatever_becomes_of_them(extend, kind) -> None:
+    points = np.array([[12.0, 2, 2], [12, 2, 8], [2, 2, 2], [np.nan, 2, 2]])
+    domain = (
+        Stack([GROUND], ["UP", "DOWN"], extend=extend)
+        if kind == "stack"
+        else Domain("UP", GROUND, kind="above", extend=extend)
+    )
+    summary = summary_of(domain, points=points, chunk=3)
+    (said,) = (one for one in summary.warnings if "footprint" in one)
+    title = "the stack UP / DOWN" if kind == "stack" else "UP"
+    assert f"2 blocks are outside the footprint of a surface of {title}: " in said
+    assert f"'{'extend' if extend == 'unassigned' else extend}'" in said
+    assert summary.beyond.blocks == 2 * (extend == "unassigned")
+
+
+@pytest.mark.parametrize("rule", ["erode", "onlap"])
+def test_blocks_where_surfaces_of_a_stack_cross_are_counted(rule: str) -> None:
+    low, high = level(2.0, 10, name="low"), level(7.0, 10, name="high")
+    points = np.array([[2.0, 2, z] for z in (1, 2, 5, 6, 7, 9)] + [[12.0, 2, 5]])
+    right = summary_of(Stack([high, low], "ABC", rule=rule), points=points)
+    assert not [said for said in right.warnings if "cross" in said]
+    # Listed from bottom to top: whatever lies between has changed places.
+    wrong = summary_of(Stack([low, high], "ABC", rule=rule), points=points)
+    (said,) = (one for one in wrong.warnings if "cross" in one)
+    assert said.startswith("3 blocks lie where surfaces of the stack A / B / C cross, in the layer")
+    assert f"rule = '{rule}'" in said and "from top to bottom?" in said
+
+
+def test_conditions_that_no_block_meets_are_said() -> None:
+    domain = Domain("A", cube(), only_if={"rock": ["OXX", 3], "au": {">=": 0.5}})
+    labeller, points = Labeller([domain, ORE]), np.array([[2.0, 2, 2]])
+    tally = Tally(labeller.targets)
+    for met in (False, False):
+        allowed = [np.array([met]), None]
+        tally.add(points, None, labeller.judge(points, allowed), allowed)
+    said = summarise(labeller, tally, Labels(), seconds=1.0).warnings
+    assert said == ("no block meets only_if of A: rock == ['OXX', 3], au >= 0.5",)
+    allowed = [np.array([True]), None]
+    tally.add(points, None, labeller.judge(points, allowed), allowed)
+    assert not summarise(labeller, tally, Labels(), seconds=1.0).warnings
+
+
+def test_what_a_surface_taken_for_a_solid_may_be() -> None:
+    with pytest.raises(geodomain.MeshError, match="Of a surface, AIR is kind = 'above' or 'below'"):
+        labels(Domain("AIR", GROUND))
+
+
+def test_a_closed_mesh_is_not_extended() -> None:
+    for one in (
+        Domain("UP", cube(), kind="above", extend="nearest"),
+        Stack([cube()], ["UP", ""], extend="nearest"),
+    ):
+        with pytest.raises(geodomain.MeshError, match=r"UP.*extend = 'nearest' needs a rim"):
+            Labeller([one])
 
 
 def test_overlaps_have_volumes() -> None:

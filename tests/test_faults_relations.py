@@ -14,6 +14,7 @@ from shapes import (
     cube_in_six,
     joined,
     random_body,
+    splinters,
     staircase,
     star,
     tetrahedron,
@@ -201,6 +202,15 @@ def test_what_would_take_too_long_is_untold():
     both = joined(star(20), star(20, radius=(99.9, 79.9, 49.9)))
     assert list(kinds(both)) == ["nested"]
     assert list(kinds(both, limit=10)) == ["untold"]
+    assert list(kinds(both, total=1_000_000)) == ["nested"]
+    assert list(kinds(both, total=1_001)) == ["untold"]
+
+
+def test_no_pair_is_compared_where_all_would_take_too_long():
+    crossing = splinters(200, turn=90.0)
+    assert len(relate(crossing).overlapping) > 20
+    found = relate(crossing, total=20_000)
+    assert len(found.untold) == 21 and not len(found.overlapping)
 
 
 def test_directions():

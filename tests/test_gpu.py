@@ -59,6 +59,28 @@ def test_floats_first_give_the_same_labels(monkeypatch, expected) -> None:
     )
 
 
+@pytest.mark.parametrize("slow", [False, True])
+def test_codes_of_many_solids(slow: bool, monkeypatch) -> None:
+    """More than are looked at together, one in the other, beside each other and not closed."""
+    monkeypatch.setattr(device, "has_slow_doubles", lambda: slow)
+    body = star(6)
+    solids = [
+        geodomain.Mesh(
+            body.vertices * (0.2 + 0.02 * k) + [40.0 * (k % 7), 9.0 * k, 0], body.triangles
+        )
+        for k in range(40)
+    ]
+    solids[3] = geodomain.Mesh(solids[3].vertices, solids[3].triangles[9:])
+    points = np.random.default_rng(1).normal(size=(1_500_000, 3)) * [250, 300, 80]
+    points[::4] = solids[5].vertices[np.arange(len(points[::4])) % len(body.vertices)]
+    points[7] = np.nan
+    options = {"allow_open": True}
+    expected = geodomain.label_codes(points, solids, backend="cpu", **options)
+    assert len(np.unique(expected)) > 38
+    found = geodomain.label_codes(points, solids, backend="cuda", **options)
+    assert np.array_equal(found, expected)
+
+
 def test_the_grid_is_built_on_the_device(locator) -> None:
     """Its cells are those of the host's, but for rounding in the choice of how many."""
     from geodomain.backends import cpu
@@ -95,9 +117,23 @@ def test_lattices_to_bits_and_bools(locator, depth: int) -> None:
         assert np.array_equal(labels, expected)
 
 
+@pytest.mark.parametrize("frequency", [1, 2, 5])
+def test_large_triangles_over_many_columns(frequency: int) -> None:
+    mesh = star(frequency)
+    for columns in (7, 301):
+        axes = [np.linspace(low - 1, high + 1, columns) for low, high in mesh.bounds.T]
+        axes[0] = np.r_[axes[0], mesh.vertices[:, 0]]  # not evenly spaced
+        expected = geodomain.contains_lattice(mesh, *axes, backend="cpu")
+        assert np.array_equal(geodomain.contains_lattice(mesh, *axes, backend="cuda"), expected)
+
+
+@pytest.mark.parametrize("few", [0, lattice_parts._FEW])
 @pytest.mark.parametrize("width", [1, 37])
 @pytest.mark.parametrize("depth", [1, 63, 64, 65, 100, 333, 1000, 2100])
-def test_lattices_that_stay_on_the_device(locator, depth: int, width: int, monkeypatch) -> None:
+def test_lattices_that_stay_on_the_device(
+    locator, depth: int, width: int, few: int, monkeypatch
+) -> None:
+    monkeypatch.setattr(lattice_parts, "_FEW", few)
     axes = [np.linspace(-110, 110, n) for n in (61, width, depth)]
     axes = [axis if len(axis) > 1 else np.zeros(1) for axis in axes]
     for packed in (False, True):
@@ -111,8 +147,13 @@ def test_lattices_that_stay_on_the_device(locator, depth: int, width: int, monke
         assert np.array_equal(locator.contains_lattice(*axes, packed=packed), expected)
 
 
-def test_lattices_at_any_address_leave_the_rest_alone(locator) -> None:
-    axes = [np.linspace(-110, 110, n) for n in (13, 11, 333)]
+@pytest.mark.parametrize("few", [0, lattice_parts._FEW])
+@pytest.mark.parametrize("depth", [65, 100, 333])
+def test_lattices_at_any_address_leave_the_rest_alone(
+    locator, depth: int, few: int, monkeypatch
+) -> None:
+    monkeypatch.setattr(lattice_parts, "_FEW", few)
+    axes = [np.linspace(-110, 110, n) for n in (13, 11, depth)]
     for packed in (False, True):
         expected = geodomain.contains_lattice(MESH, *axes, packed=packed, backend="cpu")
         for offset in range(8):

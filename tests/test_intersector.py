@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from crossings import adversarial, crossings, lattice_crossings, lattice_scene
-from shapes import cube, cube_in_six, joined, random_body, staircase, star
+from shapes import cube, cube_in_six, joined, odd_on_purpose, random_body, staircase, star
 
 import geodomain
 from geodomain import Mesh, SegmentIntersector, Segments, intersect
@@ -77,6 +78,7 @@ def assert_consistent(intersector: SegmentIntersector, starts, ends) -> None:
     assert keys == sorted(keys)
 
 
+@odd_on_purpose
 @pytest.mark.parametrize("name", ["cube", "tenths", "mine", "six", "staircase"])
 def test_parity_is_that_of_the_ends(name: str, backend: str) -> None:
     """On closed meshes, ends on the surface included."""
@@ -181,6 +183,22 @@ def test_equal_triangles_are_told_apart_by_index(backend: str) -> None:
     assert nearest.triangle.tolist() == [0]
 
 
+def test_other_triangles_of_the_same_code(backend: str) -> None:
+    """The middles of their boxes are one point, and their boxes are not."""
+    rng = np.random.default_rng(8)
+    corners = rng.integers(-20, 21, (40, 3, 3)).astype(float)
+    corners -= (corners.min(axis=1) + corners.max(axis=1))[:, None] / 2
+    mesh = Mesh(corners.reshape(-1, 3), np.arange(120).reshape(-1, 3))
+    starts, ends = rng.integers(-20, 21, (2, 60, 3)).astype(float)
+    hits = intersect(mesh, starts, ends, mode="all", backend=backend)
+    found = [hits.triangle[slice(*hits.offsets[row : row + 2])].tolist() for row in range(60)]
+    expected = [
+        [index for index, *_ in crossings(mesh, s, e)] for s, e in zip(starts, ends, strict=True)
+    ]
+    assert [sorted(each) for each in found] == expected
+    assert len(hits) > 60
+
+
 def test_single_precision_arrays_at_mine_coordinates(backend: str) -> None:
     """Widened as they are: what a float32 file holds is taken as given."""
     mesh = cube(100.0, at=(414_000.0, 7_480_000.0, 150.0))
@@ -203,6 +221,19 @@ def test_sorted_segments_answer_in_the_callers_order(backend: str) -> None:
             found = intersector.intersect(kept, mode=mode)
             for column in ("segment", "triangle", "t", "u", "v", "distance", "point"):
                 assert np.array_equal(getattr(found, column), getattr(plain, column))
+
+
+def test_an_order_serves_any_number_of_surfaces(backend: str) -> None:
+    starts, ends = adversarial(star(6), 300, np.random.default_rng(3))
+    starts[5], ends[9] = np.nan, -0.0
+    order = geodomain.sort_rays(starts, ends)
+    assert np.array_equal(np.sort(order), np.arange(300))
+    assert not np.array_equal(order, np.arange(300))
+    for mesh in (star(6), star(3, radius=(9.0, 5.0, 70.0))):
+        restored = np.empty(300, dtype=np.int32)
+        restored[order] = intersect(mesh, starts[order], ends[order], mode="count", backend=backend)
+        plain = intersect(mesh, starts, ends, mode="count", backend=backend)
+        assert np.array_equal(restored, plain) and plain.any()
 
 
 def test_chunks_give_what_one_piece_gives(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
@@ -245,6 +276,47 @@ def test_ends_out_of_range_are_refused_where_they_matter() -> None:
         intersect(TRIANGLE, [[1e-310, 1, 0]], [[1, 1, 9]])
 
 
+def test_threads_may_ask_at_once(backend: str) -> None:
+    mesh = star(6)
+    starts, ends = adversarial(mesh, 400, np.random.default_rng(3))
+    with (
+        SegmentIntersector(mesh, backend=backend) as intersector,
+        Segments(starts, ends) as kept,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        expected = intersector.intersect(kept, mode="count")
+        asked = [pool.submit(intersector.intersect, kept, mode="count") for _ in range(40)]
+        assert all(np.array_equal(each.result(), expected) for each in asked)
+
+
+def test_rows_are_the_callers_in_every_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geodomain.intersector.CHUNK", 2)
+    starts, ends = np.full((5, 3), 1.0), np.full((5, 3), 9.0)
+    for bad in (np.inf, 1e300):
+        ends[4, 2] = bad
+        with pytest.raises(geodomain.PointError, match="segment 4 goes from"):
+            intersect(TRIANGLE, starts, ends)
+    with pytest.raises(geodomain.PointError, match="segment 104 goes from"):
+        SegmentIntersector(TRIANGLE).intersect(Segments(starts, ends, first_row=100))
+
+
+@pytest.mark.parametrize("strategy", ["bvh", "brute"])
+def test_what_is_freed_cannot_be_asked(strategy: str, backend: str) -> None:
+    with (
+        SegmentIntersector(TRIANGLE, strategy=strategy, backend=backend) as intersector,
+        Segments([[1, 1, 0]], [[1, 1, 9]]) as kept,
+    ):
+        assert intersector.intersect(kept).all()
+    intersector.close()
+    for mode in MODES:
+        with pytest.raises(ValueError, match="the intersector is closed: make another"):
+            intersector.intersect(kept, mode=mode)
+    with pytest.raises(ValueError, match="closed"):
+        intersector.to_pyvista(0)
+    # Segments come back to life: they are only copied again.
+    assert SegmentIntersector(TRIANGLE, backend=backend).intersect(kept).all()
+
+
 def test_slips_are_said() -> None:
     with pytest.raises(ValueError, match="2 starts and 1 ends"):
         intersect(TRIANGLE, [[0, 0, 0]] * 2, [[0, 0, 1]])
@@ -252,8 +324,11 @@ def test_slips_are_said() -> None:
         intersect(TRIANGLE, [[0, 0, 0]], [[0, 0, 1]], mode="barycentric")
     with pytest.raises(ValueError, match="strategy is 'octree'"):
         SegmentIntersector(TRIANGLE, strategy="octree")
-    with pytest.raises(ValueError, match="grid must be"):
-        SegmentIntersector(TRIANGLE, grid=0)
+    for grid in (0, -1, 1.5, "16", True):
+        with pytest.raises(ValueError, match="grid must be"):
+            SegmentIntersector(TRIANGLE, grid=grid)
+    with pytest.raises(TypeError, match=r"a pair \(starts, ends\), not 3 arrays"):
+        SegmentIntersector(TRIANGLE).intersect([[0, 0, 0]] * 3)
     with pytest.raises(TypeError, match=r"geodomain\.Mesh"):
         SegmentIntersector("ground.stl")
     with pytest.raises(ValueError, match=r"ends must have shape \(n, 3\)"):
@@ -267,8 +342,11 @@ def test_boxes_of_each_level_hold_the_mesh(backend: str) -> None:
     top = intersector.to_pyvista(0)
     assert np.allclose(np.reshape(top.bounds, (3, 2)).T, mesh.bounds, rtol=1e-2)
     assert intersector.to_pyvista(1).n_cells > top.n_cells
-    with pytest.raises(ValueError, match=r"no level 99: the hierarchy has \d+"):
-        intersector.to_pyvista(99)
+    for level in (99, -1, 0.0, "0"):
+        with pytest.raises(ValueError, match=r"no level .*: the hierarchy has levels 0 to \d"):
+            intersector.to_pyvista(level)
+    with pytest.raises(ValueError, match="there is no hierarchy"):
+        SegmentIntersector(mesh, strategy="brute", backend=backend).to_pyvista(0)
 
 
 def test_build_times_are_told(backend: str) -> None:
@@ -361,5 +439,8 @@ def test_rows_of_so_many_hits_together() -> None:
 def test_more_segments_than_single_precision_can_number(backend: str) -> None:
     rows = 2**24 + 3
     starts = np.broadcast_to([1.0, 1.0, 0.0], (rows, 3))
-    ends = np.broadcast_to([1.0, 1.0, 9.0], (rows, 3))
-    assert intersect(TRIANGLE, starts, ends, backend=backend).sum() == rows
+    ends = np.full((rows, 3), 1.0)
+    ends[-2:, 2] = 9.0
+    hits = intersect(TRIANGLE, starts, ends, mode="nearest", backend=backend)
+    assert hits.segment.tolist() == [2**24 + 1, 2**24 + 2]
+    assert hits.segment_count == rows

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shapes import cube, random_body, staircase, star
+from shapes import cube, odd_on_purpose, random_body, staircase, star
 
 import geodomain
 from geodomain import lattice
@@ -136,6 +136,7 @@ def test_other_models_get_the_same_labels(kind: str) -> None:
     assert np.array_equal(labels[rows], crossings % 2 == 1)
 
 
+@odd_on_purpose
 def test_tall_columns_of_a_staircase(backend: str) -> None:
     filled = random_body((3, 4, 200), seed=8)
     mesh = staircase(filled, (10.0, 10.0, 2.5), (414_000.0, 7_480_000.0, -250.0))

@@ -15,6 +15,7 @@ from shapes import (
     cube,
     fan,
     joined,
+    odd_on_purpose,
     oracle_crossings,
     random_body,
     splinters,
@@ -62,6 +63,7 @@ HOSTILE = {
 }
 
 
+@odd_on_purpose
 @pytest.mark.parametrize("name", HOSTILE)
 def test_free_slabs_agree_with_every_crossing(name: str, backend: str) -> None:
     """`contains` takes short cuts that `count_crossings` does not."""
@@ -76,6 +78,7 @@ def test_free_slabs_agree_with_every_crossing(name: str, backend: str) -> None:
         assert labels[row] == oracle_crossings(mesh, points[row])[0] % 2
 
 
+@odd_on_purpose
 @pytest.mark.parametrize("name", HOSTILE)
 def test_memory_stays_a_small_multiple_of_the_triangles(name: str) -> None:
     mesh = HOSTILE[name]()
@@ -89,6 +92,7 @@ def test_crowded_cells_are_divided() -> None:
     assert PointLocator(mesh).index.size()[2] > 1
 
 
+@odd_on_purpose
 @pytest.mark.parametrize("name", [name for name in HOSTILE if "slivers" in name])
 def test_long_triangles_are_found_through_bundles(name: str, backend: str) -> None:
     """The lattice's columns know nothing of grids and bundles."""
@@ -158,6 +162,7 @@ def test_every_instruction_set_gives_the_same_bits(request: pytest.FixtureReques
     assert len(outputs) == 1
 
 
+@odd_on_purpose
 @pytest.mark.parametrize("mode", [0x400, 0x800, 0xC00])  # down, up, towards zero
 def test_the_hosts_rounding_changes_no_label(mode: int) -> None:
     try:

@@ -168,12 +168,28 @@ def test_survives_pickling_frozen():
     assert not mesh.vertices.flags.writeable
 
 
-def test_knows_one_piece_from_several():
-    assert meshcheck.is_one_piece(FACES, 4)
-    assert meshcheck.is_one_piece(np.empty((0, 3), dtype=np.int32), 4)
+def bodies(triangles, vertex_count, merged=None):
+    found = meshcheck.find_bodies(np.ascontiguousarray(triangles), merged, vertex_count)
+    return found.count, found.vertices, found.triangles
+
+
+def test_knows_one_body_from_several():
+    assert bodies(FACES, 4) == (1, 4, 4)
+    assert bodies(np.empty((0, 3), dtype=np.int32), 4) == (0, 0, 0)
     two = np.concatenate([FACES, FACES + 4])
-    assert not meshcheck.is_one_piece(two, 8)
-    touching = np.concatenate([FACES, FACES + 3])  # by one vertex
-    assert meshcheck.is_one_piece(touching, 7)
+    assert bodies(two, 9) == (2, 8, 8)
+    assert bodies(np.concatenate([FACES, FACES + 3]), 7) == (1, 7, 8)  # they share a vertex
     order = np.random.default_rng(0).permutation(len(two))
-    assert not meshcheck.is_one_piece(np.ascontiguousarray(two[order]), 9)
+    assert bodies(two[order], 9) == (2, 8, 8)
+    flat = np.array([[4, 5, 5]], dtype=np.int32)
+    assert bodies(np.concatenate([FACES, flat]), 6) == (1, 4, 4)
+    assert bodies(two, 8, np.array([0, 1, 2, 3, 0, 1, 2, 3], dtype=np.int32)) == (1, 4, 8)
+
+
+def test_bodies_are_the_same_for_any_number_of_threads(monkeypatch):
+    rng = np.random.default_rng(3)
+    soup = rng.integers(0, 60_000, (40_000, 3)).astype(np.int32)
+    alone = bodies(soup, 60_000)
+    monkeypatch.setattr(meshcheck, "_threads", lambda _: 8)
+    assert [bodies(soup, 60_000) for _ in range(5)] == [alone] * 5
+    assert 1 < alone[0] < alone[1] < 60_000

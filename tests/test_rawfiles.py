@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -123,10 +124,28 @@ def test_no_segments(write) -> None:
 
 def test_starts_and_ends_that_do_not_match(write) -> None:
     three, two = np.zeros((3, 3)), np.zeros((2, 3))
-    with pytest.raises(TableError, match=r"36 bytes of float32 and .* 24 bytes of float32"):
+    with pytest.raises(TableError, match=r"3 rows of float32 and .* 2 rows of float32"):
         open_segments(write("a_f32", three, "<f4"), write("b_f32", two, "<f4"))
-    with pytest.raises(TableError, match=r"48 bytes of float32 and .* 48 bytes of float64"):
+    with pytest.raises(TableError, match=r"4 rows of float32 and .* 2 rows of float64"):
         open_segments(write("a_f32", np.zeros((4, 3)), "<f4"), write("b_f64", two, "<f8"))
+
+
+def test_what_has_no_size_is_no_raw_file(tmp_path: Path, write) -> None:
+    """A pipe would pass for a file of nothing."""
+    rays = write("a_f32", np.zeros((3, 3)), "<f4")
+    places = [tmp_path]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        places.append(tmp_path / "pipe")
+    for place in places:
+        for ask in (
+            lambda: open_segments(rays, place),  # noqa: B023
+            lambda: read_raw_mesh(rays, place),  # noqa: B023
+        ):
+            with pytest.raises(OSError, match="not a file"):
+                ask()
+    with pytest.raises(FileNotFoundError):
+        open_segments(rays, tmp_path / "nowhere")
 
 
 def test_segments_of_either_type_are_not_guessed(write) -> None:

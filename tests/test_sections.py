@@ -28,6 +28,7 @@ from geodomain.sections.cutting import (
 )
 from geodomain.sections.drawing import draw
 from geodomain.sections.gathering import gather
+from geodomain.sections.page import lay_out
 from geodomain.tables.options import TableOptions
 
 pv = pytest.importorskip("pyvista")
@@ -201,6 +202,59 @@ def test_colours_cover_the_areas_of_the_domains(folder: Path) -> None:
     assert found["e4e0d6"] == pytest.approx(0.75, abs=0.01)
     found = shares(draw(cuts, {"W": [cube()]}))
     assert found["b5382c"] == pytest.approx(0.75, abs=0.02)
+
+
+@given(st.lists(st.tuples(st.floats(1, 1e4), st.floats(1, 1e4)), min_size=1, max_size=12))
+def test_panels_of_one_scale_lie_apart_on_a_page(lengths: list) -> None:
+    page = lay_out(np.array(lengths), below=0.5)
+    boxes = np.array(page.panels)
+    assert boxes[:, 2:] == pytest.approx(np.maximum(np.array(lengths) * page.scale, 0.25))
+    low, high = boxes[:, :2], boxes[:, :2] + boxes[:, 2:]
+    assert (low > 0).all() and (low[:, 1] > 0.5).all() and (high < page.size).all()
+    for one in range(len(boxes)):
+        for two in range(one):
+            assert (low[one] > high[two]).any() or (low[two] > high[one]).any()
+
+
+def test_a_plan_stands_beside_two_flat_sections() -> None:
+    page = lay_out(np.array([[210.0, 38], [187, 62], [162, 208]]))
+    (x, y, z) = page.panels
+    assert x[0] == y[0] < z[0] and x[1] > y[1] and page.scale > 1.4 * 15 / (210 + 187 + 162)
+
+
+def svg(*arguments: str) -> str:
+    run(*arguments, "-o", "s.svg", "--overwrite")
+    return Path("s.svg").read_text()
+
+
+def test_titles_say_where_one_looks_and_how_much_taller_z_is_drawn(folder: Path) -> None:
+    sections = ("--section", "x=2", "--section", "y=2", "--section", "z=5")
+    plain, tall = svg("b.csv", *sections), svg("b.csv", *sections, "--exaggerate", "2.5")
+    for words in ("x = 2, looking west", "y = 2, looking north", "z = 5, plan"):
+        assert f"<!-- {words} -->" in plain
+    assert tall.count("vertical x 2.5") == 2 and "plan, vertical" not in tall
+    assert "vertical" not in plain
+    run("b.csv", "-o", "t.svg", "--exaggerate", "0", code=2)
+
+
+def test_the_legend_has_the_order_of_the_list_and_only_what_is_there(folder: Path) -> None:
+    high, low, far = (box((0, 0, z), (9, 9, z + 1)) for z in (8, 2, 900))
+    (folder / "d.toml").write_text(
+        """[[domain]]
+name = "FAR"
+mesh = "far.obj"
+[[stack]]
+surfaces = ["high.obj", "low.obj"]
+layers = ["ZENITH", "MIDDLE", "ABYSS"]
+"""
+    )
+    for name, mesh in (("high", high), ("low", low), ("far", far)):
+        write_mesh(mesh, folder / f"{name}.obj")
+    rows = ["5,5,5,10,10,2,MIDDLE", "5,5,7,10,10,2,ZENITH", "5,5,1,10,10,6,ABYSS"]
+    (folder / "c.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n" + "\n".join(rows) + "\n")
+    picture = svg("c.csv", "--domains", "d.toml", "--section", "y=5")
+    places = [picture.index(f"<!-- {name} -->") for name in ("ZENITH", "MIDDLE", "ABYSS")]
+    assert places == sorted(places) and "FAR" not in picture
 
 
 def run(*arguments: str, code: int = 0) -> Result:

@@ -51,6 +51,14 @@ def shared_twice(mesh):
     return Mesh(mesh.vertices, np.concatenate([mesh.triangles, mesh.triangles[:, ::-1]]))
 
 
+def again(mesh):
+    return Mesh(mesh.vertices, mesh.triangles, name=mesh.name)
+
+
+def flipped(mesh):
+    return Mesh(mesh.vertices, np.concatenate([mesh.triangles[:1, ::-1], mesh.triangles[1:]]))
+
+
 ASK = {
     "contains": lambda mesh: geodomain.contains(mesh, POINT),
     "count_crossings": lambda mesh: geodomain.count_crossings(mesh, POINT),
@@ -71,12 +79,30 @@ def test_a_mesh_that_is_there_twice_is_loud_and_said_once(made, ask):
     ask(mesh)
 
 
-def test_what_cancels():
-    assert not any(mesh.cancels for mesh in (cube(), soup(cube()), soup(torus()), star(4)))
-    assert twice(star(4)).cancels and shared_twice(cube()).cancels
-    assert not joined(cube(), cube(), cube()).cancels
-    assert not joined(cube(), cube(), cube(at=(5, 0, 0))).cancels
-    assert not Mesh(np.zeros((0, 3)), np.zeros((0, 3), int)).cancels
+SOLIDS_OF_SEVERAL = {
+    "a closed shell that is there twice": joined(cube(), cube(), cube(at=(5, 0, 0))),
+    "a pair of shells that overlap": joined(cube(2.0), cube(2.0, (1, 1, 1))),
+    "a shell inside another,": joined(cube(3.0), reversed_mesh(cube(at=(1, 1, 1)))),
+    "a pair of shells that touch": joined(cube(), cube(at=(1, 0.5, 0))),
+    "3 mis-oriented edges": flipped(cube()),
+}
+
+
+@pytest.mark.parametrize(("words", "mesh"), SOLIDS_OF_SEVERAL.items())
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+@pytest.mark.parametrize("made", [again, soup])
+def test_what_single_shells_do_is_said_by_all_who_ask(made, ask, words, mesh):
+    mesh = made(mesh)
+    with pytest.warns(GeodomainWarning, match=words) as told:
+        ask(mesh)
+    assert [one.filename for one in told] == [__file__]
+    ask(mesh)
+
+
+@pytest.mark.parametrize("mesh", [cube(), torus(), star(4), joined(cube(), cube(at=(3, 0, 0)))])
+@pytest.mark.parametrize("made", [again, soup])
+def test_nothing_is_said_of_what_is_sound(made, mesh):
+    assert geodomain.contains(made(mesh), POINT).shape == (1,)  # a warning is an error here
 
 
 def test_a_command_says_it_once(tmp_path):

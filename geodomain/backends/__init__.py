@@ -49,22 +49,29 @@ def choose(backend: str) -> ModuleType:
 
 
 def choose_segments(backend: str) -> ModuleType:
-    """Return the module that asks about segments; "auto" is the CPU for now.
+    """Return the module that asks about segments.
 
     Raises
     ------
     DeviceError
         As `choose`.
     """
-    name = "cpu" if backend == "auto" else choose(backend).__name__.rpartition(".")[2]
-    return importlib.import_module(f"geodomain.backends.{name}_segments")
+    return segments_of(choose(backend))
+
+
+def segments_of(module: ModuleType) -> ModuleType:
+    """Return the module that asks about segments where another asks about points."""
+    return importlib.import_module(f"{module.__name__}_segments")
 
 
 def taken(backend: str, indexes: Sequence[Any]) -> tuple[str, str]:
     """Return where what indexes were asked was computed, "cpu" or "cuda", and why there."""
     module = choose(backend)
     name = module.__name__.rpartition(".")[2]
-    if name != "auto":
+    if name == "cpu":
         return name, "asked for" if backend == name else "PyCUDA is not installed"
+    if name == "cuda":
+        where: tuple[str, str] = module.taken(indexes, "asked for")
+        return where
     found = [index.taken() for index in indexes]
     return max(found, default=("cpu", "nothing was asked"))  # the GPU, if any took it

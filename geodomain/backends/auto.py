@@ -100,8 +100,35 @@ def _give_up(error: DeviceError, *, quiet: bool) -> None:
         first, _record.failed = not _record.failed, str(error)
         _record.machine, _record.why = "cpu", _record.failed
     if first and not quiet:
-        message = f"{error}; the CPU takes over, and the labels are the same"
+        message = f"{error}; the CPU takes over, and the answers are the same"
         warnings.warn(message, GeodomainWarning, stacklevel=2)
+
+
+def machine_of(module: ModuleType) -> str:
+    """Return "cpu" or "cuda" for a backend's module."""
+    return module.__name__.rpartition(".")[2]
+
+
+class Answered:
+    """How much each machine has answered, and why there."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_machine: dict[str, tuple[int, str]] = {}
+
+    def add(self, on: ModuleType, count: int) -> None:
+        """Remember that a backend has answered so many."""
+        machine = machine_of(on)
+        with self._lock:
+            before, _ = self._by_machine.get(machine, (0, ""))
+            self._by_machine[machine] = before + count, _record.why
+
+    def mostly(self) -> tuple[str, str]:
+        """Return where most was answered, "cpu" or "cuda", and why there."""
+        if not self._by_machine:
+            return "cpu", "nothing was asked"
+        machine = max(self._by_machine, key=lambda name: self._by_machine[name][0])
+        return machine, self._by_machine[machine][1]
 
 
 class Index:
@@ -121,7 +148,7 @@ class Index:
         )
         self._made: dict[ModuleType, Any] = {}
         self._lock = threading.Lock()
-        self._answered: dict[str, tuple[int, str]] = {}  # by machine: points, and why
+        self._answered = Answered()
 
     def on(self, module: ModuleType) -> Any:
         """Return the mesh's index of a backend, made when it is first asked for."""
@@ -132,10 +159,12 @@ class Index:
 
     def taken(self) -> tuple[str, str]:
         """Return where most points were answered so far, "cpu" or "cuda", and why there."""
-        if not self._answered:
-            return "cpu", "nothing was asked"
-        machine = max(self._answered, key=lambda name: self._answered[name][0])
-        return machine, self._answered[machine][1]
+        machine, why = self._answered.mostly()
+        if machine == "cpu":
+            return machine, why
+        from geodomain.backends import cuda
+
+        return cuda.taken([self.on(cuda)], why)
 
     def size(self) -> tuple[int, int, int, int]:
         """Return the numbers of the CPU's cells, entries, grids and bundled triangles."""
@@ -169,10 +198,7 @@ class Index:
     def _ask(self, verb: str, points: Any, out: Any, threads: int, **options: Any) -> int:
         def call(on: Any) -> int:
             refused: int = getattr(self.on(on), verb)(points, out, threads, **options)
-            machine = on.__name__.rpartition(".")[2]
-            with self._lock:
-                before, _ = self._answered.get(machine, (0, ""))
-                self._answered[machine] = before + len(out), _record.why
+            self._answered.add(on, len(out))
             return refused
 
         return _ask(points, out, threads, call)
@@ -246,15 +272,15 @@ def _ask(points: Any, out: Any, threads: int, call: Callable[[Any], Answer]) -> 
         _record.machine, _record.why = "cuda", "the points are on the GPU"
         return call(cuda)
     saving = len(out) * (_CPU_POINT / threads - _GPU_POINT)
-    return _either(saving, len(out), call)
+    return either(saving, len(out), call)
 
 
 def _lattice(axes: Columns, threads: int, call: Callable[[Any], Answer]) -> Answer:
     blocks = len(axes[0]) * len(axes[1]) * len(axes[2])
-    return _either(blocks * (_CPU_BLOCK / threads - _GPU_BLOCK), blocks, call)
+    return either(blocks * (_CPU_BLOCK / threads - _GPU_BLOCK), blocks, call)
 
 
-def _either(saving: float, count: int, call: Callable[[Any], Answer]) -> Answer:
+def either(saving: float, count: int, call: Callable[[Any], Answer]) -> Answer:
     """Call the GPU's function if it pays and works, and otherwise the CPU's."""
     gpu = _gpu() if _record.choose(saving, count) else None
     if gpu is not None:

@@ -45,12 +45,9 @@ class Slot:
 
     def clear(self) -> None:
         """Empty the lists, and say that no row was refused."""
-        self.clear_lists()
-        device.driver().memset_d32_async(self.refused, 0xFFFFFFFF, 2, self.stream)
-
-    def clear_lists(self) -> None:
-        """Empty the lists, for another mesh."""
-        device.driver().memset_d32_async(int(self.counts), 0, 2, self.stream)
+        cuda = device.driver()
+        cuda.memset_d32_async(int(self.counts), 0, 2, self.stream)
+        cuda.memset_d32_async(self.refused, 0xFFFFFFFF, 2, self.stream)
 
 
 class Piece:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from geodomain.backends import cpu, device, lattice_on_device
 from geodomain.backends.buffers import Slot
+from geodomain.backends.codes_on_device import first_solids
 from geodomain.backends.cpu import Columns, Floats, Rim, expand_lattice, recognise
 from geodomain.backends.device_arrays import DevicePoints, DeviceRoom
 from geodomain.backends.grid_on_device import GridOnDevice
@@ -32,6 +33,7 @@ __all__ = [
     "lattice_there",
     "recognise",
     "release",
+    "taken",
 ]
 
 
@@ -53,10 +55,12 @@ class Index:
         self._substitute: cpu.Index | None = None
         self._lock = threading.Lock()
         self.grid: GridOnDevice | None = None
+        self.answers = self.on_the_cpu = 0  # of those, for want of memory
+        self.want = ""
         try:
             self.grid = GridOnDevice(vertices, triangles, bounds, closed=closed, threads=threads)
         except OutOfDeviceMemory:
-            _say_cpu("the wireframe's index")
+            self.want = _say_cpu("the wireframe's index")
 
     def size(self) -> tuple[int, int, int, int]:
         """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
@@ -68,6 +72,20 @@ class Index:
             if self._substitute is None:
                 self._substitute = self._on_cpu()
             return self._substitute
+
+    @property
+    def solid(self) -> bytes:
+        """Return the kernels' Solid."""
+        grid = self._grid()
+        single = grid.single or device.structure(0, ctypes.c_float(0.0))
+        return device.structure(grid.view, single)
+
+    def record(self, answers: int, want: str) -> None:
+        """Count answers, the CPU's where the device wants memory."""
+        with self._lock:
+            self.answers += answers
+            self.on_the_cpu += answers if want else 0
+            self.want = self.want or want
 
     def label(self, slot: Slot) -> int:
         """Label the slot's chunk: two bits, quick counts, full counts; return where they are."""
@@ -202,25 +220,9 @@ class Index:
 
 def codes(indexes: Sequence[Index], points: Points, out: Any, threads: int) -> int:
     """Write which index first holds each point, -1 none, -2 not finite; as ``contains``."""
-
-    def kernels(slot: Slot) -> int:
-        rows, found = ctypes.c_uint32(slot.rows), int(slot.answers)
-        device.launch(
-            "grid.cu", "geodomain_codes_begin", slot.rows, slot.view, rows, found,
-            stream=slot.stream,
-        )  # fmt: skip
-        for code, index in enumerate(indexes):
-            labels = index.label(slot)
-            device.launch(
-                "grid.cu", "geodomain_codes_take", slot.rows,
-                labels, rows, ctypes.c_int32(code), found, stream=slot.stream,
-            )  # fmt: skip
-            slot.clear_lists()  # for the next one
-        return found
-
     return _or_on_cpu(
         indexes, points, out,
-        lambda: answer_all(points, out, threads, kernels),
+        lambda: first_solids([one.solid for one in indexes], points, out, threads),
         lambda columns: cpu.codes([one.substitute() for one in indexes], columns, out, threads),
     )  # fmt: skip
 
@@ -253,12 +255,27 @@ def _or_on_cpu(
     """
     if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
         return on_device()
-    if all(index.grid for index in indexes):
+    want, refused = next((index.want for index in indexes if index.grid is None), ""), -1
+    if not want:
         try:
-            return on_device()
+            refused = on_device()
         except OutOfDeviceMemory:
-            _say_cpu(f"{len(out):,} points")
-    return on_cpu(points)
+            want = _say_cpu(f"{len(out):,} points")
+    for index in indexes:
+        index.record(len(out), want)
+    return on_cpu(points) if want else refused
+
+
+def taken(indexes: Sequence[Index], why: str) -> tuple[str, str]:
+    """Return where these were answered, "cuda" or, for want of memory, "cpu", and why there."""
+    answers = sum(index.answers for index in indexes)
+    on_the_cpu = sum(index.on_the_cpu for index in indexes)
+    want = next((index.want for index in indexes if index.want), "")
+    if not on_the_cpu:
+        return "cuda", why
+    if on_the_cpu == answers:
+        return "cpu", want
+    return "cuda", f"{why}; {on_the_cpu:,} of {answers:,} answers are the CPU's: {want}"
 
 
 def lattice_bits(
@@ -287,9 +304,9 @@ def lattice_packed(
     return cpu.lattice_packed(vertices, triangles, axes, out, threads)
 
 
-def _say_cpu(what: str) -> None:
-    """Warn that the CPU does what the device has no memory for."""
-    message = (
-        f"the GPU has not the memory for {what}: done on the CPU, where the labels are the same"
-    )
+def _say_cpu(what: str) -> str:
+    """Warn that the CPU does what the device has no memory for; return that it has not."""
+    want = f"the GPU has not the memory for {what}"
+    message = f"{want}: done on the CPU, where the labels are the same"
     warnings.warn(message, GeodomainWarning, stacklevel=2)
+    return want

@@ -50,6 +50,7 @@ class Resident:
         device.free(*memory)
 
 
+@device.one_at_a_time
 def resident(segments: Any) -> Resident:
     """Return the device's copy of segments, made when it is first asked for."""
     kept: Resident | None = segments.device.get("cuda")
@@ -80,6 +81,8 @@ def _launch(step: str, threads: int, *fields: Any) -> None:
 
 class Surface:
     """One surface's triangles on the device, ready to be asked about segments."""
+
+    answers, on_the_cpu, want = 0, 0, ""  # as an Index's: the CPU takes none of its work
 
     def __init__(
         self,
@@ -113,6 +116,7 @@ class Surface:
         """Give the memory back."""
         self.close()
 
+    @device.one_at_a_time  # the list of unsure rows is begun, filled and read
     def ask(self, question: str, segments: Resident, *fields: Any) -> None:
         """Run a question over all rows, quickly, then over the unsure ones in full."""
         unsure, hierarchy = segments.unsure(), self._hierarchy

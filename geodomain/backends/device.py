@@ -6,10 +6,11 @@ import contextlib
 import functools
 import os
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -30,9 +31,13 @@ __all__ = [
     "launch",
     "module",
     "number",
+    "one_at_a_time",
     "structure",
     "upload",
 ]
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 BLOCK = 128  # the full arithmetic takes 255 registers a thread
 LIST_BLOCKS = 132 * 16  # blocks that share a list whose length is on the device
@@ -83,6 +88,18 @@ def context() -> Any:
     except cuda.Error as error:
         message = f"the GPU gives no context: {error}; use --backend cpu"
         raise DeviceError(message) from error
+
+
+def one_at_a_time(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Keep threads from mixing what a function sends to the device; what is sent stays in order."""
+    turn = threading.Lock()
+
+    @functools.wraps(function)
+    def in_turn(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        with turn:
+            return function(*args, **kwargs)
+
+    return in_turn
 
 
 @contextlib.contextmanager
@@ -164,13 +181,15 @@ def kernel(file: str, name: str) -> Any:
     return module(file).get_function(name)
 
 
-def launch(file: str, name: str, threads: int, *fields: Any, stream: Any = None) -> None:
-    """Run a kernel with one thread to a row, or, for 0 rows, nothing."""
+def launch(
+    file: str, name: str, threads: int, *fields: Any, stream: Any = None, times: int = 1
+) -> None:
+    """Run a kernel with one thread, or so many times one, to a row, or, for 0 rows, nothing."""
     if threads == 0:
         return
     blocks = (threads + BLOCK - 1) // BLOCK
     packed = np.frombuffer(arguments(*fields), dtype=np.uint8)
-    kernel(file, name)(packed, grid=(blocks, 1), block=(BLOCK, 1, 1), stream=stream)
+    kernel(file, name)(packed, grid=(blocks, times), block=(BLOCK, 1, 1), stream=stream)
 
 
 def upload(array: Any) -> Any:

@@ -53,7 +53,7 @@ def _make(lattice: Lattice, part: Part, work: Workplace, room: DeviceRoom, in_ro
     address = room.address + part.begin * room.shape[1] * depth
     rows = Rows(address, depth, as_bytes=room.dtype == np.bool_)
     while True:
-        lattice.launch(part, work, address if in_rows else int(work.bits), rows)
+        lattice.launch(part, work, address if in_rows else work.bits, rows)
         work.bring_counts()
         work.stream.synchronize()
         unsure, undecided = map(int, work.host_counts)

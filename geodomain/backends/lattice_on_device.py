@@ -101,7 +101,7 @@ def _run(lattice: Lattice, out: NDArray[np.uint8], slabs: list[Slab], fetch: Any
         if len(under_way) == len(slabs):
             undecided += take_out()
         slab = slabs[number % len(slabs)]
-        bits, rows = int(slab.bits), int(slab.rows)
+        bits, rows = slab.bits, int(slab.rows)
         address = bits if out.shape[2] == 8 * lattice.words else rows
         lattice.launch(part, slab, bits, Rows(address, out.shape[2]))
         deliver = fetch(slab, out[part.begin : part.end], address)

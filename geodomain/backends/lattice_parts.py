@@ -17,6 +17,8 @@ from geodomain.backends.native import library, must, pointer
 
 UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
 _THREADS = device.BLOCK * 528  # as many as run at a time on a large card
+_AHEAD = 256  # bytes before the bits: as the device aligns memory
+_MANY = _THREADS // 16  # triangles that keep a card busy with a thread each
 _FEW = 1 << 19  # lanes that are needed anyway: more columns to each would leave a card idle
 _BITS_IN_FLIGHT, _BYTES_IN_FLIGHT = 8, 4  # columns to a lane, as in lattice_settle.h
 
@@ -28,10 +30,11 @@ class Workplace:
         cuda = device.driver()
         self.room = room
         self.stream = cuda.Stream()
-        self.bits = cuda.mem_alloc(room)
+        self.memory = cuda.mem_alloc(_AHEAD + room)
+        self.bits = int(self.memory) + _AHEAD
+        self.counts = self.bits - 8  # unsure pairs, undecided ones: cleared with the bits
         self.unsure_room = UNSURE_ROOM
         self.unsure = cuda.mem_alloc(12 * self.unsure_room)
-        self.counts = cuda.mem_alloc(8)  # unsure pairs, undecided ones
         self.host_counts = cuda.pagelocked_empty(2, np.uint32)
 
     def make_room(self, unsure: int) -> None:
@@ -96,12 +99,17 @@ class Lattice:
         cuda, stream = device.driver(), work.stream
         columns = (part.end - part.begin) * self.width
         view = device.structure(part.ruler, *self._across, ctypes.c_int32(self.words), bits)
-        counts, room = int(work.counts), ctypes.c_uint32(work.unsure_room)
-        cuda.memset_d32_async(bits, 0, 2 * columns * self.words, stream)
-        cuda.memset_d32_async(counts, 0, 2, stream)
+        counts, room = work.counts, ctypes.c_uint32(work.unsure_room)
+        size = 2 * columns * self.words
+        if bits == work.bits:
+            cuda.memset_d32_async(counts, 0, 2 + size, stream)
+        else:
+            cuda.memset_d32_async(bits, 0, size, stream)
+            cuda.memset_d32_async(counts, 0, 2, stream)
+        times = min(max(1, _MANY // max(1, self.triangle_count)), self.width, 65535)
         device.launch(
             "lattice.cu", "geodomain_lattice_toggle", self.triangle_count,
-            view, self.mesh, int(work.unsure), counts, room, stream=stream,
+            view, self.mesh, int(work.unsure), counts, room, stream=stream, times=times,
         )  # fmt: skip
         device.launch(
             "lattice.cu", "geodomain_lattice_full", _THREADS,
@@ -114,6 +122,8 @@ class Lattice:
         lanes = min(32, 1 << (self.words - 1).bit_length())  # a word to each, where enough
         name, width = "geodomain_lattice_settle", [ctypes.c_int32(rows.width)]
         in_flight = _BITS_IN_FLIGHT
+        if rows.width % 8 and 2 <= self.words <= lanes:
+            name = "geodomain_lattice_settle_tile"
         if not rows.as_bytes and columns * lanes <= _FEW:
             name, in_flight = "geodomain_lattice_settle_few", 1
         if rows.as_bytes:
@@ -136,18 +146,21 @@ def _upload_rulers(axes: list[Floats]) -> tuple[Any, list[bytes]]:
     for axis in axes:
         values = np.ascontiguousarray(axis)
         first = np.empty(2 * len(values) + 2, dtype=np.int32)  # one more, for a whole word
-        record = ctypes.create_string_buffer(24)
+        record, used = ctypes.create_string_buffer(24), ctypes.c_int64()
         must(
             library().geodomain_ruler(
-                pointer(values), ctypes.c_int64(len(values)), record, pointer(first)
+                pointer(values), ctypes.c_int64(len(values)), record, pointer(first),
+                ctypes.byref(used),
             )
-        )
-        parts += [values.view(np.uint8), first.view(np.uint8)]
-        places.append((size, len(values), record.raw, size + values.nbytes))
-        size += values.nbytes + first.nbytes
+        )  # fmt: skip
+        table = first[: used.value + used.value % 2]  # whole words, or nothing where it needs none
+        parts += [values.view(np.uint8), table.view(np.uint8)]
+        places.append((size, len(values), record.raw, size + values.nbytes if len(table) else None))
+        size += values.nbytes + table.nbytes
     memory = device.upload(np.concatenate(parts))
     start = int(memory)
     return memory, [
-        device.structure(start + values_at, ctypes.c_int32(count), record, start + first_at)
+        device.structure(start + values_at, ctypes.c_int32(count), record,
+                         0 if first_at is None else start + first_at)
         for values_at, count, record, first_at in places
-    ]
+    ]  # fmt: skip

@@ -18,8 +18,7 @@ Indices = NDArray[np.int32]
 class Checked:
     """Hold copies of a mesh's arrays and what was found in them; -1 is no fault.
 
-    ``by_index`` tells whether it is closed and balanced, and whether every triangle is there an
-    even number of times; ``paired``, whether every place has an even number of vertices.
+    ``by_index`` tells whether it is closed and whether it is balanced.
     """
 
     vertices: Floats
@@ -27,8 +26,7 @@ class Checked:
     bounds: Floats
     bad_vertex: int
     bad_triangle: int
-    by_index: tuple[bool, bool, bool]
-    paired: bool
+    by_index: tuple[bool, bool]
 
 
 def _threads(count: int) -> int:
@@ -40,7 +38,7 @@ def check(vertices: Floats, triangles: Indices) -> Checked:
     """Copy and check C-contiguous (v, 3) float64 and (t, 3) int32."""
     vertices_out, triangles_out = np.empty_like(vertices), np.empty_like(triangles)
     bounds = np.empty((2, 3))
-    faults, flags = (ctypes.c_int64 * 2)(), (ctypes.c_int32 * 4)()
+    faults, flags = (ctypes.c_int64 * 2)(), (ctypes.c_int32 * 2)()
     must(
         library().geodomain_mesh_check(
             pointer(vertices),
@@ -55,9 +53,8 @@ def check(vertices: Floats, triangles: Indices) -> Checked:
             flags,
         )
     )
-    closed, balanced, cancels, paired = map(bool, flags)
-    by_index = (closed, balanced, cancels)
-    return Checked(vertices_out, triangles_out, bounds, faults[0], faults[1], by_index, paired)
+    by_index = bool(flags[0]), bool(flags[1])
+    return Checked(vertices_out, triangles_out, bounds, faults[0], faults[1], by_index)
 
 
 def merge_equal(rows: Floats) -> Indices:
@@ -86,10 +83,10 @@ def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[merged]
 
 
-def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool, bool]:
+def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
     """Return what `Checked.by_index` holds, equal vertices being one."""
     merged = merge_equal(vertices)
-    flags = (ctypes.c_int32 * 3)()
+    flags = (ctypes.c_int32 * 2)()
     must(
         library().geodomain_mesh_closed(
             pointer(triangles),
@@ -99,13 +96,37 @@ def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool, b
             flags,
         )
     )
-    return bool(flags[0]), bool(flags[1]), bool(flags[2])
+    return bool(flags[0]), bool(flags[1])
 
 
-def is_one_piece(triangles: Indices, vertex_count: int) -> bool:
-    """Return whether the triangles hang together by their vertices, by index."""
-    found = library().geodomain_mesh_one_piece(
-        pointer(triangles), ctypes.c_int64(len(triangles)), ctypes.c_int64(vertex_count)
+@dataclass(frozen=True)
+class Bodies:
+    """Count the bodies of a mesh, which hang together by vertices, and what they are made of."""
+
+    count: int
+    vertices: int
+    triangles: int
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether there is one, with as many vertices as a closed surface without handles has.
+
+        So has, rarely, one that is glued together of several: two along an edge, and no more.
+        """
+        return self.count == 1 and 2 * self.vertices == self.triangles + 4
+
+
+def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -> Bodies:
+    """Return the bodies of a mesh; ``merged`` tells which vertices are equal, if not indices do."""
+    found = (ctypes.c_int64 * 3)()
+    must(
+        library().geodomain_mesh_bodies(
+            pointer(triangles),
+            ctypes.c_int64(len(triangles)),
+            None if merged is None else pointer(merged),
+            ctypes.c_int64(vertex_count),
+            _threads(len(triangles)),
+            found,
+        )
     )
-    must(0 if found >= 0 else 1)
-    return bool(found)
+    return Bodies(*found)

@@ -70,14 +70,17 @@ class Pieces:
         library().geodomain_pieces_read(self.handle, pointer(piece), pointer(boxes))
         return piece, boxes
 
-    def near(self) -> Indices:
-        """Return the pairs of pieces whose closed boxes meet, (p, 2), ascending."""
-        near = library().geodomain_pieces_near
+    def near(self, most: int | None = None) -> Indices:
+        """Return the pairs of pieces whose closed boxes meet, (p, 2), ascending.
+
+        Of more than ``most`` it returns so many, and one, as they are found.
+        """
+        near, limit = library().geodomain_pieces_near, ctypes.c_int64(most or 2**62)
         near.restype = ctypes.c_int64
-        count = near(self.handle, None)
+        count = near(self.handle, limit, None)
         must(0 if count >= 0 else 1)
         pairs = np.empty((count, 2), np.int32)
-        must(0 if near(self.handle, pointer(pairs)) >= 0 else 1)
+        must(0 if near(self.handle, limit, pointer(pairs)) >= 0 else 1)
         return pairs
 
     def relate(self, pairs: Indices, outward: NDArray[np.int8], limit: int) -> Indices:

@@ -8,6 +8,7 @@ bus; other memory goes through a small page-locked ring that several threads fil
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from geodomain.backends import device, libcuda
 from geodomain.backends.buffers import Buffers, Slot, pool, room_for
 from geodomain.backends.cpu import Columns
 from geodomain.backends.device_arrays import DevicePoints, DeviceRoom, wait_for
+from geodomain.backends.kept import kept_of
 from geodomain.backends.staging import Stager
 
 NONE_REFUSED = 2**64 - 1
@@ -79,27 +81,47 @@ def _run(rows: int, buffers: Buffers, send: Any, kernels: Kernels, fetch: Any) -
 
 
 def _sender(points: Points, buffers: Buffers, stager: Stager) -> Callable[[Slot, int, int], bytes]:
-    """Return what brings rows to a slot and tells how the kernels find them there."""
+    """Return what brings rows to a slot and tells how the kernels find them there.
+
+    Points that are kept go to a place of their own, once.
+    """
     if isinstance(points, DevicePoints):
         return lambda slot, begin, end: points.view(begin)
+    send = _copier(points, buffers, stager)
+    kept = kept_of(points)
+    if kept is None:
+        return lambda slot, begin, end: send(int(slot.coordinates), slot, begin, end)
+    start, views = int(kept.memory), kept.views
+
+    def send_once(slot: Slot, begin: int, end: int) -> bytes:
+        if (begin, end) not in views:
+            views[begin, end] = send(start + _POINT * begin, slot, begin, end)
+        return views[begin, end]
+
+    return send_once
+
+
+def _copier(
+    points: Columns, buffers: Buffers, stager: Stager
+) -> Callable[[int, Slot, int, int], bytes]:
+    """Return what copies rows to an address, and tells how the kernels find them there."""
     if _is_pinned_rows(points):
-        return lambda slot, begin, end: _send_rows(points, slot, begin, end)
+        return functools.partial(_send_rows, points)
     if all(_is_pinned_column(column) for column in points):
-        return lambda slot, begin, end: _send_columns(points, slot, begin, end)
-    ring = deque(buffers.pieces)
-    return lambda slot, begin, end: _send_pieces(points, slot, begin, end, ring, stager)
+        return functools.partial(_send_columns, points)
+    return functools.partial(_send_pieces, points, deque(buffers.pieces), stager)
 
 
-def _send_rows(points: Columns, slot: Slot, begin: int, end: int) -> bytes:
+def _send_rows(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
     """Copy x y z, x y z, ... straight from the caller's memory."""
     source = _bytes_at(points[0].ctypes.data + _POINT * begin, _POINT * (end - begin))
-    device.driver().memcpy_htod_async(slot.coordinates, source, slot.stream)
-    return _view_of_rows(slot)
+    device.driver().memcpy_htod_async(start, source, slot.stream)
+    return _view_of_rows(start)
 
 
-def _send_columns(points: Columns, slot: Slot, begin: int, end: int) -> bytes:
+def _send_columns(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
     """Copy three columns straight from the caller's memory."""
-    start, step = int(slot.coordinates), 8 * (end - begin)
+    step = 8 * (end - begin)
     for axis, column in enumerate(points):
         place = start + axis * step
         device.driver().memcpy_htod_async(place, column[begin:end], slot.stream)
@@ -107,7 +129,7 @@ def _send_columns(points: Columns, slot: Slot, begin: int, end: int) -> bytes:
 
 
 def _send_pieces(
-    points: Columns, slot: Slot, begin: int, end: int, ring: Any, stager: Stager
+    points: Columns, ring: Any, stager: Stager, start: int, slot: Slot, begin: int, end: int
 ) -> bytes:
     """Copy to the ring by several threads and on to the slot, piece by piece."""
     cuda = device.driver()
@@ -117,14 +139,13 @@ def _send_pieces(
         piece.free.synchronize()  # at once, where it was never used
         last = min(row + len(piece.memory) // 3, end)
         stager.gather(points, row, last, piece.memory)
-        place = int(slot.coordinates) + _POINT * (row - begin)
+        place = start + _POINT * (row - begin)
         cuda.memcpy_htod_async(place, piece.memory[: 3 * (last - row)], slot.stream)
         piece.free.record(slot.stream)
-    return _view_of_rows(slot)
+    return _view_of_rows(start)
 
 
-def _view_of_rows(slot: Slot) -> bytes:
-    x = int(slot.coordinates)
+def _view_of_rows(x: int) -> bytes:
     return device.structure(x, x + 8, x + 16, _POINT, _POINT, _POINT)
 
 

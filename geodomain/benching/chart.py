@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _OURS, _THEIRS, _INK = "#b5382c", "#9aa3a8", "#222222"
 _OUR_NAME = "geodomain"
 
+Bars = dict[str, tuple[float, str]]  # by name: its length, and what stands beside it
+
 
 def draw(report: Report, path: Path) -> None:
     """Draw a report as a PNG, or whatever the ending of the path asks matplotlib for.
@@ -36,15 +38,18 @@ def draw(report: Report, path: Path) -> None:
     panels = [
         ("Libraries", "segments a second, from arrays", _rates(report.peers)),
         ("Strategies", "segments a second, loaded beforehand", _rates(report.strategies)),
+        ("Modes", "segments a second, loaded beforehand", _rates(report.modes)),
         *(
             (f"Building the hierarchy ({backend})", "milliseconds", _milliseconds(parts))
             for backend, parts in report.build.items()
         ),
     ]
-    panels = [panel for panel in panels if panel[-1]]
+    panels = [panel for panel in panels if any(length for length, _ in panel[-1].values())]
     lines = [len(values) + 2 for *_, values in panels]
     figure = Figure(figsize=(9, 0.7 + 0.31 * sum(lines)), dpi=150, layout="constrained")
-    figure.suptitle(f"Segments against {report.setting['triangles']:,} triangles", color=_INK)
+    setting = report.setting
+    said = f"{setting['rays']:,} segments against {setting['triangles']:,} triangles"
+    figure.suptitle(f"{said}\n{setting['machine']}", color=_INK, fontsize=11)
     columns = figure.subplots(len(panels), 1, height_ratios=lines, squeeze=False)[:, 0]
     for axes, (title, unit, values) in zip(columns, panels, strict=True):
         _draw_bars(axes, values)
@@ -53,28 +58,36 @@ def draw(report: Report, path: Path) -> None:
     figure.savefig(path)
 
 
-def _rates(runs: Sequence[Run]) -> dict[str, float]:
-    """Return the rates of those that ran."""
-    return {run.name: run.rays_per_second for run in runs if not run.lacking}
+def _rates(runs: Sequence[Run]) -> Bars:
+    """Return the rates of those that ran, and why the others did not."""
+    return {
+        run.name: (0.0, run.lacking)
+        if run.lacking
+        else (run.rays_per_second, rounded(run.rays_per_second))
+        for run in runs
+    }
 
 
-def _milliseconds(parts: dict[str, float]) -> dict[str, float]:
-    return {name: 1e3 * seconds for name, seconds in parts.items()}
+def _milliseconds(parts: dict[str, float]) -> Bars:
+    return {name: (1e3 * seconds, rounded(1e3 * seconds)) for name, seconds in parts.items()}
 
 
-def _draw_bars(axes: Any, values: dict[str, float]) -> None:
+def _draw_bars(axes: Any, bars: Bars) -> None:
     """Draw a bar for each, the first on top; logarithmic where they are far apart."""
-    names, lengths = list(values), list(values.values())
-    others = any(name.startswith(_OUR_NAME) for name in names)
-    colours = [_THEIRS if others and not name.startswith(_OUR_NAME) else _OURS for name in names]
-    bars = axes.barh(names, lengths, color=colours, height=0.7)
-    axes.bar_label(bars, [rounded(value) for value in lengths], padding=4, fontsize=8)
+    lengths = [length for length, _ in bars.values()]
+    others = any(name.startswith(_OUR_NAME) for name in bars)
+    colours = [_THEIRS if others and not name.startswith(_OUR_NAME) else _OURS for name in bars]
+    shortest, longest = min(filter(None, lengths)), max(lengths)
+    logarithmic = longest > 50 * shortest
+    nothing = shortest / 3 if logarithmic else 0.0
+    drawn = axes.barh(list(bars), [each or nothing for each in lengths], color=colours, height=0.7)
+    axes.bar_label(drawn, [said for _, said in bars.values()], padding=4, fontsize=8)
     axes.invert_yaxis()
-    if max(lengths) > 50 * min(lengths):
+    if logarithmic:
         axes.set_xscale("log")
-        axes.set_xlim(min(lengths) / 3, max(lengths) * 8)
+        axes.set_xlim(nothing, longest * 8)
     else:
-        axes.set_xlim(0, 1.2 * max(lengths))
+        axes.set_xlim(0, 1.2 * longest)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(left=False, labelsize=9, colors=_INK)

@@ -36,18 +36,24 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Give everything for JSON."""
-        runs = {
-            name: [run.as_dict() for run in getattr(self, name)]
-            for name in ("peers", "strategies", "modes")
+        return {
+            "setting": self.setting,
+            "peers": _with_gains(self.peers),
+            "strategies": _with_gains(self.strategies),
+            "modes": _with_gains(self.modes),
+            "build_seconds": self.build,
+            "memory_bytes": self.memory,
         }
-        return (
-            {"setting": self.setting}
-            | runs
-            | {
-                "build_seconds": self.build,
-                "memory_bytes": self.memory,
-            }
-        )
+
+
+def _with_gains(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    return [run.as_dict() | {"gain": gain} for run, gain in zip(runs, gains(runs), strict=True)]
+
+
+def gains(runs: Sequence[Run]) -> list[float | None]:
+    """Return the rates over that of the first that ran; None for those that did not."""
+    base = next((run.rays_per_second for run in runs if not run.lacking), math.nan)
+    return [None if run.lacking else run.rays_per_second / base for run in runs]
 
 
 _HEADINGS = ("", "rays", "build", "load", "time", "rays/s", "Mi/s", "gain", "differences")
@@ -65,6 +71,8 @@ def as_text(report: Report) -> str:
             for backend, parts in report.build.items()
         ),
         _shares("Memory", report.memory, _bytes),
+        "Brute force is the paper's version 1; a hierarchy asked by one block 2.0, by sixteen 2.1, "
+        "and with sorted rays 2.2.\n"
         "Mi/s: million pairs of a triangle and a ray a second, as if every pair were tried.\n"
         "differences: answers that are not those of exact arithmetic.",
     ]
@@ -84,8 +92,7 @@ def _runs(title: str, runs: Sequence[Run]) -> str:
     """Lay out a table of contenders."""
     if not runs:
         return ""
-    base = next((run.rays_per_second for run in runs if not run.lacking), math.nan)
-    rows = [_HEADINGS, *(_cells(run, base) for run in runs)]
+    rows = [_HEADINGS, *map(_cells, runs, gains(runs))]
     width = max(len(row[0]) for row in rows)
     full = [row for row in rows if len(row) > 2]
     # A column that says nothing of anyone is left out.
@@ -100,9 +107,9 @@ def _runs(title: str, runs: Sequence[Run]) -> str:
     return "\n".join(lines)
 
 
-def _cells(run: Run, base: float) -> tuple[str, ...]:
+def _cells(run: Run, gain: float | None) -> tuple[str, ...]:
     """Give the row of one contender: two cells where it did not run."""
-    if run.lacking:
+    if gain is None:
         return run.name, f"({run.lacking})"
     return (
         run.name,
@@ -112,7 +119,7 @@ def _cells(run: Run, base: float) -> tuple[str, ...]:
         _time(run.seconds),
         rounded(run.rays_per_second),
         rounded(run.tests_per_second / 1e6),
-        f"{rounded(run.rays_per_second / base)}x",
+        f"{rounded(gain)}x",
         f"{run.differences:,}",
     )
 

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from geodomain.backends import BACKENDS
 from geodomain.backends.native import thread_count
 from geodomain.benching.contender import Contender
 from geodomain.benching.peers import PEERS
 from geodomain.benching.report import Report
-from geodomain.benching.strategies import best, modes, strategies, unfit
+from geodomain.benching.strategies import MACHINES, best, modes, strategies, unfit
 from geodomain.benching.timing import Run, Scene, measure
+from geodomain.hits import Hits
 from geodomain.intersector import SegmentIntersector
+from geodomain.questions import WORDS, Answer
 from geodomain.segments import Segments
 from geodomain.synthetic.across import segments_across
 from geodomain.synthetic.segment_files import longest_segment
@@ -74,10 +75,10 @@ def run(
 
     return Report(
         _setting(scene, repeat, threads),
-        runs((*PEERS, *(best(name, threads) for name in BACKENDS)), loaded=False),
+        runs((*PEERS, *(best(name, threads) for name in MACHINES)), loaded=False),
         runs(_each(strategies, threads), loaded=True),
         runs(_each(modes, threads), loaded=True),
-        {name: _build(scene, name, repeat, threads) for name in BACKENDS if not unfit(name)},
+        {name: _build(scene, name, repeat, threads) for name in MACHINES if not unfit(name)},
         memory(scene, intersector),
     )
 
@@ -95,21 +96,28 @@ def _each(
     contenders: Callable[[str, int | None], tuple[Contender, ...]], threads: int | None
 ) -> tuple[Contender, ...]:
     """Return the contenders of every backend."""
-    return tuple(each for name in BACKENDS for each in contenders(name, threads))
+    return tuple(each for name in MACHINES for each in contenders(name, threads))
 
 
 def memory(scene: Scene, intersector: SegmentIntersector) -> dict[str, int]:
     """Return the bytes of each array of a query, the answer of each mode included."""
-    rows = len(scene)
-    with Segments(scene.starts[:1], scene.ends[:1]) as one:
-        segment_bytes = one.packed.nbytes * rows
-    return {
-        "vertices": scene.mesh.vertices.nbytes,
-        "triangles": scene.mesh.triangles.nbytes,
-        "hierarchy": intersector.surface.nbytes,
-        "segments": segment_bytes,
-        "answers, boolean": rows * np.dtype(np.bool_).itemsize,
-    }
+    with Segments(scene.starts, scene.ends) as segments:
+        answers = {
+            f"answers, {word}": _bytes(intersector.intersect(segments, mode=mode))
+            for word, mode in WORDS.items()
+        }
+        return {
+            "vertices": scene.mesh.vertices.nbytes,
+            "triangles": scene.mesh.triangles.nbytes,
+            "hierarchy": intersector.surface.nbytes,
+            "segments": segments.packed.nbytes,
+            **answers,
+        }
+
+
+def _bytes(answer: Answer) -> int:
+    arrays = vars(answer).values() if isinstance(answer, Hits) else (answer,)
+    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
 
 def _setting(scene: Scene, repeat: int, threads: int | None) -> dict[str, Any]:

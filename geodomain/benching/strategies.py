@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from geodomain.backends import choose_segments
+from geodomain.backends import BACKENDS, choose_segments
 from geodomain.benching.contender import Answers, Ask, Contender, Floats, Load
 from geodomain.errors import DeviceError
 from geodomain.hits import Hits
-from geodomain.intersector import Answer, SegmentIntersector
+from geodomain.intersector import SegmentIntersector
 from geodomain.mesh import Mesh
+from geodomain.questions import WORDS, Answer, Mode
 from geodomain.segments import Segments
+
+MACHINES = tuple(name for name in BACKENDS if name != "auto")
 
 # What the paper calls versions 1, 2.0, 2.1 and 2.2, and the number of blocks that suits the
 # segments. On the CPU a number of blocks has no meaning: there are threads.
@@ -37,8 +40,7 @@ def modes(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
     """Return the modes of a hierarchy on a backend, by the words of the paper."""
     if unfit(backend):
         return ()
-    words = {"boolean": "boolean", "barycentric": "nearest", "intercept_count": "count"}
-    return tuple(_ours(f"bvh, {word}", backend, threads, mode=mode) for word, mode in words.items())
+    return tuple(_ours(f"bvh, {word}", backend, threads, mode=mode) for word, mode in WORDS.items())
 
 
 def best(backend: str, threads: int | None = None) -> Contender:
@@ -58,7 +60,7 @@ def _ours(
     threads: int | None,
     *,
     sort: bool = False,
-    mode: str = "boolean",
+    mode: Mode = "boolean",
     **options: Any,
 ) -> Contender:
     """Make a contender of the intersector with some options."""
@@ -68,7 +70,7 @@ def _ours(
 
         def load(starts: Floats, ends: Floats) -> Ask:
             segments = Segments(starts, ends, sort=sort, threads=threads)
-            return lambda: _whether(intersector.intersect(segments, mode=mode))  # type: ignore
+            return lambda: _whether(intersector.intersect(segments, mode=mode))
 
         return load
 

@@ -45,7 +45,7 @@ def _draw(surface: Any, boxes: Any, level: int, path: Path) -> None:
     plotter.add_mesh(surface, color="#d8c7a3")
     plotter.add_mesh(boxes, style="wireframe", color="#b5382c", line_width=2, lighting=False)
     said = f"Level {level} of the hierarchy: {boxes.n_cells // 6:,} boxes over "
-    said += f"{surface.n_cells:,} triangles. Heights are drawn {_HEIGHTS} times."
+    said += f"{surface.n_cells:,} triangles. Heights are exaggerated {_HEIGHTS} times."
     plotter.add_text(said, font_size=9, color="#222222", position="upper_left")
     plotter.set_scale(zscale=_HEIGHTS)
     plotter.view_vector((0.5, -1.0, 0.9))

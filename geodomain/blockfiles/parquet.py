@@ -17,14 +17,14 @@ from geodomain.blockfiles.parquet_schema import new_array, new_schema, writing_o
 from geodomain.conditions import ArrayColumn, Column
 from geodomain.errors import TableError
 from geodomain.frames import Frame
-from geodomain.tables.choice import Choice, choose_columns
+from geodomain.tables.choice import SAMPLE_ROWS, Choice, choose_columns
 from geodomain.tables.columns import NewColumn, place_columns
 from geodomain.tables.digest import Digest
 from geodomain.tables.files import Target, open_target
 from geodomain.tables.options import TableOptions
 
-# So many rows are labelled at a time, and looked at to know what a model means.
-_CHUNK_ROWS, _SAMPLE_ROWS = 1 << 20, 200
+# So many rows are labelled at a time.
+_CHUNK_ROWS = 1 << 20
 
 
 @contextmanager
@@ -237,7 +237,7 @@ class ParquetModel:
         from pyarrow import types
 
         with _readable(self.name):
-            batch = next(self._file.iter_batches(_SAMPLE_ROWS, use_threads=False), None)
+            batch = next(self._file.iter_batches(SAMPLE_ROWS, use_threads=False), None)
         if batch is None:
             return []
         cells = []

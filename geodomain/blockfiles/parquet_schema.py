@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.tables.columns import NewColumn
+from geodomain.tables.columns import NewColumn, refuse_kept
 
 _DICTIONARY = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 _ORDINARY = {"PLAIN", "RLE", "BIT_PACKED", *_DICTIONARY}
@@ -27,7 +27,13 @@ def new_array(column: NewColumn, codes: NDArray[np.int32], old: Any = None) -> A
 
     kept = codes == len(column.cells)
     cells = _vocabulary(column).take(pyarrow.array(codes, mask=kept))
-    return compute.if_else(kept, old.cast(cells.type), cells) if kept.any() else cells
+    if not kept.any():
+        return cells
+    try:
+        left = old.take(pyarrow.array(np.arange(len(kept)), mask=~kept)).cast(cells.type)
+    except pyarrow.ArrowInvalid as error:
+        refuse_kept(column.name, error)
+    return compute.if_else(kept, left, cells)
 
 
 def _vocabulary(column: NewColumn) -> Any:

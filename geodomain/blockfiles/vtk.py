@@ -23,7 +23,7 @@ from geodomain.frames import Frame
 from geodomain.meshfiles.faces import COARSE, single_resolution
 from geodomain.meshfiles.vtk import read_dataset, vtk_errors
 from geodomain.tables.atomic import AtomicFile
-from geodomain.tables.columns import NewColumn, place_columns
+from geodomain.tables.columns import NewColumn, place_columns, refuse_kept
 from geodomain.tables.digest import Digest
 from geodomain.tables.files import open_target
 from geodomain.tables.options import TableOptions
@@ -214,11 +214,14 @@ def _array(name: str, column: NewColumn, codes: NDArray[np.int32], old: Any = No
 def _numbers(
     name: str, column: NewColumn, codes: NDArray[np.int32], kept: NDArray[np.intp], old: Any
 ) -> Any:
-    """Give an array of integers, or of floats where some are missing or were none before."""
+    """Give an array of integers, or of floats where some are missing or were no integers before."""
     from pyvista import convert_array
 
     numbers = np.array([float(cell) if cell else np.nan for cell in column.cells])[codes]
     if kept.size:
-        numbers[kept] = old[kept].astype(np.float64)
-    whole = all(column.cells) and bool((numbers == np.round(numbers)).all())
+        try:
+            numbers[kept] = old[kept].astype(np.float64)
+        except ValueError as error:
+            refuse_kept(name, error)
+    whole = bool((numbers == np.round(numbers)).all())
     return convert_array(numbers.astype(np.int32) if whole else numbers, name=name)

@@ -24,6 +24,7 @@ Bools = NDArray[np.bool_]
 
 # Of one pair of pieces so many pairs of triangles are compared: ten seconds.
 _LIMIT = 64_000_000
+_FEWEST = 1_000
 # What settle() says of a pair besides 1, -1 (the second, or the first, is inside) and 0.
 _UNTOLD = 2
 _WIDE = ~int(Seen.TOUCH | Seen.TOO_MANY)
@@ -49,7 +50,8 @@ class Relations:
     boxes : (pieces, 2, 3) float64
         Of each piece.
     outward : (pieces,) int8
-        1 where it faces outwards, -1 inwards, 0 where it encloses no volume of a sign.
+        1 where it faces outwards, -1 inwards, 0 where it encloses no volume of a sign; all 0
+        where no two pieces are compared.
     nested : (n, 2) int64
         Pairs in which the second lies inside the first, whose walls it may touch.
     touching : (n, 2) int64
@@ -77,7 +79,7 @@ class Relations:
     untold: Ints
 
 
-def relate(mesh: Mesh, *, limit: int = _LIMIT) -> Relations:
+def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Relations:
     """Find the pieces of a mesh and how they lie to each other.
 
     Parameters
@@ -86,6 +88,9 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT) -> Relations:
         Of one that is not closed the pieces are counted and nothing else.
     limit : int
         How many pairs of triangles of one pair of pieces may be compared.
+    total : int, optional
+        How many of all pairs together. Where that leaves less than a thousand to each, none is
+        compared: all that are found until then are untold.
 
     Returns
     -------
@@ -107,12 +112,16 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT) -> Relations:
     piece, boxes = found.read()
     outward = np.zeros(found.count, np.int8)
     pairs = dict.fromkeys(_KINDS, np.zeros((0, 2), np.int64))
-    if found.closed and found.count > 1:
+    most = total // _FEWEST if total else None
+    near = found.near(most) if found.closed else np.zeros((0, 2), np.int32)
+    if most and len(near) > most:
+        pairs["untold"] = near.astype(np.int64)
+    elif len(near):
         shells = _Shells(mesh, merged, piece, found.count)
         outward = shells.outward()
-        near = found.near()
         near = near[~shells.folded(np.flatnonzero(outward == 0))[near].any(axis=1)]
-        pairs = _sort_out(shells, boxes, near, found.relate(near, outward, limit))
+        each = min(limit, total // max(len(near), 1)) if total else limit
+        pairs = _sort_out(shells, boxes, near, found.relate(near, outward, each))
     return Relations(
         found.count,
         found.closed,

@@ -15,7 +15,7 @@ from geodomain.faults.doubts import doubts
 from geodomain.faults.edge_table import EdgeTable, Floats, Ints, edge_table
 from geodomain.faults.edges import is_single, say_open
 from geodomain.faults.gaps import smallest_gap, t_junctions
-from geodomain.faults.relations import relate
+from geodomain.faults.relations import Relations, relate
 from geodomain.faults.shell_counts import cancelling, count_shells
 from geodomain.faults.solidity import measure_shells
 from geodomain.mesh import Mesh
@@ -167,6 +167,11 @@ def check(mesh: Mesh) -> MeshReport:
     >>> report.closed, report.shells, round(report.signed_volume, 6)
     (True, 1, 0.166667)
     """
+    return report_on(mesh, relate(mesh))
+
+
+def report_on(mesh: Mesh, relations: Relations) -> MeshReport:
+    """Return the report on a mesh of which it is known how its pieces lie to each other."""
     table = edge_table(mesh)
     whole = table.triangles[~table.degenerate]
     solidity = measure_shells(table, whole)
@@ -175,7 +180,6 @@ def check(mesh: Mesh) -> MeshReport:
     junctions = t_junctions(table)
     gap = smallest_gap(table, junctions)
     closed = not len(table.odd)
-    relations = relate(mesh)
     counts, boxes = count_shells(relations)
     edges = {
         "boundary_edges": table.open,

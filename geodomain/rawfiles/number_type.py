@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 from geodomain.errors import TableError
@@ -12,6 +13,13 @@ FLOATS = {"float32": "<f4", "float64": "<f8"}
 _ENDINGS = {"f32": "float32", "f64": "float64"}
 
 _ROW = {name: 3 * int(code[-1]) for name, code in FLOATS.items()}  # bytes
+
+
+def byte_count(path: Path) -> int:
+    """Return the size of a file; OSError for what has none, such as a folder or a pipe."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a file, which raw arrays are read from", str(path))
+    return path.stat().st_size
 
 
 def float_type(path: Path, said: str | None, option: str, *, at_least: int = 0) -> str:
@@ -36,7 +44,7 @@ def float_type(path: Path, said: str | None, option: str, *, at_least: int = 0) 
     TableError
         Where the size fits no whole number of rows, or fits both types.
     """
-    size = path.stat().st_size
+    size = byte_count(path)
     named = said or next((_ENDINGS[end] for end in _ENDINGS if path.name.endswith(f"_{end}")), None)
     if named is not None:
         if size % _ROW[named]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodomain.errors import TableError
 from geodomain.mesh import Mesh
-from geodomain.rawfiles.number_type import FLOATS, float_type
+from geodomain.rawfiles.number_type import FLOATS, byte_count, float_type
 
 CHUNK = 1 << 20
 
@@ -44,7 +44,7 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     OSError
         If a file cannot be read.
     """
-    size = triangles.stat().st_size
+    size = byte_count(triangles)
     if size % _TRIANGLE:
         message = (
             f"{triangles} has {size:,} bytes, which is no whole number of triangles of three int32 "
@@ -54,8 +54,9 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     corners = np.fromfile(triangles, dtype="<i4").reshape(-1, 3)
     needed = int(corners.max()) + 1 if len(corners) else 0
     kind = float_type(vertices, vertex_type, "--vertex-type", at_least=needed)
+    name = f"{vertices.name} and {triangles.name}"
     points = np.fromfile(vertices, dtype=FLOATS[kind]).reshape(-1, 3)
-    return Mesh(points.astype(np.float64), corners.astype(np.int32), name=vertices.name)
+    return Mesh(points.astype(np.float64), corners.astype(np.int32), name=name)
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,14 @@ def open_segments(starts: Path, ends: Path, *, ray_type: str | None = None) -> R
     OSError
         If a file cannot be read.
     """
-    sizes = [path.stat().st_size for path in (starts, ends)]
-    kinds = [float_type(path, ray_type, "--ray-type") for path in (starts, ends)]
-    if sizes[0] != sizes[1] or kinds[0] != kinds[1]:
-        said = (f"{path} has {size:,} bytes of {kind}" for path, size, kind in
-                zip((starts, ends), sizes, kinds, strict=True))  # fmt: skip
-        message = f"{' and '.join(said)}: each segment needs a start and an end, of one type."
+    sides = [
+        RawSegments(path, path, float_type(path, ray_type, "--ray-type")) for path in (starts, ends)
+    ]
+    if len(sides[0]) != len(sides[1]) or sides[0].kind != sides[1].kind:
+        said = (f"{side.starts} has {len(side):,} rows of {side.kind}" for side in sides)
+        message = (
+            f"{' and '.join(said)}: each segment needs a start and an end, of one type. Export "
+            "both again."
+        )
         raise TableError(message)
-    return RawSegments(starts, ends, kinds[0])
+    return RawSegments(starts, ends, sides[0].kind)

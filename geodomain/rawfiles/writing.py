@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geodomain.tables.atomic import AtomicFile
+from geodomain.tables.atomic import AtomicFile, refuse_to_replace
 
 
 class ArrayWriter:
@@ -74,11 +74,3 @@ def written_together(
         yield {name: ArrayWriter(files[name], code) for name, code in codes.items()}
         for file in files.values():
             file.commit()
-
-
-def refuse_to_replace(paths: list[Path], *, overwrite: bool) -> None:
-    """Raise FileExistsError for the first file that is there, unless that is allowed."""
-    for path in paths:
-        if path.exists() and not overwrite:
-            message = f"{path} is there already; name another folder, or allow it to be overwritten"
-            raise FileExistsError(message)

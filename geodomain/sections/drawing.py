@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from geodomain.errors import TableError
 from geodomain.mesh import Mesh
 from geodomain.sections.cutting import Floats, box_of, cut_blocks, cut_triangles
 from geodomain.sections.gathering import Cut
+from geodomain.sections.page import lay_out
 
 # Told apart by people who see colours differently; then they come again.
 _COLOURS = (
@@ -21,9 +22,10 @@ _COLOURS = (
 )  # fmt: skip
 _GROUND, _NOTHING, _INK = "#e4e0d6", "#e9edf1", "#222222"
 _AXES = ("x, east", "y, north", "z, up")
-# Inches: of all panels together, and of the rest of a page.
-_WIDTH, _HEIGHT, _MARGIN = 15.0, 9.0, 1.1
+_LOOKING = ("looking west", "looking north", "plan")
 _DOTS = 150
+# Inches: a line of the legend, a letter in it, and what stands before a name.
+_LINE, _LETTER, _PATCH = 0.26, 0.088, 0.65
 _KINDS = ("png", "svg", "pdf")
 
 
@@ -33,19 +35,22 @@ def draw(
     *,
     background: Sequence[str] = (),
     kind: str = "png",
+    exaggerate: float = 1.0,
 ) -> bytes:
-    """Draw sections side by side, all of them to one scale.
+    """Draw sections on one page, all of them to one scale.
 
     Parameters
     ----------
     cuts : sequence of Cut
         What `gather` has read.
     wireframes : mapping of str to sequence of Mesh, optional
-        By domain; each trace has the colour of its domain, darker.
+        By domain, in the order of the legend; each trace has the colour of its domain, darker.
     background : sequence of str
         Labels that are drawn as ground.
     kind : {"png", "svg", "pdf"}
         Of picture.
+    exaggerate : float
+        How much longer a unit is drawn along z than along x and y.
 
     Returns
     -------
@@ -57,20 +62,19 @@ def draw(
 
     wireframes = wireframes or {}
     colours = _colours(cuts, wireframes, background)
-    panels = [_Panel(cut, wireframes) for cut in cuts]
+    panels = [_Panel(cut, wireframes, exaggerate) for cut in cuts]
+    shown = {name for panel in panels for name in panel.shown}
     lengths = np.array([panel.lengths for panel in panels])
-    wide = lengths[:, 0].sum() < 6 * lengths[:, 1].max()
-    grid = (1, len(panels)) if wide else (len(panels), 1)
-    figure = Figure(figsize=_page(lengths, wide), dpi=_DOTS, layout="constrained")
+    columns = _legend_columns(shown, lay_out(lengths).size[0])
+    page = lay_out(lengths, below=_LINE * -(-len(shown) // columns))
+    wide, high = page.size
+    figure = Figure(figsize=page.size, dpi=_DOTS)
     FigureCanvasAgg(figure)
-    ratios: dict[str, Any] = (
-        {"width_ratios": lengths[:, 0]} if wide else {"height_ratios": lengths[:, 1]}
-    )
-    for axes, panel in zip(
-        figure.subplots(*grid, squeeze=False, **ratios).flat, panels, strict=True
-    ):
-        panel.draw(axes, colours)
-    _legend(figure, colours, cuts)
+    for (left, bottom, across, up), panel in zip(page.panels, panels, strict=True):
+        place = (left / wide, bottom / high, across / wide, up / high)
+        panel.draw(figure.add_axes(place), colours, page.scale)
+    there = {label for cut in cuts for label in cut.labels.tolist()}
+    _legend(figure, {name: colours[name] for name in colours if name in shown}, there, columns)
     out = io.BytesIO()
     figure.savefig(
         out, format=kind, bbox_inches="tight", metadata={"Date": None} if kind == "svg" else None
@@ -93,42 +97,47 @@ def require_kind(path: Path) -> str:
     return kind
 
 
-def _page(lengths: Floats, wide: bool) -> tuple[float, float]:
-    """Give the size of the page on which the panels have one scale."""
-    across = lengths[:, 0].sum() if wide else lengths[:, 0].max()
-    up = lengths[:, 1].max() if wide else lengths[:, 1].sum()
-    scale = min(_WIDTH / across, _HEIGHT / up)
-    count = len(lengths) if wide else 1
-    rows = 1 if wide else len(lengths)
-    return max(across * scale, 3.0) + _MARGIN * count, max(up * scale, 1.5) + _MARGIN * rows
-
-
 class _Panel:
     """One section: its polygons, its lines, and the window that shows them."""
 
-    def __init__(self, cut: Cut, wireframes: Mapping[str, Sequence[Mesh]]) -> None:
+    def __init__(
+        self, cut: Cut, wireframes: Mapping[str, Sequence[Mesh]], exaggerate: float
+    ) -> None:
         self.cut = cut
+        self.stretch = 1.0 if cut.section.axis == "z" else exaggerate
         self.polygons = cut_blocks(cut.section, cut.points, cut.sizes, cut.matrix)
         self.traces = {
             name: np.concatenate(
                 [cut_triangles(cut.section, mesh.vertices[mesh.triangles]) for mesh in meshes]
             )
             for name, meshes in wireframes.items()
+            if meshes
         }
         box = box_of(self.polygons)
-        margin = 0.02 * (box[1] - box[0]).max()
-        self.window = box + np.array([[-margin], [margin]])
+        margin = 0.02 * (box[1] - box[0]) * [1, self.stretch]
+        self.window = box + margin.max() / [1, self.stretch] * np.array([[-1], [1]])
 
     @property
     def lengths(self) -> Floats:
-        """Give how long the window is to the right and up."""
-        return np.asarray(self.window[1] - self.window[0])
+        """Give how long the window is drawn to the right and up."""
+        return np.asarray((self.window[1] - self.window[0]) * [1, self.stretch])
 
-    def draw(self, axes: Any, colours: Mapping[str, str]) -> None:
+    @property
+    def shown(self) -> set[str]:
+        """Give the labels of its blocks, and the domains whose traces are in the window."""
+        low, high = self.window
+        inside = {
+            name
+            for name, lines in self.traces.items()
+            if ((lines.max(axis=1) >= low) & (lines.min(axis=1) <= high)).all(axis=1).any()
+        }
+        return inside | set(self.cut.labels.tolist())
+
+    def draw(self, axes: Any, colours: Mapping[str, str], scale: float) -> None:
         """Draw blocks, then traces, then what names the axes."""
         from matplotlib.collections import LineCollection, PolyCollection
 
-        edge = self._edge()
+        edge = self._edge(scale)
         order = {label: number for number, label in enumerate(colours)}
         for label in sorted(set(self.cut.labels.tolist()), key=lambda one: order[one]):
             rows = np.flatnonzero(self.cut.labels == label)
@@ -143,15 +152,23 @@ class _Panel:
                 )
             )
         for name, lines in self.traces.items():
-            axes.add_collection(
-                LineCollection(list(lines), colors=_darker(colours[name]), linewidths=1.3, zorder=3)
-            )
+            # A pale line below the dark one: it shows on blocks of any colour.
+            for colour, width, order_of in (("#ffffff", 2.6, 3), (_darker(colours[name]), 1.3, 4)):
+                axes.add_collection(
+                    LineCollection(
+                        list(lines),
+                        colors=colour,
+                        linewidths=width,
+                        zorder=order_of,
+                        capstyle="round",
+                    )
+                )
         self._frame(axes)
 
-    def _edge(self) -> float:
+    def _edge(self, scale: float) -> float:
         """Give the width of the lines between blocks, in points; none where blocks are dots."""
         smallest = float(self.cut.sizes[:, list(self.cut.section.along)].min())
-        dots = smallest / float(self.lengths.max()) * _WIDTH * _DOTS
+        dots = smallest * scale * _DOTS
         return 0.0 if dots < 12 else min(0.6, dots / 40)
 
     def _frame(self, axes: Any) -> None:
@@ -161,12 +178,17 @@ class _Panel:
         right, up = self.cut.section.along
         axes.set_xlim(*self.window[:, 0])
         axes.set_ylim(*self.window[:, 1])
-        axes.set_aspect("equal", anchor="N")
+        axes.set_aspect(self.stretch, anchor="NW")
         axes.set_xlabel(_AXES[right])
         axes.set_ylabel(_AXES[up])
-        axes.set_title(f"{self.cut.section.axis} = {self.cut.section.at:,.10g}", color=_INK)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        section = self.cut.section
+        taller = f", vertical x {self.stretch:g}" if self.stretch != 1 else ""
+        title = f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}"
+        axes.set_title(title, color=_INK, loc="left", fontsize=11)
+        width, height = axes.bbox.size / _DOTS
+        for axis, inches in ((axes.xaxis, width), (axes.yaxis, 2 * height)):
+            ticks = int(np.clip(inches, 1, 6))
+            axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 5, 10]))
             axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
         axes.tick_params(labelsize=8)
 
@@ -182,21 +204,24 @@ def _colours(
     return chosen | {name: _COLOURS[n % len(_COLOURS)] for n, name in enumerate(domains)}
 
 
-def _legend(figure: Any, colours: Mapping[str, str], cuts: Sequence[Cut]) -> None:
+def _legend_columns(names: Collection[str], width: float) -> int:
+    """Give how many names stand beside each other below a page so wide."""
+    longest = max(map(len, names))
+    return max(1, min(len(names), 8, int(width / (longest * _LETTER + _PATCH))))
+
+
+def _legend(figure: Any, colours: Mapping[str, str], there: Collection[str], columns: int) -> None:
     """Name the colours below the panels; what has no block there is a line."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    there = {label for cut in cuts for label in cut.labels.tolist()}
     handles = [
         Patch(facecolor=colour, edgecolor="#999999", lw=0.4, label=name or "(not labelled)")
         if name in there
         else Line2D([], [], color=_darker(colour), lw=1.3, label=name)
         for name, colour in colours.items()
     ]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=min(len(handles), 8), frameon=False
-    )
+    figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, borderpad=0.0)
 
 
 def _darker(colour: str) -> str:

@@ -59,10 +59,13 @@ class _Shape:
 def wireframes_of(domains: Domains) -> dict[str, Sequence[Mesh]]:
     """Give the wireframes of domains by name, those of stacks by the layer that each is the top of.
 
-    A surface above a layer without a name is called by its own.
+    The uppermost layer of a stack has none. A surface above a layer without a name is called by its
+    own.
     """
     found: dict[str, Sequence[Mesh]] = {domain.name: domain.meshes for domain in domains}
     for stack in domains.stacks:
+        if stack.layers[0]:
+            found[stack.layers[0]] = ()
         for tiles, below in zip(stack.surfaces, stack.layers[1:], strict=True):
             found[below or tiles[0].name] = tiles
     return found

@@ -7,7 +7,7 @@ import os
 import secrets
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -151,3 +151,11 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def refuse_to_replace(paths: Iterable[Path], *, overwrite: bool = False) -> None:
+    """Raise FileExistsError for the first file that is there, unless that is allowed."""
+    for path in paths:
+        if path.exists() and not overwrite:
+            message = f"{path} is there already; name another output, or allow it to be overwritten"
+            raise FileExistsError(message)

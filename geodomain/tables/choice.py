@@ -19,6 +19,9 @@ from geodomain.tables.rotation import (
 )
 from geodomain.tables.vendor import MicromineModel
 
+# So many rows of blocks are looked at to know what a model means: rotation, decimal mark.
+SAMPLE_ROWS = 200
+
 
 @dataclass(frozen=True)
 class Choice:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from geodomain.errors import TableError
 from geodomain.tables.dialect import cell_text, quote_cell
@@ -107,6 +108,15 @@ def place_columns(
         )
         raise TableError(message)
     return field
+
+
+def refuse_kept(name: str, reason: Exception) -> NoReturn:
+    """Raise TableError where a cell that is kept cannot stand in a column of codes."""
+    message = (
+        f"a cell of {name!r} that is kept is no code ({reason}): write names, without --codes, or "
+        "let no domain keep it"
+    )
+    raise TableError(message) from None
 
 
 def _refuse_existing(names: Sequence[str], columns: Sequence[NewColumn], table: str) -> None:

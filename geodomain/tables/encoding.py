@@ -34,7 +34,7 @@ def require_text(head: bytes, name: str) -> None:
     bytes, control characters and the formats that people hand over by mistake are not.
     """
     if not head.removeprefix(UTF8_MARK).strip():
-        message = f"{name} is empty: a block model needs a header line and rows."
+        message = f"{name} is empty: a table needs a header line and rows."
         raise TableError(message)
     for mark, what, way in _FORMATS:
         if head.startswith(mark):

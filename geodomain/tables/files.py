@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from geodomain.errors import TableError
-from geodomain.tables.atomic import AtomicFile, write_all
+from geodomain.tables.atomic import AtomicFile, refuse_to_replace, write_all
 from geodomain.tables.digest import Counted, Digest, Digested
 from geodomain.tables.gz import MAGIC, Compressor, Decompressor
 from geodomain.tables.pipeline import fill
@@ -210,9 +210,7 @@ def open_target(
         with Path(path).open("wb", buffering=0) as device:
             yield _digested(_Stream(device, str(path)), digest)
         return
-    if status is not None and not (overwrite or in_place):
-        message = f"{path} is there already; name another output, or allow it to be overwritten"
-        raise FileExistsError(message)
+    refuse_to_replace([Path(path)], overwrite=overwrite or in_place)
     place = Path(os.path.realpath(path))
     compressed = source.compressed if in_place and source else place.suffix.lower() == ".gz"
     yield from _replace(AtomicFile(place, named=named), source, compressed, threads, digest)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from geodomain.frames import Frame
-from geodomain.tables.choice import choose_columns
+from geodomain.tables.choice import SAMPLE_ROWS, choose_columns
 from geodomain.tables.dialect import (
     cell_text,
     decimal_mark,
@@ -19,9 +19,6 @@ from geodomain.tables.families import Triplet
 from geodomain.tables.header import Header, find_header
 from geodomain.tables.options import TableOptions
 from geodomain.tables.vendor import HeadRow, micromine_model, vendor_rows
-
-# So many rows of blocks are looked at for the decimal mark and for rotation angles.
-_SAMPLE_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -136,7 +133,7 @@ def _below(
     """Give the rows of the head from the names on, and the cells of the first rows of blocks."""
     rows = split_rows(head, header.delimiter, header.row.following, whole=whole)
     vendor = vendor_rows(rows, len(header.names), encoding)
-    sample = _blocks(head, header, encoding, len(vendor), _SAMPLE_ROWS, whole=whole)
+    sample = _blocks(head, header, encoding, len(vendor), SAMPLE_ROWS, whole=whole)
     return (HeadRow("names", header.row), *vendor), sample
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from geodomain.conditions import Column
 from geodomain.errors import GeodomainWarning, TableError
 from geodomain.frames import Axis, LocalFrame
 from geodomain.tables import micromine
@@ -157,6 +160,30 @@ def datamine_constants(
     wanted = (*_ORIGINS, *_TURNS) if turned else _TURNS
     places = [plain.index(name) for name in wanted if name in plain]
     return {place: next(iter(_numbers(rows, place)), 0.0) for place in places}
+
+
+def require_constants(
+    constants: Mapping[int, float],
+    column: Callable[[int], Column],
+    names: Sequence[str],
+    table: str,
+    done: int = 0,
+) -> None:
+    """Refuse a row that says something else of the frame than the first ones: another model.
+
+    `done` rows were seen before those that `column` gives.
+    """
+    for place, value in constants.items():
+        numbers = column(place).numbers()
+        other = (numbers != value) & ~(np.isnan(numbers) & (value == 0))
+        if other.any():
+            row = int(other.argmax())
+            message = (
+                f"{table}: {names[place]} is {value:g} in the first blocks and "
+                f"{numbers[row]:g} in block {done + row + 1}: these are several models, rotated "
+                "in different ways; label them one at a time."
+            )
+            raise TableError(message)
 
 
 def micromine_rotation(model: MicromineModel | None) -> str:

@@ -3,7 +3,8 @@
 On a machine with an NVIDIA GPU, from the root of the checkout:
 
     ncu --clock-control none --metrics gpu__time_duration.sum -k regex:geodomain \
-        python tests/benchmarks/gpu_kernels.py [index|points|small_lattice|large_lattice|staircase]
+        python tests/benchmarks/gpu_kernels.py \
+        [index|points|solids|small_lattice|large_lattice|staircase]
 
 A figure of the table is the sum over a step's kernels, data resident, warm, and of the clear of
 a lattice's bits.
@@ -135,6 +136,36 @@ def points() -> None:
         scattered(body(frequency), around(body(frequency), 10_000_000))
 
 
+def solids() -> None:
+    """Time first-wins codes of twenty solids, and of one mesh that has all their triangles."""
+    small = body(14)
+    size = small.bounds[1] - small.bounds[0]
+    many = [
+        geodomain.Mesh(small.vertices + size * [0.9 * (k % 5), 0.9 * (k // 5), 0.1 * (k % 3)],
+                       small.triangles)
+        for k in range(20)
+    ]  # fmt: skip
+    count = len(small.vertices)
+    whole = geodomain.Mesh(
+        np.concatenate([mesh.vertices for mesh in many]),
+        np.concatenate([mesh.triangles + count * k for k, mesh in enumerate(many)]),
+    )
+    given = around(whole, 10_000_000)
+    for meshes in (many, [whole]):
+        locators = [geodomain.PointLocator(mesh, backend="cuda") for mesh in meshes]
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            codes = geodomain.label_codes(given, locators)
+            times.append(1e3 * (time.perf_counter() - start))
+        expected = geodomain.label_codes(given[:1_000_000], meshes, backend="cpu")
+        wrong, said = int((codes[:1_000_000] != expected).sum()), [round(each, 1) for each in times]
+        sys.stdout.write(
+            f"{len(meshes)} solids, {len(whole.triangles)} triangles: {wrong} codes differ from "
+            f"the CPU's, calls in ms: {said}\n"
+        )
+
+
 def small_lattice() -> None:
     clear(8 * 200 * 200 * 2)
     lattice(body(63), over(body(63), 200, 200, 100), packed=True)
@@ -157,7 +188,7 @@ def staircase() -> None:
         scattered(mesh, np.stack([random.choice(axis, 10_000_000) for axis in lines], axis=1))
 
 
-STEPS = (index, points, small_lattice, large_lattice, staircase)
+STEPS = (index, points, solids, small_lattice, large_lattice, staircase)
 
 
 if __name__ == "__main__":

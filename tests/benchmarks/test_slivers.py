@@ -14,7 +14,9 @@ import pytest
 from geodomain import Mesh, PointLocator, contains
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from shapes import fan, splinters
+from shapes import fan, odd_on_purpose, splinters
+
+pytestmark = odd_on_purpose
 
 POINTS = 100_000
 FEW = 1_000  # for the peer, which takes minutes for all of them

@@ -1,0 +1,87 @@
+"""How panels of one scale are laid out on a page, in columns; nothing is drawn here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Inches: what is drawn of all panels together, the room for words around each, and the least side.
+_WIDTH, _HEIGHT = 15.0, 9.0
+LEFT, RIGHT, BELOW, ABOVE = 0.85, 0.25, 0.6, 0.4
+_LEAST = 0.25
+# More panels than this are laid in one row or one column.
+_MOST = 10
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page and its panels, in inches.
+
+    Attributes
+    ----------
+    size : tuple of float
+        Width and height.
+    scale : float
+        Inches to a unit of length.
+    panels : list of tuple of float
+        Left, bottom, width and height of what is drawn of each.
+    """
+
+    size: tuple[float, float]
+    scale: float
+    panels: list[tuple[float, float, float, float]]
+
+
+def lay_out(lengths: Floats, *, below: float = 0.0) -> Page:
+    """Put panels into columns, in their order, so that they are as large as a page allows.
+
+    Parameters
+    ----------
+    lengths : (n, 2) float64
+        How long each is to the right and up.
+    below : float
+        Inches to leave at the foot of the page.
+
+    Returns
+    -------
+    Page
+        All panels to one scale, except that none is thinner than a line.
+    """
+    scale, columns = max(
+        ((_scale(lengths, columns), columns) for columns in _divisions(len(lengths))),
+        key=lambda one: (round(one[0], 9), -len(one[1])),
+    )
+    drawn = np.maximum(lengths * scale, _LEAST)
+    height = max(
+        float(drawn[column, 1].sum()) + len(column) * (BELOW + ABOVE) for column in columns
+    )
+    panels, left = [], 0.0
+    for column in columns:
+        top = height + below
+        for index in column:
+            wide, high = drawn[index].tolist()
+            panels.append((left + LEFT, top - ABOVE - high, wide, high))
+            top -= ABOVE + high + BELOW
+        left += LEFT + float(drawn[column, 0].max()) + RIGHT
+    return Page((left, height + below), scale, panels)
+
+
+def _scale(lengths: Floats, columns: Sequence[Sequence[int]]) -> float:
+    """Give the scale at which columns fit on a page."""
+    across = sum(float(lengths[column, 0].max()) for column in columns)
+    up = max(float(lengths[column, 1].sum()) for column in columns)
+    return min(_WIDTH / across, _HEIGHT / up)
+
+
+def _divisions(count: int) -> Iterator[list[list[int]]]:
+    """Give every way to divide panels into columns, or the two plain ones if there are many."""
+    plain = [(True,) * (count - 1), (False,) * (count - 1)]
+    for after in plain if count > _MOST else product((True, False), repeat=count - 1):
+        starts = [0, *(index + 1 for index, cut in enumerate(after) if cut), count]
+        yield [list(range(*pair)) for pair in pairwise(starts)]

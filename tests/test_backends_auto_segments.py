@@ -1,0 +1,176 @@
+"""Where "auto" asks about segments: the CPU for few, the GPU where it pays, as it is with points.
+
+The GPU is a stand-in driver, and its surface the CPU's by another name.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from crossings import adversarial
+from fake_gpu import eager, fake, on_device
+from shapes import star
+
+from geodomain import DeviceError, GeodomainWarning, SegmentIntersector, Segments, intersect
+from geodomain.backends import (
+    auto,
+    auto_segments,
+    choose_segments,
+    cpu_segments,
+    cuda_segments,
+    device,
+    taken,
+)
+
+__all__ = ["eager", "fake"]
+
+MESH = star(6)
+STARTS, ENDS = adversarial(MESH, 400, np.random.default_rng(2))
+MODES = ("boolean", "nearest", "count", "all")
+EXPECTED = {mode: intersect(MESH, STARTS, ENDS, mode=mode, backend="cpu") for mode in MODES}
+
+
+@pytest.fixture
+def gpu(fake, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Put a surface where the GPU's would be; return what it is asked."""
+    asked: list[str] = []
+
+    class Surface(cpu_segments.Surface):
+        def _ask(self, function: str, *arguments) -> None:
+            asked.append(function)
+            super()._ask(function, *arguments)
+
+        def close(self) -> None:
+            asked.append("close")
+            super().close()
+
+    monkeypatch.setattr(cuda_segments, "Surface", Surface)
+    return asked
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch, eager) -> None:
+    """Let anything pay for the GPU."""
+    monkeypatch.setitem(auto_segments._COST, "cuda", (0.0, 0.0))
+
+
+def same(found, expected) -> bool:
+    if isinstance(expected, np.ndarray):
+        return np.array_equal(found, expected)
+    columns = ("segment", "triangle", "t", "u", "v", "distance", "point")
+    return all(np.array_equal(getattr(found, c), getattr(expected, c)) for c in columns)
+
+
+def test_few_segments_stay_on_the_cpu(gpu, fake) -> None:
+    intersector = SegmentIntersector(MESH)
+    assert intersector.machine == ("cpu", "nothing was asked")
+    for mode in MODES:
+        assert same(intersector.intersect((STARTS, ENDS), mode=mode), EXPECTED[mode])
+    assert gpu == fake.calls == []  # not even the driver was asked
+    machine, why = intersector.machine
+    assert machine == "cpu" and why == "too little work for the GPU to pay: 400 at once"
+
+
+def test_many_segments_go_to_the_gpu(gpu, free) -> None:
+    intersector = SegmentIntersector(MESH)
+    for mode in MODES:
+        assert same(intersector.intersect((STARTS, ENDS), mode=mode), EXPECTED[mode])
+    assert len(gpu) == 5  # "all" counts first
+    assert intersector.machine[0] == "cuda"
+    assert set(intersector.build_times) == set(cpu_segments.STEPS)
+    intersector.close()
+    assert "close" in gpu
+
+
+def test_the_gpu_is_taken_once_the_work_so_far_would_have_paid(gpu, monkeypatch) -> None:
+    monkeypatch.setattr(auto_segments, "_COST", {"cpu": (1.0, 0.0), "cuda": (0.0, 0.0)})
+    monkeypatch.setattr(auto, "_COLD", 2.5 * 400)
+    intersector = SegmentIntersector(MESH, threads=1)
+    for expected in ("cpu", "cpu", "cuda"):
+        intersector.intersect((STARTS, ENDS))
+        assert auto.taken()[0] == expected
+
+
+def test_a_large_surface_pays_by_itself(gpu, monkeypatch) -> None:
+    """Building is work too, and it is done once."""
+    monkeypatch.setattr(auto_segments, "_COST", {"cpu": (0.0, 1.0), "cuda": (0.0, 0.5)})
+    monkeypatch.setattr(auto, "_COLD", 1.0)
+    intersector = SegmentIntersector(MESH, threads=1)
+    for _ in range(2):
+        intersector.intersect((STARTS, ENDS))
+        assert auto.taken()[0] == "cuda"
+
+
+def test_points_and_segments_share_one_record(gpu, monkeypatch) -> None:
+    monkeypatch.setattr(auto._record, "points", auto._COLD)
+    SegmentIntersector(MESH).intersect((STARTS, ENDS))
+    assert auto.taken()[0] == "cuda"
+
+
+def test_the_cpu_takes_over_from_a_gpu_that_fails(gpu, free, monkeypatch) -> None:
+    def fail(*_: object) -> None:
+        message = "the GPU fell off the bus"
+        raise DeviceError(message)
+
+    intersector = SegmentIntersector(MESH)
+    monkeypatch.setattr(cuda_segments.Surface, "_ask", fail)
+    with pytest.warns(GeodomainWarning, match="fell off the bus; the CPU takes over"):
+        assert same(intersector.intersect((STARTS, ENDS)), EXPECTED["boolean"])
+    assert intersector.machine == ("cpu", "the GPU fell off the bus")
+
+
+def test_boxes_without_a_question_are_the_cpus(gpu) -> None:
+    pytest.importorskip("pyvista")
+    assert SegmentIntersector(MESH).to_pyvista(0).n_cells > 0
+    assert gpu == []
+
+
+def test_without_pycuda_there_is_nothing_to_choose(monkeypatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert choose_segments("auto") is cpu_segments
+    assert SegmentIntersector(MESH).machine == ("cpu", "PyCUDA is not installed")
+    assert SegmentIntersector(MESH, backend="cpu").machine == ("cpu", "asked for")
+
+
+def test_ends_on_a_gpu_are_refused_with_a_way_out(fake) -> None:
+    there = on_device(fake, STARTS)
+    for ask in (lambda: intersect(MESH, there, ENDS), lambda: Segments(STARTS, there)):
+        with pytest.raises(TypeError, match=r"(starts|ends) are on a GPU.* cupy\.asnumpy"):
+            ask()
+
+
+def test_what_a_question_sends_to_the_gpu_is_not_mixed(monkeypatch) -> None:
+    """Threads that share segments share the list of what is unsure."""
+    sent: list[int] = []
+
+    def send(*_: object) -> None:
+        sent.append(threading.get_ident())
+        time.sleep(0.001)
+
+    kept = SimpleNamespace(rows=1, ends=0, sorted=False, unsure=lambda: send() or b"")
+    surface = object.__new__(cuda_segments.Surface)
+    surface._hierarchy = SimpleNamespace(view=b"", frame=None, close=lambda: None)
+    surface._grid = 1
+    monkeypatch.setattr(device, "launch", send)
+    start = threading.Barrier(4)
+
+    def ask() -> None:
+        start.wait()
+        for _ in range(5):
+            surface.ask("boolean", kept, 0)
+
+    with ThreadPoolExecutor(4) as pool:
+        for each in [pool.submit(ask) for _ in range(4)]:
+            each.result()
+    assert len(sent) == 4 * 5 * 3
+    assert all(len(set(sent[k : k + 3])) == 1 for k in range(0, len(sent), 3))
+
+
+def test_a_gpu_that_is_asked_for_is_named(fake) -> None:
+    surface = object.__new__(cuda_segments.Surface)
+    assert taken("cuda", [surface]) == ("cuda", "asked for")
