@@ -98,6 +98,7 @@ GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
   const double slack = 0x1p-50 * size, limit = 1.0 + slack;
   double enter = 0.0, leave = 1.0;
   for (int k = 0; k < 3 && size > 1.0; ++k) {
+    if (larger(std::fabs(first[k]), std::fabs(last[k])) <= 1.0) continue;  // not clipped by it
     const double length = last[k] - first[k];
     if (std::fabs(length) <= slack) {
       if (std::fabs(first[k]) > limit + slack) return false;

@@ -89,9 +89,13 @@ class Asker {
       roots.add(1, root, i, 0);
     }
     roots.tell(nodes_);
+    packets_.clear();
     while (nodes_.size() > 0) {
       look_at_nodes();
-      look_at_packets([&](std::uint32_t i) { return segment_of(begin + i); });
+      if (packets_.size() >= kCrowd || nodes_.size() == 0) {
+        look_at_packets([&](std::uint32_t i) { return segment_of(begin + i); });
+        packets_.clear();
+      }
     }
     for (std::int64_t row = begin; row < end; ++row) done(row, questions_[row - begin]);
   }
@@ -102,7 +106,6 @@ class Asker {
   void look_at_nodes() {
     nodes_.take_last(kCrowd, taken_);
     nodes_.reserve(taken_.size());
-    packets_.clear();
     packets_.reserve(taken_.size());
     Looks::Adding nodes(nodes_), packets(packets_);
     for (int i = 0; i < taken_.size(); ++i) {
