@@ -58,7 +58,6 @@ struct Floats8 {
   Floats8(float value) : lanes(_mm256_set1_ps(value)) {}
   Floats8(__m256 all) : lanes(all) {}
   static Floats8 load(const float* from) { return _mm256_loadu_ps(from); }
-  static constexpr float kOffset = 0.0f;  // that `bytes` are larger by
   static Floats8 bytes(std::uint64_t packed) {
     const __m128i low = _mm_cvtsi64_si128(static_cast<long long>(packed));
     return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(low));
@@ -67,17 +66,11 @@ struct Floats8 {
     return _mm256_fmadd_ps(a.lanes, b.lanes, c.lanes);
   }
   friend Floats8 operator*(Floats8 a, Floats8 b) { return _mm256_mul_ps(a.lanes, b.lanes); }
-  friend Floats8 largest_from_zero(Floats8 a, Floats8 b, Floats8 c) {
-    const __m256 two = _mm256_max_ps(a.lanes, b.lanes);
-    return _mm256_max_ps(_mm256_max_ps(two, c.lanes), _mm256_setzero_ps());
-  }
-  friend Floats8 smallest_of(Floats8 a, Floats8 b, Floats8 c, Floats8 d) {
-    return _mm256_min_ps(_mm256_min_ps(a.lanes, b.lanes), _mm256_min_ps(c.lanes, d.lanes));
-  }
-  // A bit for each lane where a is at most b and a share more.
-  friend std::uint32_t at_most(Floats8 a, Floats8 b, float share) {
-    const __m256 most = _mm256_mul_ps(b.lanes, _mm256_set1_ps(1.0f + share));
-    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a.lanes, most, _CMP_LE_OQ)));
+  friend Floats8 larger(Floats8 a, Floats8 b) { return _mm256_max_ps(a.lanes, b.lanes); }
+  friend Floats8 smaller(Floats8 a, Floats8 b) { return _mm256_min_ps(a.lanes, b.lanes); }
+  friend std::uint32_t at_most(Floats8 a, Floats8 b) {  // a bit for each lane
+    return static_cast<std::uint32_t>(
+        _mm256_movemask_ps(_mm256_cmp_ps(a.lanes, b.lanes, _CMP_LE_OQ)));
   }
 };
 
@@ -129,11 +122,8 @@ struct Lanes {
   GD_HD static Lanes load(const Number* from) {
     return each([&](int i) { return from[i]; });
   }
-  static constexpr float kOffset = kByteOffset;
   GD_HD static Lanes bytes(std::uint64_t packed) {
-    return each([&](int i) {
-      return offset_byte(static_cast<std::uint32_t>(packed >> 32 * (i / 4)), i % 4);
-    });
+    return each([&](int i) { return static_cast<Number>(packed >> 8 * i & 0xff); });
   }
   template <class Value>
   GD_HD static Lanes each(Value&& value) {
@@ -176,21 +166,8 @@ struct Lanes {
   GD_HD friend std::uint32_t operator>(const Lanes& a, const Lanes& b) {
     return where([&](int i) { return a.lanes[i] > b.lanes[i]; });
   }
-  GD_HD friend Lanes largest_from_zero(const Lanes& a, const Lanes& b, const Lanes& c) {
-    return each(
-        [&](int i) { return geodomain::largest_from_zero(a.lanes[i], b.lanes[i], c.lanes[i]); });
-  }
-  GD_HD friend Lanes smallest_of(const Lanes& a, const Lanes& b, const Lanes& c, const Lanes& d) {
-    return each([&](int i) {
-      return geodomain::smallest_of(a.lanes[i], b.lanes[i], c.lanes[i], d.lanes[i]);
-    });
-  }
-  GD_HD friend std::uint32_t at_most(const Lanes& a, const Lanes& b, float share) {
-    std::uint32_t over = 0;
-    for (int i = N; i-- > 0;) {
-      over = push_sign(over, geodomain::multiply_add(b.lanes[i], 1.0f + share, -a.lanes[i]));
-    }
-    return ~over;
+  GD_HD friend std::uint32_t at_most(const Lanes& a, const Lanes& b) {
+    return where([&](int i) { return a.lanes[i] <= b.lanes[i]; });
   }
 };
 
