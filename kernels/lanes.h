@@ -58,10 +58,6 @@ struct Floats8 {
   Floats8(float value) : lanes(_mm256_set1_ps(value)) {}
   Floats8(__m256 all) : lanes(all) {}
   static Floats8 load(const float* from) { return _mm256_loadu_ps(from); }
-  static Floats8 bytes(std::uint64_t packed) {
-    const __m128i low = _mm_cvtsi64_si128(static_cast<long long>(packed));
-    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(low));
-  }
   friend Floats8 multiply_add(Floats8 a, Floats8 b, Floats8 c) {
     return _mm256_fmadd_ps(a.lanes, b.lanes, c.lanes);
   }
@@ -121,9 +117,6 @@ struct Lanes {
   }
   GD_HD static Lanes load(const Number* from) {
     return each([&](int i) { return from[i]; });
-  }
-  GD_HD static Lanes bytes(std::uint64_t packed) {
-    return each([&](int i) { return static_cast<Number>(packed >> 8 * i & 0xff); });
   }
   template <class Value>
   GD_HD static Lanes each(Value&& value) {

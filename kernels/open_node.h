@@ -52,7 +52,7 @@ struct Ray {
       near[k] = offset - probe.margin[k];
       far[k] = offset + probe.margin[k];
     }
-    reach = 1.0f;
+    reach = 1.000001f;
     octant = probe.octant;
     stretch = probe.stretch;
   }
@@ -60,21 +60,18 @@ struct Ray {
   void end() { reach = -1.0f; }
 };
 
-inline Slab slab_of(const OpenNode& node, const Ray& ray, int k) {
-  const std::uint32_t descends = ray.octant >> k & 1;
-  const Floats8 inverse(ray.inverse[k]);
-  const Floats8 first = Floats8::load(node.side[descends][k]);
-  const Floats8 last = Floats8::load(node.side[descends ^ 1][k]);
-  return {multiply_add(first, inverse, Floats8(ray.near[k])),
-          multiply_add(last, inverse, Floats8(ray.far[k]))};
-}
-
-// The slots whose boxes the ray meets within its reach, among others that are empty.
+// The slots whose boxes the ray meets within its reach; of slots that are empty, any.
 inline std::uint32_t met_slots(const OpenNode& node, const Ray& ray) {
-  const Slab x = slab_of(node, ray, 0), y = slab_of(node, ray, 1), z = slab_of(node, ray, 2);
-  const Floats8 enter = largest_from_zero(x.enter, y.enter, z.enter);
-  const Floats8 leave = smallest_of(x.leave, y.leave, z.leave, Floats8(ray.reach));
-  return at_most(enter, leave, 0x1p-20f);
+  Floats8 enter(0.0f), leave(ray.reach);
+  for (int k = 0; k < 3; ++k) {
+    const std::uint32_t descends = ray.octant >> k & 1;
+    const Floats8 inverse(ray.inverse[k]);
+    const Floats8 first = Floats8::load(node.side[descends][k]);
+    const Floats8 last = Floats8::load(node.side[descends ^ 1][k]);
+    enter = larger(enter, multiply_add(first, inverse, Floats8(ray.near[k])));
+    leave = smaller(leave, multiply_add(last, inverse, Floats8(ray.far[k])));
+  }
+  return at_most(enter, leave);
 }
 
 }  // namespace geodomain
