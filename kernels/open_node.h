@@ -2,6 +2,8 @@
 // once from the bytes that they are kept in elsewhere, and references side by side.
 #pragma once
 
+#include <cstring>
+
 #include "bvh.h"
 
 namespace geodomain {
