@@ -85,6 +85,7 @@ def label_points(
             as_doubles(points, "points"),
             given,
             partial(_given_column, columns or {}, len(points)),  # type: ignore[arg-type]
+            None,
             rule=rule,
             backend=backend,
             threads=threads,
@@ -122,6 +123,7 @@ def codes_by_domains(
     points: NDArray[np.float64],
     domains: Domains,
     column: Callable[[str], Column],
+    labelled: NDArray[np.bool_] | None,
     *,
     rule: Rule,
     backend: str,
@@ -130,11 +132,12 @@ def codes_by_domains(
 ) -> NDArray[np.intp]:
     """Return the codes of a `Verdict` for points, a part at a time.
 
-    `column` gives the columns of conditions. Where all domains are closed solids without
-    conditions, one pass of the kernels does all of it.
+    `column` gives the columns of conditions; blocks that are `labelled` are as in `Labeller`. Where
+    all domains are closed solids without conditions, one pass of the kernels does all of it.
     """
     as_columns(points)
-    if rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks:
+    plain = rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks
+    if plain and labelled is None:
         return _codes_of_solids(points, domains, backend, threads, allow_open)
     labeller = Labeller(domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
     allowed = allowed_rows(domains, column)
@@ -142,7 +145,8 @@ def codes_by_domains(
     for begin in range(0, len(points), _PART):
         rows = slice(begin, begin + _PART)
         some = allowed and [None if one is None else one[rows] for one in allowed]
-        codes[rows] = labeller.judge(points[rows], some).codes
+        given = None if labelled is None else labelled[rows]
+        codes[rows] = labeller.judge(points[rows], some, given).codes
     return codes
 
 
