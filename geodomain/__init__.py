@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     )
     from geodomain.faults.report import MeshReport, check
     from geodomain.faults.welding import WeldResult, weld
+    from geodomain.first_solid import label_codes
     from geodomain.hits import Hits
     from geodomain.intersection import intersect
     from geodomain.intersector import SegmentIntersector
-    from geodomain.labelling import label_codes, label_points
+    from geodomain.labelling import label_points
     from geodomain.locator import PointLocator
     from geodomain.mesh import Mesh
     from geodomain.meshfiles import read_mesh, write_mesh
@@ -70,7 +71,7 @@ _HOME = {
     "generalised_winding": "containment",
     "label_blocks": "dataframes",
     "intersect": "intersection",
-    "label_codes": "labelling",
+    "label_codes": "first_solid",
     "label_points": "labelling",
     "on_surface": "containment",
     "pinned_empty": "backends.pinned",

@@ -158,7 +158,9 @@ class Shell:
             winding = self.locator.generalised_winding(points)
             uncertain = winding.uncertain & scene.finite
             return Found(winding.inside, uncertain=uncertain if uncertain.any() else None)
-        inside = self.locator.contains(points, rule=self.rule)
+        inside = scene.members.get(id(self.locator))
+        if inside is None or self.rule != "parity":
+            inside = self.locator.contains(points, rule=self.rule)
         leaks = self._leaks(points)
         doubled = self._doubled(points, inside) if self.may_double else None
         if leaks is not None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geodomain.conditions import ArrayColumn
 from geodomain.errors import TableError
+from geodomain.labeller import KEPT
 from geodomain.labelling import codes_by_domains
 from geodomain.locator import Rule
 from geodomain.ordering import as_domains
@@ -31,6 +32,7 @@ def label_blocks(
     x: str | None = None,
     y: str | None = None,
     z: str | None = None,
+    replace: str | None = None,
     background: str | None = None,
     unassigned: str | None = None,
     rule: Rule = "parity",
@@ -50,6 +52,9 @@ def label_blocks(
         As for `label_points`; such as `read_domains` gives.
     x, y, z : str, optional
         Columns of the centroid; found by the names that packages use otherwise.
+    replace : str, optional
+        A column of labels given already, whose place the result is to take: blocks that have
+        one are left to it by domains that keep labels.
     background, unassigned : str, optional
         Labels of blocks in no domain, and of blocks without coordinates or beyond a
         surface; those of `domains` otherwise. An empty one is a missing value.
@@ -59,8 +64,9 @@ def label_blocks(
     Returns
     -------
     pandas.Series of category
-        With the index of the frame, called ``domain``. The categories are all the
-        domains in their order, then the background and unassigned labels.
+        With the index of the frame, called ``domain`` or as what it replaces. The categories are
+        all the domains in their order, then the background and unassigned labels, then labels
+        that were kept.
 
     Raises
     ------
@@ -86,10 +92,13 @@ def label_blocks(
     def column(place: int) -> ArrayColumn:
         return ArrayColumn(_values(frame.iloc[:, place]), names[place])
 
+    keeps = any(domain.keep for domain in ordered)
+    place = None if replace is None else find_column(names, replace, _NAME)
     codes = codes_by_domains(
         _points(frame, names, TableOptions(x=x, y=y, z=z), column),
         ordered,
         lambda named: column(find_column(names, named, _NAME)),
+        column(place).present() if place is not None and keeps else None,
         rule=rule,
         backend=backend,
         threads=threads,
@@ -100,8 +109,14 @@ def label_blocks(
     labels = [*(target.name for target in ordered.targets), *rest]
     categories = list(dict.fromkeys(label for label in labels if label))
     table = np.array([categories.index(label) if label else -1 for label in labels])
-    found = pd.Categorical.from_codes(table[codes], categories=categories)
-    return pd.Series(found, index=frame.index, name="domain")
+    kept = codes == len(ordered.targets) + KEPT
+    places = table[np.where(kept, 0, codes)]
+    if place is not None:
+        given = frame.iloc[:, place][kept].astype(str)
+        categories += [label for label in dict.fromkeys(given) if label not in categories]
+        places[kept] = [categories.index(label) for label in given]
+    found = pd.Categorical.from_codes(places, categories=categories)
+    return pd.Series(found, index=frame.index, name="domain" if place is None else names[place])
 
 
 def _points(

@@ -16,6 +16,7 @@ from geodomain.claims import Claim, Found, Shell, SolidClaim, StackClaim, Surfac
 from geodomain.domains import Domain
 from geodomain.errors import GeodomainWarning, MeshError
 from geodomain.locator import PointLocator, Rule
+from geodomain.membership import members_of
 from geodomain.mesh import Mesh
 from geodomain.ordering import as_domains
 from geodomain.scene import Bools, Scene, Surface
@@ -138,6 +139,7 @@ class Labeller:
         labelled: Bools | None,
     ) -> Verdict:
         scene, found, index = Scene(points), dict[int, Found](), 0
+        self._find_members(scene)
         for claim, rows in zip(self._claims, allowed or [None] * len(self._claims), strict=True):
             for part, each in enumerate(claim.ask(scene)):
                 found[index + part] = each if rows is None else each.within(rows)
@@ -151,6 +153,20 @@ class Labeller:
         walls = self._on_wall(points) if self.count_on_wall else None
         return Verdict(codes, len(self.targets), found, scene.folded, walls)
 
+    def _find_members(self, scene: Scene) -> None:
+        """Find together what closed solids contain, where there are several near the blocks."""
+        shells = [
+            s for claim in self._claims if isinstance(claim, SolidClaim) for s in claim.shells
+        ]
+        near = {
+            id(shell.locator): shell.locator
+            for shell in shells
+            if shell.rule == "parity" and shell.mesh.is_closed and not shell.is_apart(scene.box)
+        }
+        if len(near) > 1:
+            inside = members_of([*near.values()], scene.points, self.threads)
+            scene.members = dict(zip(near, inside, strict=True))
+
     def _decide(
         self, found: Mapping[int, Found], count: int, labelled: Bools | None
     ) -> NDArray[np.int32]:
@@ -163,14 +179,16 @@ class Labeller:
             one = found[index]
             if labelled is not None and self.targets[index].keep:
                 one = one.within(~labelled)
-            free = codes == none if yields else None
-            for rows, code in (
+            parts = (
                 (one.leaking, none + LEAKING),
                 (one.beyond, none + BEYOND),
                 (one.inside, index),
-            ):
-                if rows is not None:
-                    codes[rows if free is None else rows & free] = code
+            )
+            found_in = [(np.flatnonzero(part), code) for part, code in parts if part is not None]
+            if yields:
+                found_in = [(rows[codes[rows] == none], code) for rows, code in found_in]
+            for rows, code in found_in:
+                codes[rows] = code
         return codes
 
     def _in_sequence(self) -> list[tuple[int, bool]]:

@@ -2,90 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodomain.answers import ask
-from geodomain.backends import choose
-from geodomain.backends.native import thread_count
 from geodomain.conditions import ArrayColumn, Column
 from geodomain.domains import Domain
 from geodomain.errors import DomainError
+from geodomain.first_solid import label_codes
 from geodomain.labeller import LOST, NONE, Labeller
 from geodomain.locator import PointLocator, Rule
 from geodomain.mesh import Mesh
 from geodomain.ordering import Domains, allowed_rows, as_domains
-from geodomain.points import as_columns, as_doubles, is_on_device, refuse_row
+from geodomain.points import as_columns, as_doubles, is_on_device
 from geodomain.stacks import Stack
 from geodomain.tables.families import plain_name
 
 # Points that are labelled at a time, where several arrays as long are needed.
 _PART = 1 << 18
-
-
-def label_codes(
-    points: ArrayLike,
-    meshes: Sequence[Mesh | PointLocator],
-    *,
-    backend: str = "auto",
-    threads: int | None = None,
-    allow_open: bool = False,
-    out: Any = None,
-) -> NDArray[np.int32]:
-    """Return the index of the first solid that contains each point.
-
-    Parameters
-    ----------
-    points : array_like of shape (n, 3)
-        Coordinates x, y, z, in the unit of the meshes.
-    meshes : sequence of Mesh or PointLocator
-        The solids, the first one first. A `PointLocator` brings its own index;
-        for a `Mesh` one is built.
-    backend, threads, allow_open
-        As in `geodomain.contains`.
-    out : array of int32, shape (n,), optional
-        As in `geodomain.contains`, which says what points on a GPU give, too.
-
-    Returns
-    -------
-    numpy.ndarray of int32, shape (n,)
-        -1 where no solid contains the point, -2 where it is not finite.
-
-    Raises
-    ------
-    MeshError, PointError
-        As in `geodomain.contains`.
-
-    Examples
-    --------
-    >>> import geodomain
-    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
-    >>> small = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
-    >>> large = geodomain.Mesh([[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]], faces)
-    >>> points = [[1, 1, 1], [2, 2, 2], [9, 9, 9], [1, 1, float("nan")]]
-    >>> geodomain.label_codes(points, [small, large])
-    array([ 0,  1, -1, -2], dtype=int32)
-    """
-    locators = [
-        mesh
-        if isinstance(mesh, PointLocator)
-        else PointLocator(mesh, backend=backend, threads=threads, allow_open=allow_open)
-        for mesh in meshes
-    ]
-    module = locators[0].backend if locators else choose(backend)
-    if any(locator.backend is not module for locator in locators):
-        message = "the meshes are ready for different backends: make all of them with one"
-        raise ValueError(message)
-    asked = ask(points, np.int32, out, module)
-    indexes = [locator.index for locator in locators]
-    refused = module.codes(indexes, asked.points, asked.room, thread_count(threads))
-    refuse_row(asked.points, refused)
-    codes: NDArray[np.int32] = asked.out
-    return codes
 
 
 def label_points(
@@ -149,6 +85,7 @@ def label_points(
             as_doubles(points, "points"),
             given,
             partial(_given_column, columns or {}, len(points)),  # type: ignore[arg-type]
+            None,
             rule=rule,
             backend=backend,
             threads=threads,
@@ -186,6 +123,7 @@ def codes_by_domains(
     points: NDArray[np.float64],
     domains: Domains,
     column: Callable[[str], Column],
+    labelled: NDArray[np.bool_] | None,
     *,
     rule: Rule,
     backend: str,
@@ -194,11 +132,12 @@ def codes_by_domains(
 ) -> NDArray[np.intp]:
     """Return the codes of a `Verdict` for points, a part at a time.
 
-    `column` gives the columns of conditions. Where all domains are closed solids without
-    conditions, one pass of the kernels does all of it.
+    `column` gives the columns of conditions; blocks that are `labelled` are as in `Labeller`. Where
+    all domains are closed solids without conditions, one pass of the kernels does all of it.
     """
     as_columns(points)
-    if rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks:
+    plain = rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks
+    if plain and labelled is None:
         return _codes_of_solids(points, domains, backend, threads, allow_open)
     labeller = Labeller(domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
     allowed = allowed_rows(domains, column)
@@ -206,7 +145,8 @@ def codes_by_domains(
     for begin in range(0, len(points), _PART):
         rows = slice(begin, begin + _PART)
         some = allowed and [None if one is None else one[rows] for one in allowed]
-        codes[rows] = labeller.judge(points[rows], some).codes
+        given = None if labelled is None else labelled[rows]
+        codes[rows] = labeller.judge(points[rows], some, given).codes
     return codes
 
 

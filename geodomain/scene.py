@@ -25,6 +25,8 @@ class Scene:
     finite : (n,) bool
     box : (2, 3) float64
         Of the finite ones; from +inf to -inf where there are none.
+    members : dict of int to (n,) bool
+        By the id of a locator, the blocks inside a closed solid, where that was found for several.
     """
 
     def __init__(self, points: Floats) -> None:
@@ -35,6 +37,7 @@ class Scene:
         self.box = np.stack([some.min(axis=0, initial=np.inf), some.max(axis=0, initial=-np.inf)])
         self._counts: dict[int, NDArray[np.int32]] = {}
         self.folded: dict[str, Bools] = {}
+        self.members: dict[int, Bools] = {}
 
     def counts(self, surface: Surface) -> NDArray[np.int32]:
         """Give the crossings above and below of a surface, which several domains may share."""

@@ -147,13 +147,15 @@ class Tally:
     def _count_overlaps(self, verdict: Verdict, volume: NDArray[np.float64] | None) -> None:
         """Add the blocks that two solids both have, and their volumes."""
         near = [index for index in self._solids if index in verdict.found]
-        if len(near) < 2:
-            return
-        inside = np.stack([verdict.found[index].inside for index in near])
-        rows = np.flatnonzero(inside.sum(axis=0, dtype=np.int32) > 1)
+        once, twice = np.zeros((2, len(verdict.codes)), np.bool_)
+        for index in near:
+            inside = verdict.found[index].inside
+            twice |= once & inside
+            once |= inside
+        rows = np.flatnonzero(twice)
         if not rows.size:
             return
-        members = inside[:, rows].astype(np.int64)
+        members = np.stack([verdict.found[index].inside[rows] for index in near]).astype(np.int64)
         place = np.ix_(near, near)
         self.overlaps[place] += np.triu(members @ members.T, 1)
         if volume is not None:

@@ -58,6 +58,17 @@ constexpr double kRounding = 0x1.2p-19;
 // A segment that reaches farther than this many times the mesh meets every box.
 constexpr double kFarthest = 0x1p40;
 
+// The part of a segment inside the frame, by its parameters.
+struct Stretch {
+  double enter, length;
+
+  // A bound from above on the tau of a parameter, from 0 to 1 along the part.
+  GD_HD float reach(double t) const {
+    const double tau = (t - enter + 0x1p-44) / length + 0x1p-20;
+    return tau < 1.0 ? static_cast<float>(tau) : 1.0f;
+  }
+};
+
 // The part of a segment inside the frame, from parameter `enter` on over `length`, as start +
 // tau * direction with tau in [0, 1] and the inverse of the direction. A position at a
 // given tau is within a margin of the true one. A direction so small that it does not leave the
@@ -66,17 +77,11 @@ struct Probe {
   float start[3], inverse[3];
   float margin[3];       // as a difference of tau
   std::uint32_t octant;  // a bit for each axis along which it descends
-  double enter, length;
-
-  // A bound from above on the tau of a parameter.
-  GD_HD float reach(double t) const {
-    const double tau = (t - enter + 0x1p-44) / length + 0x1p-20;
-    return tau < 1.0 ? static_cast<float>(tau) : 1.0f;
-  }
+  Stretch stretch;
 };
 
 GD_HD Probe probe_everywhere() {
-  return {{0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f}, {4.0f, 4.0f, 4.0f}, 0, 0.0, 1.0};
+  return {{0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f}, {4.0f, 4.0f, 4.0f}, 0, {0.0, 1.0}};
 }
 
 // Whether a segment may meet the frame's box at all; if so, its probe. At any parameter the
@@ -93,6 +98,7 @@ GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
   const double slack = 0x1p-50 * size, limit = 1.0 + slack;
   double enter = 0.0, leave = 1.0;
   for (int k = 0; k < 3 && size > 1.0; ++k) {
+    if (larger(std::fabs(first[k]), std::fabs(last[k])) <= 1.0) continue;  // not clipped by it
     const double length = last[k] - first[k];
     if (std::fabs(length) <= slack) {
       if (std::fabs(first[k]) > limit + slack) return false;
@@ -109,10 +115,9 @@ GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
   const double rounding = kRounding + 0x1p-46 * size;
   const auto margin = static_cast<float>(2.0 * rounding);
   probe.octant = 0;
-  probe.enter = enter;
-  probe.length = larger(leave - enter, 0x1p-46);
+  probe.stretch = {enter, larger(leave - enter, 0x1p-46)};
   for (int k = 0; k < 3; ++k) {
-    double direction = (last[k] - first[k]) * probe.length;
+    double direction = (last[k] - first[k]) * probe.stretch.length;
     if (std::fabs(direction) < rounding) direction = direction < 0.0 ? -rounding : rounding;
     probe.start[k] = static_cast<float>(first[k] + enter * (last[k] - first[k]));
     probe.inverse[k] = 1.0f / static_cast<float>(direction);

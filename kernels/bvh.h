@@ -123,33 +123,42 @@ GD_HD float power_of_two(int exponent) {  // -126 to 127
   return value;
 }
 
-// Where a probe is between two sides of each slot's box.
-struct Slab {
-  Floats8 enter, leave;
-};
+// Where a probe meets the two sides of each slot's box along an axis. All slots of an axis go
+// together, which compilers for GPUs make fewer instructions of.
+struct Slabs {
+  float enter[kWide], leave[kWide];
 
-// What bytes are larger by goes into the corner, which is rounded twice then, by 2^-24 of that many
-// steps each time; the margin takes twice as much, its own rounding included.
-GD_HD Slab slab_of(const WideNode& node, const Probe& probe, int k) {
-  const bool descends = probe.octant >> k & 1;
-  const std::uint64_t near = descends ? node.high[k] : node.low[k];
-  const std::uint64_t far = descends ? node.low[k] : node.high[k];
-  const float step = power_of_two(node.exponent[k]) * probe.inverse[k];
-  float corner = (node.origin[k] - probe.start[k]) * probe.inverse[k], margin = probe.margin[k];
-  if constexpr (Floats8::kOffset != 0.0f) {
-    corner = multiply_add(-Floats8::kOffset, step, corner);
-    margin = multiply_add(Floats8::kOffset * 0x1p-22f, std::fabs(step), margin);
+  // A side at a byte is met at byte * step from where the node begins. What `offset_byte` adds is
+  // taken off there, which is rounded twice then, by 2^-24 of that many steps each time; the margin
+  // takes twice as much, its own rounding included.
+  GD_HD Slabs(const WideNode& node, const Probe& probe, int k) {
+    const bool descends = probe.octant >> k & 1;
+    const std::uint64_t near = descends ? node.high[k] : node.low[k];
+    const std::uint64_t far = descends ? node.low[k] : node.high[k];
+    const float step = power_of_two(node.exponent[k]) * probe.inverse[k];
+    const float begin =
+        multiply_add(-kByteOffset, step, (node.origin[k] - probe.start[k]) * probe.inverse[k]);
+    const float margin = multiply_add(kByteOffset * 0x1p-22f, std::fabs(step), probe.margin[k]);
+    const float first = begin - margin, last = begin + margin;
+    for (int slot = 0; slot < kWide; ++slot) {
+      enter[slot] = multiply_add(offset_byte(near, slot), step, first);
+    }
+    for (int slot = 0; slot < kWide; ++slot) {
+      leave[slot] = multiply_add(offset_byte(far, slot), step, last);
+    }
   }
-  return {multiply_add(Floats8::bytes(near), Floats8(step), Floats8(corner - margin)),
-          multiply_add(Floats8::bytes(far), Floats8(step), Floats8(corner + margin))};
-}
+};
 
 // The slots whose boxes the probe meets within `reach`.
 GD_HD std::uint32_t met_slots(const WideNode& node, const Probe& probe, float reach) {
-  const Slab x = slab_of(node, probe, 0), y = slab_of(node, probe, 1), z = slab_of(node, probe, 2);
-  const Floats8 enter = largest_from_zero(x.enter, y.enter, z.enter);
-  const Floats8 leave = smallest_of(x.leave, y.leave, z.leave, Floats8(reach));
-  return at_most(enter, leave, 0x1p-20f) & (node.inner | node.leaf);
+  const Slabs x(node, probe, 0), y(node, probe, 1), z(node, probe, 2);
+  std::uint32_t missed = 0;
+  for (int slot = kWide; slot-- > 0;) {
+    const float enter = largest_from_zero(x.enter[slot], y.enter[slot], z.enter[slot]);
+    const float leave = smallest_of(x.leave[slot], y.leave[slot], z.leave[slot], reach);
+    missed = push_sign(missed, multiply_add(leave, 1.0f + 0x1p-20f, -enter));
+  }
+  return ~missed & (node.inner | node.leaf);
 }
 
 // Bit i goes to bit i ^ octant, and back.
@@ -191,6 +200,9 @@ struct Walk {
     leaves = 0;
     return bvh.triangle_count > 0 && aim(bvh.frame, s, probe);
   }
+
+  // Passes over what lies beyond a parameter.
+  GD_HD void shorten(double t) { reach = probe.stretch.reach(t); }
 
   // Visits the packets that the last step met, until visit(packet) returns true, and looks at the
   // next node. Returns whether there is another step to make.

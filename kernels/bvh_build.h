@@ -129,47 +129,51 @@ GD_HD void gather_children(const BinaryTree& tree, std::int32_t source, Gathered
   }
 }
 
-// Gives each child a slot on the side of the middle that it is on, the farthest out first.
+// Gives each child a slot on the side of the middle that it is on, the farthest out first. Loops
+// over all that there may be, and bits, let a GPU keep everything in registers.
 GD_HD void choose_slots(const Gathered& gathered, const Box& whole, std::int32_t* slots) {
   float side[kWide][3];
-  for (int i = 0; i < gathered.count; ++i) {
-    const Box& box = gathered.box[i];
+  for (int i = 0; i < kWide; ++i) {
     for (int k = 0; k < 3; ++k) {
+      const Box& box = gathered.box[i < gathered.count ? i : 0];
       side[i][k] = box.low[k] + box.high[k] - whole.low[k] - whole.high[k];
     }
   }
   for (int i = 0; i < kWide; ++i) slots[i] = -1;
-  std::uint32_t placed = 0;
-  for (int round = 0; round < gathered.count; ++round) {
-    float best = 0.0f;
-    int best_child = -1, best_slot = 0;
-    for (int i = 0; i < gathered.count; ++i) {
-      if (placed >> i & 1) continue;
+  std::uint32_t children = (1u << gathered.count) - 1u, free = (1u << kWide) - 1u;
+  while (children != 0) {
+    float best = -HUGE_VALF;
+    int best_child = 0, best_slot = 0;
+    for (int i = 0; i < kWide; ++i) {
       for (int slot = 0; slot < kWide; ++slot) {
-        if (slots[slot] >= 0) continue;
         const float fit = (slot & 1 ? side[i][0] : -side[i][0]) +
                           (slot & 2 ? side[i][1] : -side[i][1]) +
                           (slot & 4 ? side[i][2] : -side[i][2]);
-        if (best_child < 0 || fit > best) best = fit, best_child = i, best_slot = slot;
+        const bool open = (children >> i & free >> slot & 1) != 0;
+        if (open & (fit > best)) best = fit, best_child = i, best_slot = slot;
       }
     }
-    placed |= 1u << best_child;
+    children &= ~(1u << best_child);
+    free &= ~(1u << best_slot);
     slots[best_slot] = best_child;
   }
 }
 
 // The least exponent of steps of which 255 cover an extent.
 GD_HD int step_exponent(float extent) {
-  int exponent = -40;
+  std::uint32_t bits;
+  std::memcpy(&bits, &extent, sizeof bits);
+  const int too_small = static_cast<int>(bits >> 23) - 127 - 8;  // 255 are less than 2^8
+  int exponent = too_small > -40 ? too_small : -40;
   while (255.0f * power_of_two(exponent) < extent) ++exponent;
   return exponent;
 }
 
-GD_HD std::uint64_t step_down(float steps) {
-  return static_cast<std::uint64_t>(steps < 255.0f ? steps : 255.0f);
+GD_HD std::uint32_t step_down(float steps) {
+  return static_cast<std::uint32_t>(steps < 255.0f ? steps : 255.0f);
 }
-GD_HD std::uint64_t step_up(float steps) {
-  const std::uint64_t below = step_down(steps);
+GD_HD std::uint32_t step_up(float steps) {
+  const std::uint32_t below = step_down(steps);
   return below < 255 && static_cast<float>(below) < steps ? below + 1 : below;
 }
 
@@ -204,8 +208,10 @@ GD_HD void gather(const BinaryTree& tree, const WideTree& wide, const Level& lev
     const std::int32_t child = gathered.child[slots[i]];
     const Box& box = gathered.box[slots[i]];
     for (int k = 0; k < 3; ++k) {
-      node.low[k] |= step_down((box.low[k] - whole.low[k]) * steps[k]) << 8 * i;
-      node.high[k] |= step_up((box.high[k] - whole.low[k]) * steps[k]) << 8 * i;
+      const std::uint64_t low = step_down((box.low[k] - whole.low[k]) * steps[k]);
+      const std::uint64_t high = step_up((box.high[k] - whole.low[k]) * steps[k]);
+      node.low[k] |= low << 8 * i;
+      node.high[k] |= high << 8 * i;
     }
     if (node.inner >> i & 1) {
       wide.source[next_child++] = child;

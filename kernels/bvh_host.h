@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bvh_build.h"
+#include "find_many.h"
 #include "radix_sort.h"
 
 namespace geodomain {
@@ -70,14 +71,14 @@ class HostBvh {
     boxes_ = {};
   }
 
-  BvhView view() const { return {nodes_.data(), packets_.data(), frame_, count_}; }
+  CrowdView view() const { return {open_.data(), packets_.data(), frame_, count_}; }
   const BuildTimes& times() const { return times_; }
   const std::vector<WideNode>& nodes() const { return nodes_; }
   // The first node of each level, and the end of the last.
   const std::vector<std::int64_t>& levels() const { return levels_; }
   // What it holds once it is built.
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>(nodes_.size() * sizeof(WideNode) +
+    return static_cast<std::int64_t>(nodes_.size() * (sizeof(WideNode) + sizeof(OpenNode)) +
                                      packets_.size() * sizeof(Packet));
   }
 
@@ -133,6 +134,8 @@ class HostBvh {
     }
     levels_.push_back(level.end);
     nodes_.assign(nodes.get(), nodes.get() + level.end);
+    open_.resize(nodes_.size());
+    each(0, level.end, [&](std::int64_t i) { open_[i] = open_node(nodes_[i]); });
     packets_.resize(packet_count);
     child_.reset();
     range_.reset();
@@ -161,7 +164,8 @@ class HostBvh {
   std::unique_ptr<std::int32_t[][2]> child_, range_;
   std::unique_ptr<Box[]> around_;
   std::unique_ptr<PacketRange[]> ranges_;
-  std::vector<WideNode> nodes_;
+  std::vector<WideNode> nodes_;  // for a look at them
+  std::vector<OpenNode> open_;   // the same, to be asked
   std::vector<Packet> packets_;
   std::vector<std::int64_t> levels_;
 };

@@ -47,14 +47,15 @@ struct Found {
 };
 
 // The questions. Each takes the crossed triangles one by one, and says when it knows enough.
-// `sure` is false where the arithmetic did not tell; then the answer is not one.
+// `sure` is false where the arithmetic did not tell; then the answer is not one. What lies beyond
+// the nearest so far may be left out of the segment's way through the triangles.
 
 struct Any {
   static constexpr bool kNearFirst = false;
   bool sure = true, found = false;
 
-  template <class Arithmetic, class Corners>
-  GD_HD bool take(const Segment&, const Corners&, std::int32_t, Walk&) {
+  template <class Arithmetic, class Corners, class Way>
+  GD_HD bool take(const Segment&, const Corners&, std::int32_t, Way&) {
     return found = true;
   }
   GD_HD bool answered() const { return sure | found; }
@@ -65,8 +66,8 @@ struct Count {
   bool sure = true;
   std::int32_t count = 0;
 
-  template <class Arithmetic, class Corners>
-  GD_HD bool take(const Segment&, const Corners&, std::int32_t, Walk&) {
+  template <class Arithmetic, class Corners, class Way>
+  GD_HD bool take(const Segment&, const Corners&, std::int32_t, Way&) {
     return ++count, false;
   }
   GD_HD bool answered() const { return sure; }
@@ -80,8 +81,8 @@ struct Nearest {
   Span best = {2.0, 2.0};
   Triangle corners = {};  // of the best, where the arithmetic can make its t
 
-  template <class Arithmetic, class Corners>
-  GD_HD bool take(const Segment& s, const Corners& corners_of, std::int32_t index, Walk& walk) {
+  template <class Arithmetic, class Corners, class Way>
+  GD_HD bool take(const Segment& s, const Corners& corners_of, std::int32_t index, Way& way) {
     const Triangle t = corners_of();
     Span span = span_on_segment(s, t);
     if (span.low > best.high) return false;
@@ -93,7 +94,7 @@ struct Nearest {
     best = span;
     triangle = index;
     if constexpr (Arithmetic::kAlwaysTells) corners = t;
-    walk.reach = walk.probe.reach(best.high);
+    way.shorten(best.high);
     return false;
   }
   GD_HD bool answered() const { return sure; }
@@ -118,8 +119,8 @@ struct List {  // all of them, in the order that they are found in; `out` has ro
   Found* out = nullptr;
   bool sure = true;
 
-  template <class Arithmetic, class Corners>
-  GD_HD bool take(const Segment& s, const Corners& corners_of, std::int32_t index, Walk&) {
+  template <class Arithmetic, class Corners, class Way>
+  GD_HD bool take(const Segment& s, const Corners& corners_of, std::int32_t index, Way&) {
     Place place;
     sure &= place_on_segment<Arithmetic>(s, corners_of(), place);
     *out++ = {place.t, index};

@@ -57,30 +57,54 @@ struct Floats8 {
   __m256 lanes;
   Floats8(float value) : lanes(_mm256_set1_ps(value)) {}
   Floats8(__m256 all) : lanes(all) {}
-  static constexpr float kOffset = 0.0f;  // that `bytes` are larger by
-  static Floats8 bytes(std::uint64_t packed) {
-    const __m128i low = _mm_cvtsi64_si128(static_cast<long long>(packed));
-    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(low));
-  }
+  static Floats8 load(const float* from) { return _mm256_loadu_ps(from); }
   friend Floats8 multiply_add(Floats8 a, Floats8 b, Floats8 c) {
     return _mm256_fmadd_ps(a.lanes, b.lanes, c.lanes);
   }
   friend Floats8 operator*(Floats8 a, Floats8 b) { return _mm256_mul_ps(a.lanes, b.lanes); }
-  friend Floats8 largest_from_zero(Floats8 a, Floats8 b, Floats8 c) {
-    const __m256 two = _mm256_max_ps(a.lanes, b.lanes);
-    return _mm256_max_ps(_mm256_max_ps(two, c.lanes), _mm256_setzero_ps());
-  }
-  friend Floats8 smallest_of(Floats8 a, Floats8 b, Floats8 c, Floats8 d) {
-    return _mm256_min_ps(_mm256_min_ps(a.lanes, b.lanes), _mm256_min_ps(c.lanes, d.lanes));
-  }
-  // A bit for each lane where a is at most b and a share more.
-  friend std::uint32_t at_most(Floats8 a, Floats8 b, float share) {
-    const __m256 most = _mm256_mul_ps(b.lanes, _mm256_set1_ps(1.0f + share));
-    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a.lanes, most, _CMP_LE_OQ)));
+  friend Floats8 larger(Floats8 a, Floats8 b) { return _mm256_max_ps(a.lanes, b.lanes); }
+  friend Floats8 smaller(Floats8 a, Floats8 b) { return _mm256_min_ps(a.lanes, b.lanes); }
+  friend std::uint32_t at_most(Floats8 a, Floats8 b) {  // a bit for each lane
+    return static_cast<std::uint32_t>(
+        _mm256_movemask_ps(_mm256_cmp_ps(a.lanes, b.lanes, _CMP_LE_OQ)));
   }
 };
 
+// At [turn][set]: the bits of a set in the order of bit ^ turn, a byte each.
+struct BitOrders {
+  std::uint64_t at[8][256] = {};
+  constexpr BitOrders() {
+    for (std::uint32_t turn = 0; turn < 8; ++turn) {
+      for (std::uint32_t set = 0; set < 256; ++set) {
+        int count = 0;
+        for (std::uint32_t i = 0; i < 8; ++i) {
+          if (set >> (i ^ turn) & 1) at[turn][set] |= std::uint64_t{i ^ turn} << 8 * count++;
+        }
+      }
+    }
+  }
+};
+inline constexpr BitOrders kBitOrders;
+
+// Writes those of eight words that are in a set, in the order of place ^ turn, and then any.
+inline void pick(std::uint32_t set, std::uint32_t turn, const std::uint32_t* words,
+                 std::uint32_t* to) {
+  const auto order = static_cast<long long>(kBitOrders.at[turn][set]);
+  const __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(order));
+  const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permutevar8x32_epi32(all, places));
+}
+
 #else
+
+// Writes those of eight words that are in a set, in the order of place ^ turn, and then any.
+GD_HD void pick(std::uint32_t set, std::uint32_t turn, const std::uint32_t* words,
+                std::uint32_t* to) {
+  for (std::uint32_t i = 0, count = 0; i < 8; ++i) {
+    to[count] = words[i ^ turn];
+    count += set >> (i ^ turn) & 1;
+  }
+}
 
 // N numbers side by side; `each` is unrolled by any compiler.
 template <class Number, int N>
@@ -93,12 +117,6 @@ struct Lanes {
   }
   GD_HD static Lanes load(const Number* from) {
     return each([&](int i) { return from[i]; });
-  }
-  static constexpr float kOffset = kByteOffset;
-  GD_HD static Lanes bytes(std::uint64_t packed) {
-    return each([&](int i) {
-      return offset_byte(static_cast<std::uint32_t>(packed >> 32 * (i / 4)), i % 4);
-    });
   }
   template <class Value>
   GD_HD static Lanes each(Value&& value) {
@@ -141,21 +159,8 @@ struct Lanes {
   GD_HD friend std::uint32_t operator>(const Lanes& a, const Lanes& b) {
     return where([&](int i) { return a.lanes[i] > b.lanes[i]; });
   }
-  GD_HD friend Lanes largest_from_zero(const Lanes& a, const Lanes& b, const Lanes& c) {
-    return each(
-        [&](int i) { return geodomain::largest_from_zero(a.lanes[i], b.lanes[i], c.lanes[i]); });
-  }
-  GD_HD friend Lanes smallest_of(const Lanes& a, const Lanes& b, const Lanes& c, const Lanes& d) {
-    return each([&](int i) {
-      return geodomain::smallest_of(a.lanes[i], b.lanes[i], c.lanes[i], d.lanes[i]);
-    });
-  }
-  GD_HD friend std::uint32_t at_most(const Lanes& a, const Lanes& b, float share) {
-    std::uint32_t over = 0;
-    for (int i = N; i-- > 0;) {
-      over = push_sign(over, geodomain::multiply_add(b.lanes[i], 1.0f + share, -a.lanes[i]));
-    }
-    return ~over;
+  GD_HD friend std::uint32_t at_most(const Lanes& a, const Lanes& b) {
+    return where([&](int i) { return a.lanes[i] <= b.lanes[i]; });
   }
 };
 

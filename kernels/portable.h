@@ -190,18 +190,16 @@ GD_HD double multiply_add(double a, double b, double c) {
 #endif
 }
 
-// Byte i of a word, for i below 4, as a number that is kByteOffset larger. Among the bits of 2^15
-// it takes a GPU one quick instruction, where a conversion holds it up as long as eight or more.
-#if defined(__CUDACC__)
+// Byte i of a word as a number that is kByteOffset larger. Among the bits of 2^15 it takes a GPU
+// one quick instruction, where a conversion holds it up as long as eight or more.
 constexpr float kByteOffset = 0x1p15f;
-#else
-constexpr float kByteOffset = 0.0f;
-#endif
-GD_HD float offset_byte(std::uint32_t word, int i) {
+GD_HD float offset_byte(std::uint64_t word, int i) {
+  const auto half = static_cast<std::uint32_t>(word >> 32 * (i / 4));
 #if defined(__CUDA_ARCH__)
-  return __uint_as_float(__byte_perm(word, 0x47000000u, 0x7504u | static_cast<unsigned>(i) << 4));
+  const auto place = static_cast<unsigned>(i % 4) << 4;
+  return __uint_as_float(__byte_perm(half, 0x47000000u, 0x7504u | place));
 #else
-  return static_cast<float>(word >> 8 * i & 0xff) + kByteOffset;
+  return static_cast<float>(half >> 8 * (i % 4) & 0xff) + kByteOffset;
 #endif
 }
 

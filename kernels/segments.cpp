@@ -41,7 +41,11 @@ int ask_rows(const void* handle, const double* ends, std::int64_t rows, int thre
   return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
     if (surface.bvh) {
       const auto segment = [&](std::int64_t row) { return segment_of(ends, row); };
-      return ask_many<Question>(surface.bvh->view(), begin, end, segment, make, done);
+      Asker<Question> asker(surface.bvh->view());
+      for (std::int64_t row = begin; row < end; row += kCrowd) {
+        asker.ask(row, std::min(row + kCrowd, end), segment, make, done);
+      }
+      return;
     }
     for (std::int64_t row = begin; row < end; ++row) {
       Question question = make(row);

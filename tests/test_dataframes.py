@@ -122,3 +122,18 @@ def test_the_bunny_is_the_same_by_every_way(shared_data: Path, tmp_path: Path) -
         assert done.exit_code == 0, done.output
     assert by_toml.read_bytes() == by_solid.read_bytes()
     assert pd.read_csv(by_toml)["domain"].tolist() == found.tolist()
+
+
+def test_labels_given_already_are_kept_where_a_domain_keeps_them():
+    frame = pd.DataFrame({"x": [1.0, 1, 1, 20], "y": [1.0] * 4, "z": [1.0, 1, 1, 1]})
+    frame["Zone"] = ["OLD", "", None, "B"]
+    solid = cube(9.0)
+    keeping = [Domain("B", solid, keep=True)]
+    found = label_blocks(frame, keeping, background="AIR", replace="zone")
+    assert found.tolist() == ["OLD", "B", "B", "B"]
+    assert found.name == "Zone" and list(found.cat.categories) == ["B", "AIR", "OLD"]
+    taking = label_blocks(frame, [Domain("B", solid)], background="AIR", replace="zone")
+    assert taking.tolist() == ["B", "B", "B", "AIR"]
+    assert label_blocks(frame, keeping).tolist()[:3] == ["B"] * 3
+    with pytest.raises(TableError, match="none"):
+        label_blocks(frame, keeping, replace="none")

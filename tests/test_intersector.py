@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -13,6 +14,8 @@ from shapes import cube, cube_in_six, joined, odd_on_purpose, random_body, stair
 import geodomain
 from geodomain import Mesh, SegmentIntersector, Segments, intersect
 from geodomain.backends import cuda_segments
+from geodomain.backends.bvh_nodes import BINS, FRAME
+from geodomain.backends.native import library, pointer
 
 TRIANGLE = Mesh([[0, 0, 5], [8, 0, 5], [0, 8, 5]], [[0, 1, 2]])
 MODES = ("boolean", "nearest", "count", "all")
@@ -385,6 +388,26 @@ def test_rows_are_answered_in_their_places(backend: str, monkeypatch: pytest.Mon
         parts = [intersector.intersect((starts[s], ends[s]), mode=mode) for s in few]
         assert np.array_equal(hits.triangle, np.concatenate([part.triangle for part in parts]))
         assert np.array_equal(hits.point, np.concatenate([part.point for part in parts]))
+
+
+@pytest.mark.parametrize(
+    ("extent", "rows", "size"),
+    [
+        ((3000, 2500, 280), 10**7, (256, 256, 16)),
+        ((3000, 2500, 280), 10, (32, 32, 4)),
+        ((1, 1, 1), 10**9, (128, 128, 64)),
+        ((0, 7, 0), 10**6, (1, 65536, 1)),
+        ((9, 0, 7), 1, (128, 1, 32)),
+    ],
+)
+def test_bins_are_as_near_to_cubes_as_powers_of_two_allow(extent, rows: int, size) -> None:
+    frame, bins = np.zeros(1, dtype=FRAME), np.zeros(1, dtype=BINS)
+    bounds = np.array([(414_000, 7_480_000, 100), np.add((414_000, 7_480_000, 100), extent)], float)
+    library().geodomain_surface_frame(pointer(bounds), pointer(frame))
+    library().geodomain_bins_of(pointer(frame), ctypes.c_int64(rows), pointer(bins))
+    assert tuple(bins[0]["size"]) == size
+    assert bins[0]["count"] == np.prod(size)
+    assert bins[0]["frame"] == frame[0]
 
 
 def test_hits_come_in_pieces_that_a_device_has_room_for(

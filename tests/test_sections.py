@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -255,6 +256,16 @@ layers = ["ZENITH", "MIDDLE", "ABYSS"]
     picture = svg("c.csv", "--domains", "d.toml", "--section", "y=5")
     places = [picture.index(f"<!-- {name} -->") for name in ("ZENITH", "MIDDLE", "ABYSS")]
     assert places == sorted(places) and "FAR" not in picture
+
+
+def test_thirty_domains_have_thirty_colours_in_the_order_of_their_numbers(folder: Path) -> None:
+    rows = [f"{5 + 10 * i},5,5,10,10,10,D{i}" for i in range(30)]
+    (folder / "c.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n" + "\n".join(rows) + "\n")
+    picture = svg("c.csv", "--section", "z=5")
+    places = [picture.index(f"<!-- D{i} -->") for i in range(30)]
+    legend = picture[picture.index('id="legend_1"') :]
+    colours = re.findall(r"fill: (#[0-9a-f]{6}); stroke: #999999", legend)
+    assert places == sorted(places) and len(set(colours)) == len(colours) == 30
 
 
 def run(*arguments: str, code: int = 0) -> Result:

@@ -198,10 +198,14 @@ class Index:
     def _ask(self, verb: str, points: Any, out: Any, threads: int, **options: Any) -> int:
         def call(on: Any) -> int:
             refused: int = getattr(self.on(on), verb)(points, out, threads, **options)
-            self._answered.add(on, len(out))
+            self.note(on, len(out))
             return refused
 
         return _ask(points, out, threads, call)
+
+    def note(self, module: ModuleType, count: int) -> None:
+        """Remember that a backend has answered so many points."""
+        self._answered.add(module, count)
 
 
 def _made(
@@ -221,6 +225,8 @@ def codes(indexes: Sequence[Index], points: Any, out: Any, threads: int) -> int:
 
     def call(on: Any) -> int:
         refused: int = on.codes([index.on(on) for index in indexes], points, out, threads)
+        for index in indexes:
+            index.note(on, len(out))
         return refused
 
     return _ask(points, out, threads, call)

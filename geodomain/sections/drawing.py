@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from geodomain.sections.cutting import Floats, box_of, cut_blocks, cut_triangles
 from geodomain.sections.gathering import Cut
 from geodomain.sections.page import lay_out
 
-# Told apart by people who see colours differently; then they come again.
+# Told apart by people who see colours differently; then they come again, paler and darker.
 _COLOURS = (
     "#b5382c", "#3d6b73", "#e6a532", "#6a4c93", "#5b8c3e", "#c97b9b",
     "#2f5d9b", "#8c5a2b", "#49a6a6", "#9b9b2f",
@@ -197,11 +198,25 @@ def _colours(
     cuts: Sequence[Cut], wireframes: Mapping[str, Sequence[Mesh]], background: Sequence[str]
 ) -> dict[str, str]:
     """Give each label its colour: wireframes' domains first, in their order, then the others."""
-    labels = sorted({label for cut in cuts for label in cut.labels.tolist()})
+    labels = sorted({label for cut in cuts for label in cut.labels.tolist()}, key=_by_number)
     ground = [label for label in labels if label in background]
     domains = [*wireframes, *(one for one in labels if one not in (*wireframes, *ground, ""))]
     chosen = dict.fromkeys(ground, _GROUND) | ({"": _NOTHING} if "" in labels else {})
-    return chosen | {name: _COLOURS[n % len(_COLOURS)] for n, name in enumerate(domains)}
+    return chosen | {name: _colour(number) for number, name in enumerate(domains)}
+
+
+def _by_number(label: str) -> list[tuple[int, str]]:
+    """Order labels as people count: 2 before 10."""
+    return [
+        (int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)
+    ]
+
+
+def _colour(number: int) -> str:
+    """Give one of thirty colours."""
+    again, which = divmod(number, len(_COLOURS))
+    towards, share = ((0, 0.0), (255, 0.5), (0, 0.4))[again % 3]
+    return _blended(_COLOURS[which], towards, share)
 
 
 def _legend_columns(names: Collection[str], width: float) -> int:
@@ -226,5 +241,10 @@ def _legend(figure: Any, colours: Mapping[str, str], there: Collection[str], col
 
 def _darker(colour: str) -> str:
     """Give a colour's darker sister."""
+    return _blended(colour, 0, 0.45)
+
+
+def _blended(colour: str, towards: int, share: float) -> str:
+    """Mix a colour with some share of black, 0, or white, 255."""
     parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return "#" + "".join(f"{int(part * 0.55):02x}" for part in parts)
+    return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)
