@@ -64,6 +64,8 @@ def is_on_device(values: Any) -> bool:
 def as_columns(points: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return the x, y and z of points as views where float64 is given, whatever the strides."""
     array = as_doubles(points, "points")
+    if array.shape == (0,):  # of an empty list
+        array = array.reshape(0, 3)
     if array.ndim != 2 or array.shape[1] != 3:
         message = f"points must have shape (n, 3), not {array.shape}"
         raise ValueError(message)

@@ -65,9 +65,9 @@ def read_solid(
     welds: list[Weld] = []
     if weld is not None:
         result = weld_mesh(mesh, weld)
-        _require_some_left(result.mesh, weld)
         welds.append(Weld(mesh.name, weld, result.moved, result.largest_move))
         mesh = result.mesh
+    _require_some_left(mesh, weld)
     # At a hole edges are mis-oriented by nature; what an open mesh does is said elsewhere.
     for sentence in list_warnings(mesh) if mesh.is_closed else ():
         warnings.warn(sentence, GeodomainWarning, stacklevel=3)
@@ -75,11 +75,17 @@ def read_solid(
     return mesh, tuple(welds)
 
 
-def _require_some_left(mesh: Mesh, tolerance: float) -> None:
-    """Refuse a weld that joins a whole mesh into nothing."""
-    if not len(mesh.triangles):
+def _require_some_left(mesh: Mesh, tolerance: float | None) -> None:
+    """Refuse a mesh that encloses nothing, and a weld that joins a whole one into nothing."""
+    if mesh.bodies.triangles:
+        return
+    if tolerance is None:
+        message = (
+            f"{mesh.name} has no triangle with three different corners; export the wireframe again"
+        )
+    else:
         message = (
             f"{mesh.name} has no triangle left after welding at {tolerance:g}; choose a smaller "
             "tolerance"
         )
-        raise MeshError(message)
+    raise MeshError(message)

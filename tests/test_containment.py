@@ -398,3 +398,10 @@ def test_any_number_of_threads_gives_the_same_labels(threads: int) -> None:
     points = np.random.default_rng(0).uniform(-1, 2, (5000, 3))
     expected = geodomain.contains(cube(), points, threads=1)
     assert np.array_equal(geodomain.contains(cube(), points, threads=threads), expected)
+
+
+def test_no_points_may_be_an_empty_list():
+    assert geodomain.contains(cube(), []).tolist() == []
+    assert geodomain.count_crossings(cube(), np.zeros((0, 3))).tolist() == []
+    with pytest.raises(ValueError, match="shape"):
+        geodomain.contains(cube(), [1.0, 2.0, 3.0])

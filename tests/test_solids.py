@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from wireframes import box, cube
 
+from geodomain import MeshError
 from geodomain.meshfiles import write_mesh
 from geodomain.solids import Weld, read_solids
 
@@ -26,3 +28,10 @@ def test_welding_is_asked_for_and_reported(tmp_path: Path) -> None:
     solids, welds = read_solids([("A", path)], weld=0.5)
     assert welds == (Weld("one.obj", 0.5, 0, 0.0),)
     assert solids[0].meshes[0].is_closed
+
+
+def test_a_mesh_of_points_and_lines_is_refused(tmp_path):
+    path = tmp_path / "thin.obj"
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 2\nf 3 3 3\n")
+    with pytest.raises(MeshError, match=r"thin.obj has no triangle with three different corners"):
+        read_solids([("ORE", str(path))])
