@@ -120,8 +120,8 @@ def test_a_labelling_sends_its_points_once(fake, order: str) -> None:
 
 def test_points_that_cannot_be_kept_are_sent_again(fake, monkeypatch) -> None:
     given = points(3000)
-    expected = Labeller(DOMAINS, backend="cpu").judge(given).codes
-    labeller = Labeller(DOMAINS, backend="cuda")
+    expected = Labeller(DOMAINS, rule="winding", backend="cpu").judge(given).codes
+    labeller = Labeller(DOMAINS, rule="winding", backend="cuda")
     labeller.judge(given)
     fake.room = 3000
     fake.calls.clear()
@@ -130,7 +130,7 @@ def test_points_that_cannot_be_kept_are_sent_again(fake, monkeypatch) -> None:
 
 
 def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
-    labeller = Labeller(DOMAINS, backend="cuda")
+    labeller = Labeller(DOMAINS, rule="winding", backend="cuda")
     assert labeller.machine == ("cuda", "asked for")
     labeller.judge(points(1000))
     assert labeller.machine == ("cuda", "asked for")
@@ -144,7 +144,7 @@ def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
         f"asked for; 1,500 of 4,500 answers are the CPU's: {want}",
     )
     with pytest.warns(geodomain.GeodomainWarning, match="wireframe's index"):
-        labeller = Labeller(DOMAINS, backend="cuda")
+        labeller = Labeller(DOMAINS, rule="winding", backend="cuda")
     labeller.judge(points(500))
     assert labeller.machine == ("cpu", "the GPU has not the memory for the wireframe's index")
 
