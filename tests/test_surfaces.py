@@ -96,8 +96,8 @@ def test_triangles_too_long_for_the_grid_are_on_the_line(backend: str) -> None:
     assert locator.index.size()[3] > 0  # some are in bundles
     low, high = mesh.bounds
     rng = np.random.default_rng(3)
-    points = rng.uniform(low - 1, high + 1, (30, 3))
-    points[:, :2] = mesh.vertices[mesh.triangles[rng.integers(0, 9000, 30)]][:, :, :2].mean(axis=1)
+    points = rng.uniform(low - 1, high + 1, (10, 3))
+    points[:, :2] = mesh.vertices[mesh.triangles[rng.integers(0, 9000, 10)]][:, :, :2].mean(axis=1)
     counts = locator.count_sides(points)
     assert counts.all(axis=1).any()
     assert counts[:, 0].tolist() == [oracle_crossings(mesh, point)[0] for point in points]
