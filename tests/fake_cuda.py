@@ -313,6 +313,10 @@ class Event:
         stream.waiting.append(lambda: mark.append(True))
         return self
 
+    def query(self) -> bool:
+        self.fake.check("Event.query")
+        return self.stream is None or bool(self.mark)
+
     def synchronize(self) -> Event:
         self.fake.check("Event.synchronize")
         while self.stream is not None and not self.mark:
