@@ -41,13 +41,17 @@ class Resident:
     def part(self, begin: int, end: int) -> Resident:
         """Return some of the rows, where they are; they go with the whole."""
         part = copy.copy(self)
-        part.rows, part.ends = end - begin, self.ends + ROW_BYTES * begin
+        part.rows, part.ends, part._memory = end - begin, self.ends + ROW_BYTES * begin, []
         return part
 
     def close(self) -> None:
         """Free the memory, in the context that it came from."""
-        memory, self._memory = self._memory, []
+        memory, self._memory = getattr(self, "_memory", []), []
         device.free(*memory)
+
+    def __del__(self) -> None:
+        """Give the memory back."""
+        self.close()
 
 
 @device.one_at_a_time
