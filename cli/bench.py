@@ -86,7 +86,7 @@ def bench(
         if tree:
             step("drawing the hierarchy")
             _draw_tree(intersector, *tree)
-        report = run(scene, intersector, repeat=repeat, threads=threads, step=step)
+        report = run(scene, repeat=repeat, threads=threads, step=step)
         _draw(report, chart)
     if as_json:
         click.echo(json.dumps(report.as_dict(), indent=2, allow_nan=False))
