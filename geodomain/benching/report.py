@@ -77,6 +77,7 @@ def as_text(report: Report) -> str:
         "Brute force is the paper's version 1; a hierarchy asked by one block 2.0, by sixteen 2.1, "
         "and with sorted rays 2.2.\n"
         "Mi/s: million pairs of a triangle and a ray a second, as if every pair were tried.\n"
+        "time: until the answers are in memory, copied back from a GPU.\n"
         "differences: answers that are not those of exact arithmetic.",
     ]
     return "\n\n".join(part for part in parts if part)
