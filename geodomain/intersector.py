@@ -194,10 +194,13 @@ def _is_whole(number: object) -> bool:
 
 def _pieces(pair: Pair, threads: int) -> Iterator[Segments]:
     """Prepare segments a chunk at a time; one chunk at least."""
-    if len(pair) != 2:
-        message = f"segments must be Segments or a pair (starts, ends), not {len(pair)} arrays"
-        raise TypeError(message)
-    starts, ends = as_ends(*pair)
+    try:
+        first, second = pair
+    except (TypeError, ValueError):
+        given = f"{len(pair)} arrays" if hasattr(pair, "__len__") else type(pair).__name__
+        message = f"segments must be Segments or a pair (starts, ends), not {given}"
+        raise TypeError(message) from None
+    starts, ends = as_ends(first, second)
     for begin in range(0, max(len(starts), 1), CHUNK):
         part = slice(begin, begin + CHUNK)
         with Segments(starts[part], ends[part], threads=threads, first_row=begin) as segments:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodomain.backends import cpu_segments
 from geodomain.backends.native import thread_count
 from geodomain.errors import PointError
-from geodomain.points import as_doubles, is_on_device
+from geodomain.points import as_rows, is_on_device
 
 Floats = NDArray[np.float64]
 
@@ -25,11 +25,7 @@ def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Floats, Floats]:
                 f"such as cupy.asnumpy({name})"
             )
             raise TypeError(message)
-        array = as_doubles(values, name)
-        if array.ndim != 2 or array.shape[1] != 3:
-            message = f"{name} must have shape (n, 3), not {array.shape}"
-            raise ValueError(message)
-        pair.append(array)
+        pair.append(as_rows(values, name))
     if len(pair[0]) != len(pair[1]):
         message = (
             f"there are {len(pair[0])} starts and {len(pair[1])} ends; each segment needs one of "

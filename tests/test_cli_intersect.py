@@ -359,6 +359,16 @@ def test_slips_with_raw_files(raw, options, said: str) -> None:
     assert (result.exit_code, said in result.stderr) == (2, True)
 
 
+def test_tables_are_text(table, tmp_path: Path) -> None:
+    for mesh, segments, hits in (
+        (*table, tmp_path / "hits.parquet"),
+        (table[0], tmp_path / "holes.parquet", tmp_path / "hits.csv"),
+    ):
+        result = run(mesh, str(segments), "-o", str(hits))
+        assert (result.exit_code, "give it as .csv" in result.stderr) == (3, True)
+        assert not hits.exists()
+
+
 def test_a_table_of_no_segments(table, tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("x1,y1,z1,x2,y2,z2\n")
     assert done(table[0], str(tmp_path / "empty.csv"), "-o", "-", "-q").stdout.startswith("row,t,")

@@ -153,6 +153,12 @@ def test_no_triangle_and_no_segment(backend: str) -> None:
         assert not np.any(found) if mode in ("boolean", "count") else len(found) == 0
 
 
+def test_lists_without_a_segment() -> None:
+    for mode in MODES:
+        assert len(intersect(TRIANGLE, [], [], mode=mode)) == 0
+    assert geodomain.sort_rays([], []).shape == (0,)
+
+
 @pytest.mark.parametrize("radius", [0.02, 1e6])
 def test_small_and_large_bodies(radius: float, backend: str) -> None:
     mesh = star(6, radius=(radius,) * 3)
@@ -350,6 +356,8 @@ def test_slips_are_said() -> None:
             SegmentIntersector(TRIANGLE, grid=grid)
     with pytest.raises(TypeError, match=r"a pair \(starts, ends\), not 3 arrays"):
         SegmentIntersector(TRIANGLE).intersect([[0, 0, 0]] * 3)
+    with pytest.raises(TypeError, match=r"a pair \(starts, ends\), not NoneType"):
+        SegmentIntersector(TRIANGLE).intersect(None)
     with pytest.raises(TypeError, match=r"geodomain\.Mesh"):
         SegmentIntersector("ground.stl")
     with pytest.raises(ValueError, match=r"ends must have shape \(n, 3\)"):

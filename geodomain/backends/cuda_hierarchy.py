@@ -75,6 +75,7 @@ class Hierarchy:
         self._marks: list[Any] = []
         self._kept: list[Any] = []
         self._firsts: list[int] = []
+        self.nbytes = 0  # of nodes and packets, or boxes: what is kept beside the mesh
         self.count = len(triangles)
         self.frame = np.zeros(1, dtype=FRAME)
         library().geodomain_surface_frame(
@@ -85,7 +86,7 @@ class Hierarchy:
             self.mesh = device.structure(*places, self.count)
             frame = self.frame.tobytes()
             if brute:
-                boxes = self._keep(memory_pool().allocate(24 * self.count + 1))
+                boxes = self._room(24 * self.count)
                 self._mark()
                 _launch("boxes", self.count, self.mesh, frame, boxes)
                 self._mark()
@@ -98,6 +99,11 @@ class Hierarchy:
     def _keep(self, memory: Any) -> int:
         self._kept.append(memory)
         return int(memory)
+
+    def _room(self, size: int) -> int:
+        """Return the address of so many bytes that are kept."""
+        self.nbytes += size
+        return self._keep(memory_pool().allocate(max(size, 1)))
 
     def _mark(self) -> None:
         """Note on the device when what has been launched is done."""
@@ -141,9 +147,9 @@ class Hierarchy:
         wide = device.structure(nodes, room(4 * most), ranges, counts, counts + 4)
         _launch("begin", 1, tree, wide)
         node_count, packet_count = self._gather(tree, wide, counts)
-        kept = self._keep(memory_pool().allocate(NODE.itemsize * node_count))
+        kept = self._room(NODE.itemsize * node_count)
         cuda.memcpy_dtod_async(kept, nodes, NODE.itemsize * node_count)
-        packets = self._keep(memory_pool().allocate(PACKET_BYTES * packet_count))
+        packets = self._room(PACKET_BYTES * packet_count)
         packet_rows = ctypes.c_uint32(packet_count)
         places = PACKET_PLACES * packet_count
         _launch("fill", places, self.mesh, order, ranges, packet_rows, packets)

@@ -30,7 +30,7 @@ class Resident:
         self.rows = len(packed)
         self.sorted = sorted
         with device.current() as cuda:
-            self._memory = [device.upload(packed), cuda.mem_alloc(4 * self.rows + 4)]
+            self._memory = [device.upload(packed), cuda.mem_alloc(self.nbytes - packed.nbytes)]
         self.ends, self._unsure = map(int, self._memory)
 
     def unsure(self) -> bytes:
@@ -41,13 +41,22 @@ class Resident:
     def part(self, begin: int, end: int) -> Resident:
         """Return some of the rows, where they are; they go with the whole."""
         part = copy.copy(self)
-        part.rows, part.ends = end - begin, self.ends + ROW_BYTES * begin
+        part.rows, part.ends, part._memory = end - begin, self.ends + ROW_BYTES * begin, []
         return part
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of the rows and of the list."""
+        return (ROW_BYTES + 4) * self.rows + 4
 
     def close(self) -> None:
         """Free the memory, in the context that it came from."""
-        memory, self._memory = self._memory, []
+        memory, self._memory = getattr(self, "_memory", []), []
         device.free(*memory)
+
+    def __del__(self) -> None:
+        """Give the memory back."""
+        self.close()
 
 
 @device.one_at_a_time
@@ -102,6 +111,11 @@ class Surface:
     def build_times(self) -> Mapping[str, float]:
         """Return the seconds that each step of building took."""
         return self._hierarchy.build_times
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes that the device holds, beside the mesh's own arrays."""
+        return self._hierarchy.nbytes
 
     def levels(self) -> list[Floats]:
         """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
