@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,9 +39,25 @@ def test_no_driver(fake, monkeypatch: pytest.MonkeyPatch) -> None:
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 
-def test_no_device(fake) -> None:
+def test_a_pycuda_that_does_not_import(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As where CUDA_PATH names a folder that is gone, on Windows."""
+    (tmp_path / "pycuda").mkdir()
+    (tmp_path / "pycuda" / "__init__.py").write_text("raise FileNotFoundError('C:/CUDA/v11/bin')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.split(".")[0] == "pycuda"]:
+        monkeypatch.delitem(sys.modules, name)
+    forget()
+    with pytest.raises(DeviceError, match="no CUDA backend here: C:/CUDA/v11/bin; install"):
+        geodomain.contains(MESH, POINTS, backend="cuda")
+
+
+def test_no_device(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     fake.capabilities.clear()
-    with pytest.raises(DeviceError, match="there is no CUDA device"):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    with pytest.raises(DeviceError, match="there is no CUDA device; use"):
+        geodomain.contains(MESH, POINTS, backend="cuda")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(DeviceError, match=r"no CUDA device \(CUDA_VISIBLE_DEVICES is ''\); use"):
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 
@@ -55,6 +73,15 @@ def test_one_of_several_devices(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEODOMAIN_DEVICE", "1")
     geodomain.contains(MESH, POINTS, backend="cuda")
     assert {image.split()[1] for image in fake.images} == {b"sm_75"}
+
+
+def test_the_device_stays_the_one_that_was_used_first(fake, monkeypatch) -> None:
+    fake.capabilities.append((7, 5))
+    monkeypatch.setenv("GEODOMAIN_DEVICE", "")
+    there = on_device(fake, POINTS)
+    geodomain.contains(MESH, there)
+    monkeypatch.setenv("GEODOMAIN_DEVICE", "1")
+    assert np.array_equal(geodomain.contains(MESH, there).get(), EXPECTED)
 
 
 def test_neither_nvcc_nor_kernels(fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,6 +166,35 @@ def test_an_error_that_passes_leaves_the_gpu_in_use(fake) -> None:
     fake.fail_launch.clear()
     assert np.array_equal(locator.contains(POINTS), EXPECTED)
     assert getattr(fake.held, "count", 0) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_leaves_the_gpu_alone(fake, eager) -> None:
+    both, locator = PointLocator(MESH), PointLocator(MESH, backend="cuda")
+    assert both.contains(POINTS).shape == locator.contains(POINTS).shape
+    fake.calls.clear()
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        said = "nothing"
+        try:
+            try:
+                locator.contains(POINTS)
+            except DeviceError as error:
+                said = str(error)
+            said += f" {np.array_equal(both.contains(POINTS), EXPECTED)} {both.index.taken()[0]}"
+            pools.release()
+            del locator
+            said += f" {set(fake.calls) - {'leak'}}"  # what goes with a process is no loss
+        finally:
+            os.write(writer, said.encode())
+            os._exit(0)
+    os.wait()
+    said = os.read(reader, 10_000).decode()
+    os.close(reader), os.close(writer)
+    assert said.startswith("this process was forked from one that had used the GPU")
+    assert said.endswith(" True cuda set()")  # where most was asked: before the fork
+    assert np.array_equal(locator.contains(POINTS), EXPECTED)
 
 
 def test_an_interrupt_loses_no_memory_and_no_context(fake, monkeypatch) -> None:

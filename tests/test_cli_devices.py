@@ -58,6 +58,14 @@ def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> N
     assert told["backend"] == "cpu" and "no nvcc and no compiled kernels" in told["reason"]
 
 
+@pytest.mark.parametrize("wish", ["01", ""])
+def test_numbers_as_they_may_be_written(fake, monkeypatch: pytest.MonkeyPatch, wish: str) -> None:
+    fake.capabilities.append((7, 5))
+    monkeypatch.setenv("GEODOMAIN_DEVICE", wish)
+    told = json.loads(run("devices", "--json").stdout)
+    assert [gpu["used"] for gpu in told["gpus"]] == [wish == "", wish == "01"]
+
+
 def test_a_number_that_no_gpu_has(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEODOMAIN_DEVICE", "7")
     result = run("devices")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from geodomain.errors import DeviceError
 
 _crash: list[str] = []  # what ended the context, once something has
-_lock = threading.Lock()
 
 
 class OutOfDeviceMemory(DeviceError):
@@ -19,6 +17,11 @@ def refuse_after_a_crash() -> None:
     """Raise DeviceError where an earlier error has left nothing on the device to trust."""
     if _crash:
         raise DeviceError(_crash[0])
+
+
+def end(message: str) -> None:
+    """Let nothing more be asked of the device; the first message stays."""
+    _crash.append(message)
 
 
 def crashed() -> bool:
@@ -42,9 +45,7 @@ def told(cuda: Any, error: Exception) -> DeviceError:
             f"the GPU stopped with an error that only a new process mends: {error}; nothing of "
             "what it was asked is given out: start again, or use --backend cpu"
         )
-        with _lock:
-            if not _crash:
-                _crash.append(message)
+        end(message)
         return DeviceError(message)
     return DeviceError(f"the GPU refuses: {error}; use --backend cpu")
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from geodomain.backends import device, mishaps
+from geodomain.errors import DeviceError
 
 _MOST_IDLE = 2
 
@@ -114,10 +115,11 @@ def release() -> None:
 
 def _release_for_good() -> None:
     """Free what is kept; what is freed later goes at once, since nothing would be current."""
-    release()
-    if memory_pool.cache_info().currsize and not mishaps.crashed():
-        with device.current():
-            memory_pool().stop_holding()
+    with contextlib.suppress(DeviceError):  # the driver frees what a device that fails had
+        release()
+        if memory_pool.cache_info().currsize and not mishaps.crashed():
+            with device.current():
+                memory_pool().stop_holding()
 
 
 atexit.register(_release_for_good)
