@@ -13,7 +13,7 @@ from shapes import cube, star
 
 import geodomain
 from geodomain import DeviceError, GeodomainWarning, PointLocator
-from geodomain.backends import auto, buffers, cubins, device, mishaps, pools
+from geodomain.backends import auto, buffers, cubins, device, inventory, mishaps, pools
 
 __all__ = ["eager", "fake"]
 
@@ -88,9 +88,22 @@ def test_neither_nvcc_nor_kernels(fake, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(cubins, "compiler", lambda: None)
     monkeypatch.setattr(cubins, "shipped", lambda name: None)
     with pytest.raises(
-        DeviceError, match=r"no compiled kernels of grid_build\.cu here, and no nvcc"
+        DeviceError, match=r"no compiled kernels of grid_build\.cu for sm_90 here, and no nvcc"
     ):
         geodomain.contains(MESH, POINTS, backend="cuda")
+
+
+def test_a_card_that_the_wheels_kernels_are_not_for(fake, monkeypatch, tmp_path: Path) -> None:
+    fake.capabilities[0] = (6, 1)
+    ptx = tmp_path / "k.ptx"
+    ptx.write_text("//\n.version 8.0\n.target sm_75\n")
+    monkeypatch.setattr(cubins, "compiler", lambda: None)
+    monkeypatch.setattr(cubins, "shipped", lambda name: ptx)
+    with pytest.raises(DeviceError, match="for sm_61 here, and no nvcc"):
+        geodomain.contains(MESH, POINTS, backend="cuda")
+    assert not fake.images
+    found = inventory.take()
+    assert (found.backend, set(found.gpus[0].kernels.values())) == ("cpu", {"nowhere"})
 
 
 def test_a_driver_that_is_too_old(fake) -> None:
@@ -99,16 +112,28 @@ def test_a_driver_that_is_too_old(fake) -> None:
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 
-def test_an_nvcc_that_fails(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+FAILED = "nvcc compilation of kernel.cu failed"
+FAILURES = {
+    FAILED: f"{FAILED}\n[command: nvcc ...]",
+    "nvcc fatal   : Unsupported gpu architecture 'compute_61'": (
+        f"{FAILED}\n[command: nvcc error.cu]\n[stderr:\n"
+        "nvcc fatal   : Unsupported gpu architecture 'compute_61'\n]"
+    ),
+    "host_config.h:143:2: error: #error -- unsupported GNU version!": (
+        f"{FAILED}\n[stderr:\nIn file included from <command-line>:\n"
+        "host_config.h:143:2: error: #error -- unsupported GNU version!\n  143 | #error ...]"
+    ),
+}
+
+
+@pytest.mark.parametrize(("why", "said"), FAILURES.items())
+def test_an_nvcc_that_fails(fake, monkeypatch: pytest.MonkeyPatch, why: str, said: str) -> None:
     def fails(text: str, **options: object) -> bytes:
-        msg = "nvcc compilation of kernel.cu failed\n[command: nvcc ...]"
-        raise fake.CompileError(msg)
+        raise fake.CompileError(said)
 
     monkeypatch.setattr(sys.modules["pycuda.compiler"], "compile", fails)
     monkeypatch.setattr(cubins, "shipped", lambda name: None)
-    with pytest.raises(
-        DeviceError, match=r"nvcc does not compile grid_build\.cu: nvcc compilation of"
-    ):
+    with pytest.raises(DeviceError, match=rf"nvcc does not compile grid_build\.cu: {why}; mend"):
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 

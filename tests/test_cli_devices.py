@@ -50,7 +50,7 @@ def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> N
     geodomain.contains(geodomain.Mesh(*_cube()), [[1, 1, 1]], backend="cuda")
     assert "grid.cu from cache" in run("devices").stdout
     monkeypatch.setattr(cubins, "compiler", lambda: None)
-    monkeypatch.setattr(cubins, "shipped", lambda name: Path(name))
+    monkeypatch.setattr(cubins, "shipped", lambda name: Path(__file__))
     assert "lattice.cu from PTX" in run("devices").stdout
     monkeypatch.setattr(cubins, "shipped", lambda name: None)
     told = json.loads(run("devices", "--json").stdout)

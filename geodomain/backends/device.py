@@ -192,7 +192,7 @@ def module(name: str) -> Any:
         except (cuda.Error, OSError) as error:  # refused, or nvcc fails: the next one may do
             image.discard()
             refused = error
-    raise mishaps.no_kernels(cuda, name, refused)
+    raise mishaps.no_kernels(cuda, name, architecture(), refused)
 
 
 @functools.cache

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from geodomain.errors import DeviceError
 
+_COMPLAINT = re.compile(r"^nvcc fatal|\berror\b.*:")  # in what nvcc writes
 _crash: list[str] = []  # what ended the context, once something has
 
 
@@ -50,15 +52,16 @@ def told(cuda: Any, error: Exception) -> DeviceError:
     return DeviceError(f"the GPU refuses: {error}; use --backend cpu")
 
 
-def no_kernels(cuda: Any, file: str, refused: Exception | None) -> DeviceError:
+def no_kernels(cuda: Any, file: str, architecture: str, refused: Exception | None) -> DeviceError:
     """Return why a kernel file cannot be loaded: refused by the driver, or nowhere to be found."""
     if refused is None:
         message = (
-            f"there are no compiled kernels of {file} here, and no nvcc on the PATH to make them: "
-            "install the CUDA toolkit, or use --backend cpu"
+            f"there are no compiled kernels of {file} for {architecture} here, and no nvcc on the "
+            "PATH to make them: install a CUDA toolkit that knows it, or use --backend cpu"
         )
         return DeviceError(message)
-    reason = str(refused).splitlines()[0].strip()
+    lines = [line.strip() for line in str(refused).splitlines()]
+    reason = next((line for line in lines if _COMPLAINT.search(line)), lines[0])
     if isinstance(refused, cuda.CompileError | OSError):
         message = f"nvcc does not compile {file}: {reason}; mend it, or use --backend cpu"
         return DeviceError(message)
