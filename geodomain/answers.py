@@ -58,9 +58,9 @@ def ask(points: Any, dtype: DTypeLike, out: Any, backend: ModuleType) -> Questio
     if out is None:
         out = device_arrays.DeviceArray(rows, dtype)
     if is_on_device(out):
-        room = device_arrays.read_room(out, (rows,), dtype)
-        _require_apart(is_on_device(points) and device_arrays.overlap(held, room))
-        return Question(held, room, out)
+        there = device_arrays.read_room(out, (rows,), dtype)
+        _require_apart(is_on_device(points) and device_arrays.overlap(held, there))
+        return Question(held, there, out)
     return Question(held, host_room((rows,), dtype, out), out)
 
 

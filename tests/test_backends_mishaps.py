@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -158,6 +159,20 @@ def test_no_memory_is_a_case_for_the_cpu(fake) -> None:
         axes = [np.linspace(-60, 60, n) for n in (40, 30, 20)]
         labels = geodomain.contains_lattice(MESH, *axes, backend="cuda")
     assert np.array_equal(labels, geodomain.contains_lattice(MESH, *axes, backend="cpu"))
+
+
+def test_memory_kept_for_later_calls_makes_way(fake) -> None:
+    PointLocator(MESH, backend="cuda").contains(POINTS)
+    for make in (
+        lambda: PointLocator(MESH, backend="cuda").index.size(),
+        lambda: geodomain.DeviceArray(50_000, np.float64).get(),
+    ):
+        gc.collect()
+        assert buffers.pool.kept == 1
+        fake.room = 10_000
+        make()  # warnings are errors
+        fake.room = 1 << 40
+        PointLocator(MESH, backend="cuda").contains(POINTS)
 
 
 def test_points_on_the_device_stay_there(fake) -> None:

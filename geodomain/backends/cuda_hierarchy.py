@@ -13,7 +13,7 @@ from geodomain.backends import device
 from geodomain.backends.bvh_nodes import FRAME, NODE, boxes_of_levels
 from geodomain.backends.cpu_segments import STEPS
 from geodomain.backends.native import library, pointer
-from geodomain.backends.pools import memory_pool
+from geodomain.backends.pools import allocate_pooled, upload
 
 Floats = NDArray[np.float64]
 PACKET_BYTES, PACKET_PLACES = 160, 2
@@ -33,7 +33,7 @@ class Rooms:
 
     def __call__(self, size: int) -> int:
         """Return the address of so many bytes."""
-        self._memory.append(memory_pool().allocate(max(size, 1)))
+        self._memory.append(allocate_pooled(size))
         return int(self._memory[-1])
 
     def __exit__(self, *_: object) -> None:
@@ -81,11 +81,11 @@ class Hierarchy:
             pointer(np.ascontiguousarray(bounds)), pointer(self.frame)
         )
         with device.current(), Rooms() as room:
-            places = (self._keep(device.upload(array)) for array in (vertices, triangles))
+            places = (self._keep(upload(array)) for array in (vertices, triangles))
             self.mesh = device.structure(*places, self.count)
             frame = self.frame.tobytes()
             if brute:
-                boxes = self._keep(memory_pool().allocate(24 * self.count + 1))
+                boxes = self._keep(allocate_pooled(24 * self.count))
                 self._mark()
                 _launch("boxes", self.count, self.mesh, frame, boxes)
                 self._mark()
@@ -141,9 +141,9 @@ class Hierarchy:
         wide = device.structure(nodes, room(4 * most), ranges, counts, counts + 4)
         _launch("begin", 1, tree, wide)
         node_count, packet_count = self._gather(tree, wide, counts)
-        kept = self._keep(memory_pool().allocate(NODE.itemsize * node_count))
+        kept = self._keep(allocate_pooled(NODE.itemsize * node_count))
         cuda.memcpy_dtod_async(kept, nodes, NODE.itemsize * node_count)
-        packets = self._keep(memory_pool().allocate(PACKET_BYTES * packet_count))
+        packets = self._keep(allocate_pooled(PACKET_BYTES * packet_count))
         packet_rows = ctypes.c_uint32(packet_count)
         places = PACKET_PLACES * packet_count
         _launch("fill", places, self.mesh, order, ranges, packet_rows, packets)

@@ -33,7 +33,6 @@ __all__ = [
     "number",
     "one_at_a_time",
     "structure",
-    "upload",
 ]
 
 Given = ParamSpec("Given")
@@ -210,15 +209,6 @@ def launch(
     blocks = (threads + BLOCK - 1) // BLOCK
     packed = np.frombuffer(arguments(*fields), dtype=np.uint8)
     kernel(file, name)(packed, grid=(blocks, times), block=(BLOCK, 1, 1), stream=stream)
-
-
-def upload(array: Any) -> Any:
-    """Return a device copy of a contiguous array; at least one byte is allocated."""
-    cuda = driver()
-    memory = cuda.mem_alloc(max(array.nbytes, 1))
-    if array.nbytes:
-        cuda.memcpy_htod(memory, array)
-    return memory
 
 
 def free(*memory: Any) -> None:

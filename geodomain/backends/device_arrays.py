@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends import device, dlpack, libcuda
+from geodomain.backends.pools import allocate
 from geodomain.errors import DeviceError
 
 _CUDA_LEGACY_STREAM = 1
@@ -105,8 +106,8 @@ class DeviceArray:
     def __init__(self, shape: int | tuple[int, ...], dtype: Any) -> None:
         self.shape = shape if isinstance(shape, tuple) else (shape,)
         self.dtype = np.dtype(dtype)
-        with device.current() as cuda:
-            self._memory = cuda.mem_alloc(max(self.nbytes, 1))
+        with device.current():
+            self._memory = allocate(self.nbytes)
 
     def __del__(self) -> None:
         """Give the memory back, in the context that it came from."""
