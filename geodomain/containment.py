@@ -66,7 +66,8 @@ def contains(
     Raises
     ------
     ValueError
-        If ``out`` does not fit, or something is on a GPU and ``backend`` is "cpu".
+        If ``out`` does not fit or shares memory with the points, or something is on a GPU and
+        ``backend`` is "cpu".
     DeviceError
         If the GPU is asked for and cannot be used; the message says why.
     MeshError

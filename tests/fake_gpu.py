@@ -27,7 +27,7 @@ from geodomain.backends import (
     pools,
 )
 
-CACHED = ("driver", "context", "architecture", "has_slow_doubles", "module", "kernel")
+CACHED = ("driver", "number", "context", "architecture", "has_slow_doubles", "module", "kernel")
 
 
 def forget() -> None:

@@ -105,6 +105,9 @@ def _sender(points: Columns, filler: Filler) -> Send:
 
     def send_once(slot: Slot, begin: int, end: int) -> bytes:
         if (begin, end) not in views:
+            for first, last in list(views):  # of other chunks, whose place this one takes
+                if first < end and begin < last:
+                    del views[first, last]
             views[begin, end] = send(start + _POINT * begin, slot, begin, end)
         return views[begin, end]
 
