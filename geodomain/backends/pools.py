@@ -119,7 +119,15 @@ def _making_way(source: Callable[[int], Any], size: int) -> Any:
 
 def upload(array: Any) -> Any:
     """Return a device copy of a contiguous array."""
-    memory = allocate(array.nbytes)
+    return _filled(allocate(array.nbytes), array)
+
+
+def upload_pooled(array: Any) -> Any:
+    """Return a device copy of a contiguous array, in memory of the pool: for a short time."""
+    return _filled(allocate_pooled(array.nbytes), array)
+
+
+def _filled(memory: Any, array: Any) -> Any:
     if array.nbytes:
         device.driver().memcpy_htod(memory, array)
     return memory
