@@ -166,8 +166,8 @@ def _upload_rulers(axes: list[Floats]) -> tuple[Any, list[bytes]]:
     value_at = int(memory) + 8 * (np.cumsum(counts) - counts)
     table_at = int(memory) + values.nbytes + 4 * (np.cumsum(room) - room)
     table_at[places == 0] = 0
+    where = zip(value_at.tolist(), counts.tolist(), records, table_at.tolist(), strict=True)
     return memory, [
-        device.structure(int(value_at[i]), ctypes.c_int32(len(axis)), records[i].tobytes(),
-                         int(table_at[i]))
-        for i, axis in enumerate(axes)
-    ]  # fmt: skip
+        device.structure(value, ctypes.c_int32(count), record.tobytes(), table)
+        for value, count, record, table in where
+    ]
