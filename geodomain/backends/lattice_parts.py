@@ -15,7 +15,8 @@ from geodomain.backends import device
 from geodomain.backends.cpu import Columns, Floats
 from geodomain.backends.grid_on_device import resident
 from geodomain.backends.native import library, must, pointer
-from geodomain.backends.pools import allocate, upload, upload_pooled
+from geodomain.backends.pools import allocate
+from geodomain.backends.staging import upload, upload_pooled
 
 UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
 _AXIS_BYTES = 24  # as in kernels/frame.h

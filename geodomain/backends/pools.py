@@ -127,22 +127,6 @@ def _making_way(source: Callable[[int], Any], size: int) -> Any:
     return source(max(size, 1))
 
 
-def upload(array: Any) -> Any:
-    """Return a device copy of a contiguous array."""
-    return _filled(allocate(array.nbytes), array)
-
-
-def upload_pooled(array: Any) -> Any:
-    """Return a device copy of a contiguous array, in memory of the pool: for a short time."""
-    return _filled(allocate_pooled(array.nbytes), array)
-
-
-def _filled(memory: Any, array: Any) -> Any:
-    if array.nbytes:
-        device.driver().memcpy_htod(memory, array)
-    return memory
-
-
 def drain_all() -> bool:
     """Free what all the pools keep; a context is current. False where there was nothing."""
     held = memory_pool().held_blocks > 0
