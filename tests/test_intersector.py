@@ -13,7 +13,7 @@ from shapes import cube, cube_in_six, joined, odd_on_purpose, random_body, stair
 
 import geodomain
 from geodomain import Mesh, SegmentIntersector, Segments, intersect
-from geodomain.backends import cuda_segments
+from geodomain.backends import cpu_segments, cuda_segments
 from geodomain.backends.bvh_nodes import BINS, FRAME
 from geodomain.backends.native import library, pointer
 
@@ -321,6 +321,26 @@ def test_what_is_freed_cannot_be_asked(strategy: str, backend: str) -> None:
         intersector.to_pyvista(0)
     # Segments come back to life: they are only copied again.
     assert SegmentIntersector(TRIANGLE, backend=backend).intersect(kept).all()
+
+
+def test_what_is_asked_is_freed_when_it_has_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread may leave the block while another asks; here they are one."""
+    mesh = star(6)
+    starts, ends = adversarial(mesh, 400, np.random.default_rng(3))
+    expected = intersect(mesh, starts, ends, mode="count", backend="cpu")
+    intersector, segments = SegmentIntersector(mesh, backend="cpu"), Segments(starts, ends)
+    freed = []
+    free = library().geodomain_surface_free
+    monkeypatch.setattr(library(), "geodomain_surface_free", lambda *_: freed.append(free(*_)))
+
+    def close(array: np.ndarray):
+        intersector.close()
+        assert not freed
+        return pointer(array)
+
+    monkeypatch.setattr(cpu_segments, "pointer", close)
+    found = intersector.intersect(segments, mode="count")
+    assert np.array_equal(found, expected) and len(freed) == 1
 
 
 def test_slips_are_said() -> None:
