@@ -162,9 +162,7 @@ class Segments:
         self.close()
 
     def close(self) -> None:
-        """Free the device's copy, if there is one; a later question makes another."""
-        for copy in self.device.values():
-            copy.close()
+        """Free the device's copy, once no thread asks about it; a later question makes another."""
         self.device.clear()
 
     def refuse_extreme(self, bounds: Floats) -> None:

@@ -15,6 +15,7 @@ from geodomain.backends.native import library, must, pointer
 
 Floats = NDArray[np.float64]
 STEPS = ("boxes", "codes", "sort", "tree")  # of building the hierarchy
+CLOSED = "the surface was closed while it was asked"
 FOUND = np.dtype([("t", np.float64), ("triangle", np.int64)])
 
 
@@ -134,8 +135,7 @@ class Surface:
         """Return what the core holds; ValueError once it is freed."""
         core = self._core
         if core is None:
-            message = "the surface was closed while it was asked"
-            raise ValueError(message)
+            raise ValueError(CLOSED)
         return core
 
     def _ask(self, function: str, segments: Packed, threads: int, *out: Any) -> None:
