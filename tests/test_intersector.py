@@ -56,10 +56,17 @@ def test_the_oracle_finds_the_same(name: str, strategy: str, backend: str) -> No
     )
     places = {(row, index): (t, u, v) for row, _, index, u, v, t in flat}
     for i, (row, index) in enumerate(zip(found.segment, found.triangle, strict=True)):
-        t, u, v = places[row, index]
-        assert abs(Fraction(float(found.t[i])) - t) <= abs(t) * Fraction(1, 2**46)
-        assert found.u[i] == pytest.approx(u, rel=2e-14, abs=1e-300)
-        assert found.v[i] == pytest.approx(v, rel=2e-14, abs=1e-300)
+        start, end = (list(map(Fraction, side[row].tolist())) for side in (starts, ends))
+        for value, exact in zip(
+            (found.t[i], found.u[i], found.v[i]), places[row, index], strict=True
+        ):
+            assert abs(Fraction(float(value)) - exact) <= exact / 2**46
+        t = places[row, index][0]
+        for value, s, e in zip(found.point[i].tolist(), start, end, strict=True):
+            last_bit = Fraction(np.spacing(abs(value)))
+            assert abs(Fraction(value) - (s + t * (e - s))) <= abs(e - s) / 2**46 + last_bit
+        square = t**2 * sum((e - s) ** 2 for s, e in zip(start, end, strict=True))
+        assert abs(Fraction(float(found.distance[i])) ** 2 - square) <= square / 2**45
     assert_consistent(intersector, starts, ends)
 
 
