@@ -328,6 +328,10 @@ class Event:
             stream.waiting.append(lambda: mark.append(True))
         return self
 
+    def query(self) -> bool:
+        self.fake.check("Event.query")
+        return self.stream is None or bool(self.mark)
+
     def time_till(self, other: Event) -> float:
         """Return a millisecond: what it takes is of no account."""
         self.fake.check("Event.time_till")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from shapes import UNDECIDABLE, cube, minute, star
 
 import geodomain
 from geodomain import PointError, PointLocator
-from geodomain.backends import buffers, cuda
+from geodomain.backends import buffers, cuda, pipeline
+from geodomain.backends.kept import keeping
 from geodomain.labeller import Labeller
 
 __all__ = ["fake", "small_buffers"]
@@ -93,7 +96,7 @@ def test_codes_of_several_meshes_in_one_pass(fake) -> None:
 
 def sent(rows: int) -> int:
     """Count the pieces of one pass over points."""
-    return sum(-(-min(1024, rows - begin) // 100) for begin in range(0, rows, 1024))
+    return -(-rows // buffers.PIECE_ROWS)
 
 
 DOMAINS = {"a": cube(1.0), "b": star(3, radius=(50.0, 40.0, 20.0)), "c": MESH}
@@ -127,6 +130,30 @@ def test_points_that_cannot_be_kept_are_sent_again(fake, monkeypatch) -> None:
     fake.calls.clear()
     assert np.array_equal(labeller.judge(given).codes, expected)
     assert fake.calls.count("htod") == 3 * sent(3000)
+
+
+def test_points_that_are_kept_by_chunks_of_other_sizes(fake) -> None:
+    """As where another thread has the larger buffers in between."""
+    given = points(1000)
+    with cuda.device.current():
+        pinned = fake.pagelocked_empty((1000, 3), np.float64, order="F")
+    pinned[:] = given
+    expected = geodomain.contains(MESH, given, backend="cpu")
+    locator = PointLocator(MESH, backend="cuda")
+    with keeping(pinned):
+        for room in (256, 128, 256, 512, 128):
+            with buffers_of(room):
+                assert np.array_equal(locator.contains(pinned), expected)
+    assert "leak" not in fake.calls
+
+
+@contextlib.contextmanager
+def buffers_of(room: int) -> Iterator[None]:
+    """Let chunks be of so many points."""
+    cuda.release()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "room_for", lambda rows: room)
+        yield
 
 
 def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:

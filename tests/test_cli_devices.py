@@ -50,13 +50,21 @@ def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> N
     geodomain.contains(geodomain.Mesh(*_cube()), [[1, 1, 1]], backend="cuda")
     assert "grid.cu from cache" in run("devices").stdout
     monkeypatch.setattr(cubins, "compiler", lambda: None)
-    monkeypatch.setattr(cubins, "shipped", lambda name: Path(name))
+    monkeypatch.setattr(cubins, "shipped", lambda name: Path(__file__))
     assert "lattice.cu from PTX" in run("devices").stdout
     monkeypatch.setattr(cubins, "shipped", lambda name: None)
     told = json.loads(run("devices", "--json").stdout)
     for file in ("lattice.cu", "segments.cu", "winding.cu"):
         assert told["gpus"][0]["kernels"][file] == "nowhere"
     assert told["backend"] == "cpu" and "no nvcc and no compiled kernels" in told["reason"]
+
+
+@pytest.mark.parametrize("wish", ["01", ""])
+def test_numbers_as_they_may_be_written(fake, monkeypatch: pytest.MonkeyPatch, wish: str) -> None:
+    fake.capabilities.append((7, 5))
+    monkeypatch.setenv("GEODOMAIN_DEVICE", wish)
+    told = json.loads(run("devices", "--json").stdout)
+    assert [gpu["used"] for gpu in told["gpus"]] == [wish == "", wish == "01"]
 
 
 def test_a_number_that_no_gpu_has(fake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,27 @@ def test_a_hit_at_an_end_is_that_end(backend: str) -> None:
     assert hits.t.tolist() == [0.0, 1.0]
 
 
+def test_a_segment_in_the_plane_of_a_neighbour(backend: str) -> None:
+    """As published of the original: in single precision another triangle seems hit, 10 m away."""
+    vertices = np.float32(
+        [
+            [2007.415039062, 1519.457031250, 286.752014160],
+            [2007.415039062, 1519.457031250, 281.058990479],
+            [2007.628051758, 1518.286010742, 272.477996826],
+            [1964.505981445, 1475.868041992, 288.782989502],
+            [1964.859008789, 1473.921020508, 283.925994873],
+            [1965.276000977, 1471.619995117, 274.032989502],
+        ]
+    )
+    surface = Mesh(vertices, [[3, 1, 4], [3, 1, 0], [4, 2, 5], [4, 1, 2]])
+    along = np.float32([[2006.452148438, 1518.478881836, 276.280212402]])
+    up = np.float32([[2006.452148438, 1518.478881836, 286.181976318]])
+    hits = intersect(surface, along, up, mode="all", backend=backend)
+    assert hits.triangle.tolist() == [0]
+    assert hits.point[0] == pytest.approx([2006.452148, 1518.478882, 281.2323], abs=1e-4)
+    assert hits.t[0] == pytest.approx(0.50012, abs=1e-5)
+
+
 def test_through_a_shared_edge_once(backend: str) -> None:
     square = Mesh([[0, 0, 0], [4, 0, 0], [4, 4, 0], [0, 4, 0]], [[0, 1, 2], [0, 2, 3]])
     count = intersect(square, [[2, 2, 3]], [[2, 2, -3]], mode="count", backend=backend)

@@ -12,7 +12,7 @@ SLOTS = 4  # chunks in flight: copied in, worked on, copied out, and one to wait
 ROOM = CHUNK // SLOTS
 LEAST_ROOM = 16_384  # below this the CPU is the better place
 _SMALL_ROOM = 131_072  # what a small job gets, so that the next one need not grow it
-PIECE_BYTES = 8 << 20  # of the caller's memory copied at a time, before the bus takes it
+PIECE_ROWS = 262_144  # of the caller's points filled before the bus takes them; divides a room
 _PIECES = 4
 
 
@@ -53,9 +53,10 @@ class Slot:
 class Piece:
     """Page-locked memory that the bus copies from, and when it has."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, rows: int) -> None:
         cuda = device.driver()
-        self.memory = cuda.pagelocked_empty(size // 8, np.float64)
+        self.rows = rows
+        self.memory = cuda.pagelocked_empty((rows, 3), np.float64)
         self.free = cuda.Event(cuda.event_flags.DISABLE_TIMING)
 
 
@@ -65,8 +66,7 @@ class Buffers:
     def __init__(self, room: int) -> None:
         self.room = room
         self.slots = [Slot(room) for _ in range(SLOTS)]
-        rows = min(PIECE_BYTES // 24, room)
-        self.pieces = [Piece(24 * rows) for _ in range(_PIECES)]
+        self.pieces = [Piece(min(PIECE_ROWS, room)) for _ in range(_PIECES)]
 
 
 def room_for(rows: int) -> int:

@@ -13,7 +13,7 @@ from geodomain.backends import device
 from geodomain.backends.bvh_nodes import FRAME, NODE, boxes_of_levels
 from geodomain.backends.cpu_segments import STEPS
 from geodomain.backends.native import library, pointer
-from geodomain.backends.pools import memory_pool
+from geodomain.backends.pools import allocate_pooled, upload
 
 Floats = NDArray[np.float64]
 PACKET_BYTES, PACKET_PLACES = 160, 2
@@ -33,7 +33,7 @@ class Rooms:
 
     def __call__(self, size: int) -> int:
         """Return the address of so many bytes."""
-        self._memory.append(memory_pool().allocate(max(size, 1)))
+        self._memory.append(allocate_pooled(size))
         return int(self._memory[-1])
 
     def __exit__(self, *_: object) -> None:
@@ -82,7 +82,7 @@ class Hierarchy:
             pointer(np.ascontiguousarray(bounds)), pointer(self.frame)
         )
         with device.current(), Rooms() as room:
-            places = (self._keep(device.upload(array)) for array in (vertices, triangles))
+            places = (self._keep(upload(array)) for array in (vertices, triangles))
             self.mesh = device.structure(*places, self.count)
             frame = self.frame.tobytes()
             if brute:
@@ -103,7 +103,7 @@ class Hierarchy:
     def _room(self, size: int) -> int:
         """Return the address of so many bytes that are kept."""
         self.nbytes += size
-        return self._keep(memory_pool().allocate(max(size, 1)))
+        return self._keep(allocate_pooled(size))
 
     def _mark(self) -> None:
         """Note on the device when what has been launched is done."""

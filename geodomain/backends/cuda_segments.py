@@ -15,6 +15,7 @@ from geodomain.backends.bvh_nodes import BINS
 from geodomain.backends.cpu_segments import CLOSED, FOUND, Floats
 from geodomain.backends.cuda_hierarchy import Hierarchy, Rooms
 from geodomain.backends.native import library, pointer
+from geodomain.backends.pools import allocate, upload
 
 ROW_BYTES = 48
 MOST_HITS = 1 << 23  # that room is taken for at a time, however many there are
@@ -30,8 +31,8 @@ class Resident:
         self.rows = len(packed)
         self.sorted = sorted
         self._whole: Resident | None = None
-        with device.current() as cuda:
-            self._memory = [device.upload(packed), cuda.mem_alloc(self.nbytes - packed.nbytes)]
+        with device.current():
+            self._memory = [upload(packed), allocate(self.nbytes - packed.nbytes)]
         self.ends, self._unsure = map(int, self._memory)
 
     def unsure(self) -> bytes:

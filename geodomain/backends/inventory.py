@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from geodomain.backends import cubins, device, mishaps, native
@@ -90,6 +89,7 @@ def take() -> Inventory:
         version = mishaps.version_text(cuda.get_driver_version())
         gpus = tuple(_gpu(cuda, number) for number in range(cuda.Device.count()))
         used = device.number()
+        gpus = tuple(replace(gpu, used=gpu.number == used) for gpu in gpus)
         backend, reason = _verdict(gpus[used])
     except DeviceError as error:
         backend, reason = "cpu", str(error)
@@ -118,7 +118,7 @@ def _gpu(cuda: Any, number: int) -> Gpu:
         compute_capability=f"{major}.{minor}",
         architecture=architecture,
         memory_bytes=one.total_memory(),
-        used=os.environ.get("GEODOMAIN_DEVICE", "0") == str(number),
+        used=False,
         kernels={file: _origin(file, architecture) for file in _kernel_files()},
     )
 

@@ -14,6 +14,7 @@ from geodomain.backends import device
 from geodomain.backends.cpu import Columns, Floats
 from geodomain.backends.grid_on_device import resident
 from geodomain.backends.native import library, must, pointer
+from geodomain.backends.pools import allocate, upload
 
 UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
 _THREADS = device.BLOCK * 528  # as many as run at a time on a large card
@@ -40,7 +41,7 @@ class Workplace:
     def make_room(self, unsure: int) -> None:
         """Make the list long enough for that many unsure pairs."""
         self.unsure = None  # first, for both may not fit
-        self.unsure = device.driver().mem_alloc(12 * unsure)
+        self.unsure = allocate(12 * unsure)
         self.unsure_room = unsure
 
     def bring_counts(self) -> None:
@@ -135,7 +136,7 @@ class Lattice:
         )  # fmt: skip
 
     def _mesh(self, vertices: Floats, triangles: NDArray[np.int32]) -> bytes:
-        self._copies = device.upload(vertices), device.upload(triangles)
+        self._copies = upload(vertices), upload(triangles)
         return device.structure(*map(int, self._copies), len(triangles))
 
 
@@ -157,7 +158,7 @@ def _upload_rulers(axes: list[Floats]) -> tuple[Any, list[bytes]]:
         parts += [values.view(np.uint8), table.view(np.uint8)]
         places.append((size, len(values), record.raw, size + values.nbytes if len(table) else None))
         size += values.nbytes + table.nbytes
-    memory = device.upload(np.concatenate(parts))
+    memory = upload(np.concatenate(parts))
     start = int(memory)
     return memory, [
         device.structure(start + values_at, ctypes.c_int32(count), record,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from geodomain.backends import device, mishaps
+from geodomain.errors import DeviceError
 
 _MOST_IDLE = 2
 
@@ -97,6 +98,33 @@ def memory_pool() -> Any:
     return DeviceMemoryPool()
 
 
+def allocate(size: int) -> Any:
+    """Return so much device memory, at least a byte; what is kept for later calls makes way."""
+    return _making_way(device.driver().mem_alloc, size)
+
+
+def allocate_pooled(size: int) -> Any:
+    """Return memory of the pool as `allocate` does, to which it goes back."""
+    return _making_way(memory_pool().allocate, size)
+
+
+def _making_way(source: Callable[[int], Any], size: int) -> Any:
+    try:
+        return source(max(size, 1))
+    except device.driver().MemoryError:
+        if not drain_all():
+            raise
+    return source(max(size, 1))
+
+
+def upload(array: Any) -> Any:
+    """Return a device copy of a contiguous array."""
+    memory = allocate(array.nbytes)
+    if array.nbytes:
+        device.driver().memcpy_htod(memory, array)
+    return memory
+
+
 def drain_all() -> bool:
     """Free what all the pools keep; a context is current. False where there was nothing."""
     held = memory_pool().held_blocks > 0
@@ -114,10 +142,11 @@ def release() -> None:
 
 def _release_for_good() -> None:
     """Free what is kept; what is freed later goes at once, since nothing would be current."""
-    release()
-    if memory_pool.cache_info().currsize and not mishaps.crashed():
-        with device.current():
-            memory_pool().stop_holding()
+    with contextlib.suppress(DeviceError):  # the driver frees what a device that fails had
+        release()
+        if memory_pool.cache_info().currsize and not mishaps.crashed():
+            with device.current():
+                memory_pool().stop_holding()
 
 
 atexit.register(_release_for_good)

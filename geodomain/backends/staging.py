@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.backends.buffers import Piece
 from geodomain.backends.cpu import Columns, column_pointers
 from geodomain.backends.native import library, must, pointer
 
-# One thread copies 9 to 12 GB/s, the bus moves 55: six keep it busy, and more share the memory.
+# One thread copies 9 to 12 GB/s, the bus moves 55: eight keep it busy, and more are in their way.
 _MOST_THREADS = 8
 
 
@@ -45,16 +46,82 @@ class Stager:
             )
         )
 
-    def gather(self, points: Columns, begin: int, end: int, target: NDArray[np.float64]) -> None:
-        """Write rows [begin, end) of points with any strides as x y z, x y z, ..."""
-        addresses, strides = column_pointers(points, begin)
-        must(
-            library().geodomain_stager_gather(
-                self._started(), addresses, strides, ctypes.c_int64(end - begin), pointer(target)
-            )
-        )
-
     def _started(self) -> ctypes.c_void_p:
         if not self._handle:
             must(library().geodomain_stager_create(self._threads, ctypes.byref(self._handle)))
         return self._handle
+
+
+class Filler:
+    """Fill the pieces of a ring with rows of points, ahead of who sends them; used as a context.
+
+    ``points`` are three columns with any strides.
+    """
+
+    def __init__(self, points: Columns, ring: list[Piece], threads: int) -> None:
+        self._points, self._ring = points, ring
+        self._threads = min(threads, _MOST_THREADS)
+        self._handle = ctypes.c_void_p()
+        self._first = self._sent = self._emptied = 0  # first row; pieces
+
+    def __enter__(self) -> Filler:
+        """Return what fills."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the threads."""
+        library().geodomain_filler_free(self._handle)
+        self._handle = ctypes.c_void_p()
+
+    def full(self, begin: int, end: int) -> Iterator[tuple[int, int, Piece]]:
+        """Yield rows [begin, end) piece by piece; who takes one records when it is free again.
+
+        Best asked for all rows in turn, since those after ``end`` are filled meanwhile.
+        """
+        rows = self._ring[0].rows
+        if not self._handle or begin != self._first + self._sent * rows:
+            self._start(begin)
+        for row in range(begin, end, rows):
+            library().geodomain_filler_wait(self._handle, ctypes.c_int64(self._sent))
+            yield row, min(row + rows, end), self._ring[self._sent % len(self._ring)]
+            self._sent += 1
+            self._release()
+
+    def _start(self, begin: int) -> None:
+        """Begin to fill, from this row to the last."""
+        self.__exit__(None, None, None)
+        for piece in self._ring:
+            piece.free.synchronize()  # at once, where it was never used
+        self._first, self._sent, self._emptied = begin, 0, 0
+        addresses, strides = column_pointers(self._points, begin)
+        ring = (ctypes.c_void_p * len(self._ring))(
+            *[piece.memory.ctypes.data for piece in self._ring]
+        )
+        must(
+            library().geodomain_filler_create(
+                addresses,
+                strides,
+                ctypes.c_int64(len(self._points[0]) - begin),
+                ring,
+                ctypes.c_int64(len(self._ring)),
+                ctypes.c_int64(self._ring[0].rows),
+                self._threads,
+                ctypes.byref(self._handle),
+            )
+        )
+
+    def _release(self) -> None:
+        """Have pieces filled again that have been sent; half of the ring may be on its way."""
+        while self._emptied < self._sent:
+            free = self._ring[self._emptied % len(self._ring)].free
+            if self._sent - self._emptied > len(self._ring) // 2:
+                free.synchronize()
+            elif not free.query():
+                return
+            library().geodomain_filler_release(self._handle, ctypes.c_int64(self._emptied))
+            self._emptied += 1
