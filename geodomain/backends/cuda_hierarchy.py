@@ -182,7 +182,6 @@ class Hierarchy:
             cuda.memcpy_dtoh(nodes, self._nodes)
         return boxes_of_levels(nodes, self._firsts, self.frame[0])
 
-    def close(self) -> None:
-        """Free the device's memory, in the context that it came from."""
-        kept, self._kept = self._kept, []
-        device.free(*kept)
+    def __del__(self) -> None:
+        """Give the memory back, in the context that it came from."""
+        device.free(*getattr(self, "_kept", ()))
