@@ -110,7 +110,7 @@ class SegmentIntersector:
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Return the seconds that "boxes", "codes", "sort" and "tree" took; 0 for "brute"."""
+        """Return the seconds of "boxes", "codes", "sort" and "tree"; "brute" takes boxes alone."""
         times: Mapping[str, float] = self.surface.build_times
         return times
 
