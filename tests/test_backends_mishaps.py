@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -300,6 +301,22 @@ def test_auto_falls_back_and_says_so_once(fake, eager) -> None:
     machine, why = auto.taken()
     assert machine == "cpu" and "unspecified launch failure" in why
     fake.crash = None
+
+
+def test_auto_comes_back_to_the_gpu_after_want_of_memory(fake, eager) -> None:
+    asked = []
+
+    def ask(module: ModuleType) -> str:
+        asked.append(module.__name__.rpartition(".")[2])
+        if len(asked) == 1:
+            msg = "the GPU has not the memory for it"
+            raise mishaps.OutOfDeviceMemory(msg)
+        return asked[-1]
+
+    with pytest.warns(GeodomainWarning, match="not the memory for it; the CPU takes over"):
+        assert auto.either(1.0, 9, ask) == "cpu"
+    assert auto.taken() == ("cpu", "the GPU has not the memory for it")
+    assert auto.either(1.0, 9, ask) == "cuda"
 
 
 def test_auto_without_a_driver_stays_quiet(fake, eager) -> None:

@@ -73,6 +73,17 @@ def test_a_number_that_no_gpu_has(fake, monkeypatch: pytest.MonkeyPatch) -> None
     assert result.exit_code == 0 and "GEODOMAIN_DEVICE is '7'" in result.stdout
 
 
+def test_a_gpu_that_does_not_answer(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(self: object) -> int:
+        msg = "cuDeviceTotalMem failed: unknown error"
+        raise fake.RuntimeError(msg)
+
+    monkeypatch.setattr(fake.Device, "total_memory", lost)
+    result = run("devices")
+    assert result.exit_code == 0
+    assert "takes the CPU: a GPU does not answer: cuDeviceTotalMem" in result.stdout
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> list[str]:
     """Write a table and a wireframe, and return the arguments that label the one by the other."""

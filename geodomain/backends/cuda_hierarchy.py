@@ -13,7 +13,8 @@ from geodomain.backends import device
 from geodomain.backends.bvh_nodes import FRAME, NODE, boxes_of_levels
 from geodomain.backends.cpu_segments import STEPS
 from geodomain.backends.native import library, pointer
-from geodomain.backends.pools import allocate_pooled, upload
+from geodomain.backends.pools import allocate_pooled
+from geodomain.backends.staging import upload
 
 Floats = NDArray[np.float64]
 PACKET_BYTES, PACKET_PLACES = 160, 2

@@ -15,7 +15,8 @@ from geodomain.backends.bvh_nodes import BINS
 from geodomain.backends.cpu_segments import CLOSED, FOUND, Floats
 from geodomain.backends.cuda_hierarchy import Hierarchy, Rooms
 from geodomain.backends.native import library, pointer
-from geodomain.backends.pools import allocate, upload
+from geodomain.backends.pools import allocate
+from geodomain.backends.staging import upload
 
 ROW_BYTES = 48
 MOST_HITS = 1 << 23  # that room is taken for at a time, however many there are

@@ -87,7 +87,7 @@ def take() -> Inventory:
     try:
         cuda = device.driver()
         version = mishaps.version_text(cuda.get_driver_version())
-        gpus = tuple(_gpu(cuda, number) for number in range(cuda.Device.count()))
+        gpus = _gpus(cuda)
         used = device.number()
         gpus = tuple(replace(gpu, used=gpu.number == used) for gpu in gpus)
         backend, reason = _verdict(gpus[used])
@@ -106,6 +106,14 @@ def take() -> Inventory:
         cpu_threads=native.thread_count(None),
         cpu_level=native.level(),
     )
+
+
+def _gpus(cuda: Any) -> tuple[Gpu, ...]:
+    try:
+        return tuple(_gpu(cuda, number) for number in range(cuda.Device.count()))
+    except cuda.Error as error:  # one that has fallen off the bus, say
+        message = f"a GPU does not answer: {error}; use --backend cpu"
+        raise DeviceError(message) from error
 
 
 def _gpu(cuda: Any, number: int) -> Gpu:

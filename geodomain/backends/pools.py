@@ -52,7 +52,8 @@ class Pool(Generic[Kept]):
     def borrowed(self, room: int) -> Iterator[Kept]:
         """Lend buffers of this room, or of less where memory is short.
 
-        After an error they are not lent again: copies may still be on their way.
+        After an error they are not lent again, and their memory goes: copies may still be on
+        their way, and what the error's frames hold would go when no context is current.
         """
         buffers = self._take(room)
         try:
@@ -60,6 +61,7 @@ class Pool(Generic[Kept]):
         except BaseException:
             with contextlib.suppress(device.driver().Error):
                 device.driver().Context.synchronize()
+            _let_go(buffers)
             raise
         with self._lock:
             if len(self._idle) < _MOST_IDLE:
@@ -85,6 +87,14 @@ class Pool(Generic[Kept]):
                 if not drain_all() and room <= self._least:
                     raise
                 room = max(self._least, room // 2)
+
+
+def _let_go(buffers: Any) -> None:
+    """Empty buffers and their parts."""
+    for parts in [held for held in buffers.__dict__.values() if isinstance(held, list)]:
+        for part in parts:
+            part.__dict__.clear()
+    buffers.__dict__.clear()
 
 
 _pools: weakref.WeakSet[Pool[Any]] = weakref.WeakSet()
@@ -115,14 +125,6 @@ def _making_way(source: Callable[[int], Any], size: int) -> Any:
         if not drain_all():
             raise
     return source(max(size, 1))
-
-
-def upload(array: Any) -> Any:
-    """Return a device copy of a contiguous array."""
-    memory = allocate(array.nbytes)
-    if array.nbytes:
-        device.driver().memcpy_htod(memory, array)
-    return memory
 
 
 def drain_all() -> bool:
