@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from fake_gpu import fake
@@ -48,6 +51,16 @@ def test_every_row_comes_once_and_in_order(ring, shape: str, threads: int) -> No
         assert np.array_equal(taken(filler, ring, 0, 65_536), given[:65_536])
         assert np.array_equal(taken(filler, ring, 65_536, ROWS), given[65_536:])
         assert np.array_equal(taken(filler, ring, 32_768, ROWS), given[32_768:])  # from there again
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted by Linux")
+@pytest.mark.parametrize(("rows", "threads"), [(100, 0), (8192, 0), (8193, 2), (ROWS, 8)])
+def test_few_rows_are_not_worth_threads(ring, rows: int, threads: int) -> None:
+    before = len(list(Path("/proc/self/task").iterdir()))
+    columns = (np.zeros(rows), np.zeros(rows), np.zeros(rows))
+    with Filler(columns, ring, 8) as filler, device.current():
+        next(iter(filler.full(0, rows)))
+        assert len(list(Path("/proc/self/task").iterdir())) <= before + threads
 
 
 def test_threads_end_though_pieces_were_never_taken(ring) -> None:
