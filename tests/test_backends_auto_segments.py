@@ -154,7 +154,7 @@ def test_what_a_question_sends_to_the_gpu_is_not_mixed(monkeypatch) -> None:
 
     kept = SimpleNamespace(rows=1, ends=0, sorted=False, unsure=lambda: send() or b"")
     surface = object.__new__(cuda_segments.Surface)
-    surface._hierarchy = SimpleNamespace(view=b"", frame=None, close=lambda: None)
+    surface._held = SimpleNamespace(view=b"", frame=None)
     surface._grid = 1
     monkeypatch.setattr(device, "launch", send)
     start = threading.Barrier(4)

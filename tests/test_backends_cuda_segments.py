@@ -11,7 +11,7 @@ from fake_gpu import fake
 from shapes import star
 
 from geodomain import SegmentIntersector, Segments, intersect
-from geodomain.backends import cuda_segments
+from geodomain.backends import cuda_segments, device
 
 __all__ = ["fake"]
 
@@ -48,4 +48,29 @@ def test_what_is_not_closed_is_freed_with_its_context(fake) -> None:
     assert fake.used_bytes > 0
     del intersector, segments
     gc.collect()
+    assert (fake.used_bytes, fake.calls.count("leak")) == (0, 0)
+
+
+@pytest.mark.parametrize("options", [{}, {"strategy": "brute"}], ids=str)
+def test_what_is_asked_is_freed_when_it_has_answered(options, fake, monkeypatch) -> None:
+    """One thread may leave the block while another asks; here they are one."""
+    intersector = SegmentIntersector(MESH, backend="cuda", **options)
+    segments = Segments(STARTS, ENDS)
+    launch = device.launch
+
+    def close(*arguments) -> None:
+        intersector.close()
+        segments.close()
+        launch(*arguments)
+
+    monkeypatch.setattr(device, "launch", close)
+    assert same(intersector.intersect(segments, mode="count"), EXPECTED["count"])
+    assert fake.used_bytes == 0
+
+
+def test_a_part_of_segments_keeps_the_whole(fake) -> None:
+    with Segments(STARTS, ENDS) as segments:
+        part = cuda_segments.resident(segments).part(10, 20)
+    assert fake.used_bytes == 52 * len(STARTS) + 4
+    del part
     assert (fake.used_bytes, fake.calls.count("leak")) == (0, 0)

@@ -54,7 +54,8 @@ def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> N
     assert "lattice.cu from PTX" in run("devices").stdout
     monkeypatch.setattr(cubins, "shipped", lambda name: None)
     told = json.loads(run("devices", "--json").stdout)
-    assert told["gpus"][0]["kernels"]["lattice.cu"] == "nowhere"
+    for file in ("lattice.cu", "segments.cu", "winding.cu"):
+        assert told["gpus"][0]["kernels"][file] == "nowhere"
     assert told["backend"] == "cpu" and "no nvcc and no compiled kernels" in told["reason"]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from geodomain.backends import device
 from geodomain.backends.buffers import Slot
 from geodomain.backends.pipeline import Points, answer_all
-from geodomain.backends.pools import upload
+from geodomain.backends.staging import upload
 
 
 def first_solids(solids: Sequence[bytes], points: Points, out: Any, threads: int) -> int:

@@ -21,7 +21,8 @@ from geodomain.backends.grid_on_device import GridOnDevice
 from geodomain.backends.lattice_in_place import lattice_there
 from geodomain.backends.mishaps import OutOfDeviceMemory
 from geodomain.backends.pipeline import Points, answer_all
-from geodomain.backends.pools import release, upload
+from geodomain.backends.pools import release
+from geodomain.backends.staging import upload
 from geodomain.errors import GeodomainWarning
 
 __all__ = [

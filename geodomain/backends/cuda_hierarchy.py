@@ -13,7 +13,8 @@ from geodomain.backends import device
 from geodomain.backends.bvh_nodes import FRAME, NODE, boxes_of_levels
 from geodomain.backends.cpu_segments import STEPS
 from geodomain.backends.native import library, pointer
-from geodomain.backends.pools import allocate_pooled, upload
+from geodomain.backends.pools import allocate_pooled
+from geodomain.backends.staging import upload
 
 Floats = NDArray[np.float64]
 PACKET_BYTES, PACKET_PLACES = 160, 2
@@ -181,7 +182,6 @@ class Hierarchy:
             cuda.memcpy_dtoh(nodes, self._nodes)
         return boxes_of_levels(nodes, self._firsts, self.frame[0])
 
-    def close(self) -> None:
-        """Free the device's memory, in the context that it came from."""
-        kept, self._kept = self._kept, []
-        device.free(*kept)
+    def __del__(self) -> None:
+        """Give the memory back, in the context that it came from."""
+        device.free(*getattr(self, "_kept", ()))

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from geodomain.backends import device
 from geodomain.backends.bvh_nodes import BINS
-from geodomain.backends.cpu_segments import FOUND, Floats
+from geodomain.backends.cpu_segments import CLOSED, FOUND, Floats
 from geodomain.backends.cuda_hierarchy import Hierarchy, Rooms
 from geodomain.backends.native import library, pointer
-from geodomain.backends.pools import allocate, upload
+from geodomain.backends.pools import allocate
+from geodomain.backends.staging import upload
 
 ROW_BYTES = 48
 MOST_HITS = 1 << 23  # that room is taken for at a time, however many there are
@@ -30,6 +31,7 @@ class Resident:
     def __init__(self, packed: Floats, *, sorted: bool) -> None:
         self.rows = len(packed)
         self.sorted = sorted
+        self._whole: Resident | None = None
         with device.current():
             self._memory = [upload(packed), allocate(self.nbytes - packed.nbytes)]
         self.ends, self._unsure = map(int, self._memory)
@@ -40,9 +42,10 @@ class Resident:
         return device.structure(self._unsure + 4, self._unsure)
 
     def part(self, begin: int, end: int) -> Resident:
-        """Return some of the rows, where they are; they go with the whole."""
+        """Return some of the rows, where they are; the whole stays as long as they do."""
         part = copy.copy(self)
         part.rows, part.ends, part._memory = end - begin, self.ends + ROW_BYTES * begin, []
+        part._whole = self
         return part
 
     @property
@@ -50,14 +53,9 @@ class Resident:
         """Return the bytes of the rows and of the list."""
         return (ROW_BYTES + 4) * self.rows + 4
 
-    def close(self) -> None:
-        """Free the memory, in the context that it came from."""
-        memory, self._memory = getattr(self, "_memory", []), []
-        device.free(*memory)
-
     def __del__(self) -> None:
-        """Give the memory back."""
-        self.close()
+        """Give the memory back, in the context that it came from."""
+        device.free(*getattr(self, "_memory", ()))
 
 
 @device.one_at_a_time
@@ -104,9 +102,19 @@ class Surface:
         grid: int | None,
         threads: int,
     ) -> None:
-        self._hierarchy = Hierarchy(vertices, triangles, bounds, brute=strategy == "brute")
+        self._held: Hierarchy | None = Hierarchy(
+            vertices, triangles, bounds, brute=strategy == "brute"
+        )
         self._brute = strategy == "brute"
         self._grid = grid
+
+    @property
+    def _hierarchy(self) -> Hierarchy:
+        """Return what is on the device, which stays there while it is held; ValueError if freed."""
+        held = self._held
+        if held is None:
+            raise ValueError(CLOSED)
+        return held
 
     @property
     def build_times(self) -> Mapping[str, float]:
@@ -123,13 +131,8 @@ class Surface:
         return self._hierarchy.levels()
 
     def close(self) -> None:
-        """Free the device's memory."""
-        if hasattr(self, "_hierarchy"):
-            self._hierarchy.close()
-
-    def __del__(self) -> None:
-        """Give the memory back."""
-        self.close()
+        """Free the device's memory, once no thread asks."""
+        self._held = None
 
     @device.one_at_a_time  # the list of unsure rows is begun, filled and read
     def ask(self, question: str, segments: Resident, *fields: Any) -> None:

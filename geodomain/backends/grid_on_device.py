@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from geodomain.backends import cpu, device, grid_building
 from geodomain.backends.cpu import Floats
-from geodomain.backends.pools import allocate_pooled, upload
+from geodomain.backends.pools import allocate_pooled
+from geodomain.backends.staging import upload
 
 _GRID_BYTES = 88  # of one Grid: three axes, its first cell and its bundles
 # Shorter lists than the CPU's: here the index is cheap and the answers are many.

@@ -8,8 +8,6 @@ from typing import Any
 from geodomain.backends import cubins, device, mishaps, native
 from geodomain.errors import DeviceError
 
-_KERNEL_FILES = ("grid_build.cu", "grid.cu", "lattice.cu", "answers.cu")
-
 
 @dataclass(frozen=True)
 class Gpu:
@@ -129,8 +127,13 @@ def _gpu(cuda: Any, number: int) -> Gpu:
         architecture=architecture,
         memory_bytes=one.total_memory(),
         used=False,
-        kernels={file: _origin(file, architecture) for file in _KERNEL_FILES},
+        kernels={file: _origin(file, architecture) for file in _kernel_files()},
     )
+
+
+def _kernel_files() -> list[str]:
+    """Return the names of the files with kernels."""
+    return sorted({path.name for folder in native.kernel_folders() for path in folder.glob("*.cu")})
 
 
 def _origin(file: str, architecture: str) -> str:

@@ -88,7 +88,9 @@ def _label(
         if slabs.room < layer:
             message = "the GPU has not the memory for one layer of the lattice"
             raise OutOfDeviceMemory(message)
-        lattice = Lattice(vertices, triangles, axes, max(1, slabs.room // layer))
+        layers = max(1, slabs.room // layer)
+        first = max(1, layers // 4) if layers < len(axes[0]) else layers
+        lattice = Lattice(vertices, triangles, axes, layers, first)
         fetch = _fetcher(
             out, lambda source, target: aside.submit(stager.copy, source, target).result
         )

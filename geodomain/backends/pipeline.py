@@ -19,13 +19,14 @@ from geodomain.backends.buffers import Buffers, Slot, pool, room_for
 from geodomain.backends.cpu import Columns
 from geodomain.backends.device_arrays import DevicePoints, DeviceRoom, wait_for
 from geodomain.backends.kept import kept_of
-from geodomain.backends.staging import Filler, Stager
+from geodomain.backends.staging import Filler, Stager, filling
 
 NONE_REFUSED = 2**64 - 1
 _POINT = 24  # bytes
 
 Points = Columns | DevicePoints
 Send = Callable[[Slot, int, int], bytes]
+Copy = Callable[[int, Slot, int, int], bytes]
 # Launches kernels for a slot's chunk on its stream; returns the address of their answers.
 Kernels = Callable[[Slot], int]
 
@@ -51,8 +52,7 @@ def _answer(points: Points, out: Any, threads: int, kernels: Kernels) -> int:
         if isinstance(points, DevicePoints):
             send = _there(points)
         else:
-            filler = held.enter_context(Filler(points, buffers.pieces, threads))
-            send = _sender(points, filler)
+            send = _sender(points, _copier(points, buffers.room, threads, held))
         return _run(len(out), buffers, send, kernels, _fetcher(out, stager))
 
 
@@ -92,12 +92,11 @@ def _there(points: DevicePoints) -> Send:
     return lambda slot, begin, end: points.view(begin)
 
 
-def _sender(points: Columns, filler: Filler) -> Send:
+def _sender(points: Columns, send: Copy) -> Send:
     """Return what brings rows to a slot and tells how the kernels find them there.
 
     Points that are kept go to a place of their own, once.
     """
-    send = _copier(points, filler)
     kept = kept_of(points)
     if kept is None:
         return lambda slot, begin, end: send(int(slot.coordinates), slot, begin, end)
@@ -114,13 +113,13 @@ def _sender(points: Columns, filler: Filler) -> Send:
     return send_once
 
 
-def _copier(points: Columns, filler: Filler) -> Callable[[int, Slot, int, int], bytes]:
+def _copier(points: Columns, room: int, threads: int, held: ExitStack) -> Copy:
     """Return what copies rows to an address, and tells how the kernels find them there."""
     if _is_pinned_rows(points):
         return functools.partial(_send_rows, points)
     if all(_is_pinned_column(column) for column in points):
         return functools.partial(_send_columns, points)
-    return functools.partial(_send_pieces, filler)
+    return functools.partial(_send_pieces, held.enter_context(filling(points, room, threads)))
 
 
 def _send_rows(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
@@ -141,10 +140,7 @@ def _send_columns(points: Columns, start: int, slot: Slot, begin: int, end: int)
 
 def _send_pieces(filler: Filler, start: int, slot: Slot, begin: int, end: int) -> bytes:
     """Copy from the ring that threads fill to the slot, piece by piece."""
-    for first, last, piece in filler.full(begin, end):
-        place = start + _POINT * (first - begin)
-        device.driver().memcpy_htod_async(place, piece.memory[: last - first], slot.stream)
-        piece.free.record(slot.stream)
+    filler.send(begin, end, start, slot.stream)
     return _view_of_rows(start)
 
 

@@ -127,14 +127,6 @@ def _making_way(source: Callable[[int], Any], size: int) -> Any:
     return source(max(size, 1))
 
 
-def upload(array: Any) -> Any:
-    """Return a device copy of a contiguous array."""
-    memory = allocate(array.nbytes)
-    if array.nbytes:
-        device.driver().memcpy_htod(memory, array)
-    return memory
-
-
 def drain_all() -> bool:
     """Free what all the pools keep; a context is current. False where there was nothing."""
     held = memory_pool().held_blocks > 0
