@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,15 +79,15 @@ def bench(
     """
     from geodomain.benching.running import make_scene, run
 
-    _require_place(chart, _CHARTS, overwrite)
-    _require_place(tree and tree[1], _TREES, overwrite)
+    _require_place(chart, _CHARTS, "matplotlib", overwrite)
+    _require_place(tree and tree[1], _TREES, "pyvista", overwrite)
     with Talk(quiet).steps() as step:
         step("making the scene")
         scene, intersector = make_scene(triangles, rays, seed, threads)
         if tree:
             step("drawing the hierarchy")
             _draw_tree(intersector, *tree)
-        report = run(scene, intersector, repeat=repeat, threads=threads, step=step)
+        report = run(scene, repeat=repeat, threads=threads, step=step)
         _draw(report, chart)
     if as_json:
         click.echo(json.dumps(report.as_dict(), indent=2, allow_nan=False))
@@ -96,14 +97,19 @@ def bench(
         click.echo(as_text(report))
 
 
-def _require_place(picture: Path | None, kinds: tuple[str, ...], overwrite: bool) -> None:
-    """Stop before there is any work if a picture cannot be drawn where it should be."""
+def _require_place(
+    picture: Path | None, kinds: tuple[str, ...], library: str, overwrite: bool
+) -> None:
+    """Stop before there is any work if a picture cannot be drawn, or not where it should be."""
     from geodomain.tables.atomic import refuse_to_replace
 
     if picture is None:
         return
     if picture.suffix.lower() not in kinds:
         message = f"{picture} must end in {' or '.join(kinds)}"
+        raise click.BadParameter(message)
+    if importlib.util.find_spec(library) is None:
+        message = f"{picture} is drawn by {library}, which is not installed: pip install {library}"
         raise click.BadParameter(message)
     places.require_folder(picture)
     refuse_to_replace([picture], overwrite=overwrite)

@@ -25,6 +25,7 @@ _DIALECT = ("delimiter", "decimal", "missing")
 
 def answer_table(inputs: tuple[Path, ...], given: dict[str, Any], talk: Talk) -> dict[str, Any]:
     """Answer a table with a table."""
+    from geodomain.blockfiles import require_text_file
     from geodomain.hit_table import intersect_table
     from geodomain.meshfiles import read_mesh
     from geodomain.tables.files import open_source, open_target
@@ -37,6 +38,8 @@ def answer_table(inputs: tuple[Path, ...], given: dict[str, Any], talk: Talk) ->
         message = "--start and --end go together"
         raise click.UsageError(message)
     outputs = [] if given["output"] == "-" else [Path(given["output"])]
+    for table in (inputs[1], *outputs):
+        require_text_file(str(table))
     for output in outputs:
         places.require_folder(output)
     places.refuse_inputs(outputs, inputs)

@@ -42,6 +42,7 @@ def ask(points: Any, dtype: DTypeLike, out: Any, backend: ModuleType) -> Questio
     if not (is_on_device(points) or is_on_device(out)):
         columns = as_columns(points)
         room = host_room((len(columns[0]),), dtype, out)
+        _require_apart(any(np.shares_memory(room, column) for column in columns))
         return Question(columns, room, room)
     name = "points are" if is_on_device(points) else "out is"
     require_gpu(backend, name)
@@ -57,8 +58,17 @@ def ask(points: Any, dtype: DTypeLike, out: Any, backend: ModuleType) -> Questio
     if out is None:
         out = device_arrays.DeviceArray(rows, dtype)
     if is_on_device(out):
-        return Question(held, device_arrays.read_room(out, (rows,), dtype), out)
+        there = device_arrays.read_room(out, (rows,), dtype)
+        _require_apart(is_on_device(points) and device_arrays.overlap(held, there))
+        return Question(held, there, out)
     return Question(held, host_room((rows,), dtype, out), out)
+
+
+def _require_apart(overlap: bool) -> None:
+    """Refuse answers that would be written over points not asked about yet."""
+    if overlap:
+        message = "out shares memory with the points: give an array of its own"
+        raise ValueError(message)
 
 
 def room_for(shape: tuple[int, ...], dtype: DTypeLike, out: Any, backend: ModuleType) -> Any:

@@ -66,7 +66,8 @@ def contains(
     Raises
     ------
     ValueError
-        If ``out`` does not fit, or something is on a GPU and ``backend`` is "cpu".
+        If ``out`` does not fit or shares memory with the points, or something is on a GPU and
+        ``backend`` is "cpu".
     DeviceError
         If the GPU is asked for and cannot be used; the message says why.
     MeshError
@@ -81,8 +82,8 @@ def contains(
     GeodomainWarning
         Once for a closed mesh in which a shell is there twice, which leaves nothing inside it, in
         which shells overlap, touch or lie inside each other, or triangles face opposite ways.
-        A single shell without a handle is known for sound in little time, and so, wrongly, are
-        two that share one edge and its two vertices; only other meshes are looked at, and
+        A single shell without a handle is known for sound in little time, and so are, wrongly,
+        two that touch in two vertices and in no edge; only other meshes are looked at, and
         `geodomain.check` looks at all.
 
     Examples

@@ -191,5 +191,8 @@ def _refuse_triangle(name: str, triangles: Any, row: int, vertex_count: int) -> 
     if row < 0:
         return
     corners = tuple(int(value) for value in triangles[row])
-    message = f"{name}: triangle {row} is {corners}, but there are {vertex_count} vertices, from 0"
+    message = (
+        f"{name}: triangle {row} is {corners}, but there are {vertex_count} vertices, counted from "
+        "0: correct it, or export the wireframe again"
+    )
     raise MeshError(message)

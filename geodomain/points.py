@@ -61,14 +61,20 @@ def is_on_device(values: Any) -> bool:
     return where is not None and where()[0] in _CUDA_DEVICES
 
 
-def as_columns(points: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return the x, y and z of points as views where float64 is given, whatever the strides."""
-    array = as_doubles(points, "points")
+def as_rows(values: ArrayLike, name: str) -> Floats:
+    """Return places as float64 of shape (n, 3), uncopied where they are that already."""
+    array = as_doubles(values, name)
     if array.shape == (0,):  # of an empty list
         array = array.reshape(0, 3)
     if array.ndim != 2 or array.shape[1] != 3:
-        message = f"points must have shape (n, 3), not {array.shape}"
+        message = f"{name} must have shape (n, 3), not {array.shape}"
         raise ValueError(message)
+    return array
+
+
+def as_columns(points: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return the x, y and z of points as views where float64 is given, whatever the strides."""
+    array = as_rows(points, "points")
     return array[:, 0], array[:, 1], array[:, 2]
 
 

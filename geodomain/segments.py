@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodomain.backends import cpu_segments
 from geodomain.backends.native import thread_count
 from geodomain.errors import PointError
-from geodomain.points import as_doubles, is_on_device
+from geodomain.points import as_rows, is_on_device
 
 Floats = NDArray[np.float64]
 
@@ -25,11 +25,7 @@ def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Floats, Floats]:
                 f"such as cupy.asnumpy({name})"
             )
             raise TypeError(message)
-        array = as_doubles(values, name)
-        if array.ndim != 2 or array.shape[1] != 3:
-            message = f"{name} must have shape (n, 3), not {array.shape}"
-            raise ValueError(message)
-        pair.append(array)
+        pair.append(as_rows(values, name))
     if len(pair[0]) != len(pair[1]):
         message = (
             f"there are {len(pair[0])} starts and {len(pair[1])} ends; each segment needs one of "
@@ -141,10 +137,8 @@ class Segments:
             raise PointError(message)
         self.missing = packed.missing
         # Kept apart with their true ends; among the others they are NaN, which crosses nothing.
-        rows = packed.extreme if self.order is None else self.order[packed.extreme]
-        self._extreme = {
-            first_row + int(row): (first[row].copy(), second[row].copy()) for row in np.sort(rows)
-        }
+        rows = np.sort(packed.extreme if self.order is None else self.order[packed.extreme])
+        self._extreme = first_row + rows, first[rows], second[rows]
         self.packed = packed.ends
         self.packed.flags.writeable = False
         self.device: dict[str, Any] = {}
@@ -166,21 +160,22 @@ class Segments:
         self.close()
 
     def close(self) -> None:
-        """Free the device's copy, if there is one; a later question makes another."""
-        for copy in self.device.values():
-            copy.close()
+        """Free the device's copy, once no thread asks about it; a later question makes another."""
         self.device.clear()
 
     def refuse_extreme(self, bounds: Floats) -> None:
         """Raise PointError for the first segment out of range that may meet the bounds (2, 3)."""
-        for row, (start, end) in self._extreme.items():
-            low, high = np.minimum(start, end), np.maximum(start, end)
-            if (low <= bounds[1]).all() and (bounds[0] <= high).all():
-                message = (
-                    f"{_path(row, start, end)}; a coordinate that is not 0 must have a magnitude "
-                    "between 2^-306 and 2^339 to be exact"
-                )
-                raise PointError(message)
+        rows, starts, ends = self._extreme
+        low, high = np.minimum(starts, ends), np.maximum(starts, ends)
+        meeting = np.flatnonzero(((low <= bounds[1]) & (bounds[0] <= high)).all(axis=1))
+        if len(meeting):
+            first = meeting[0]
+            message = (
+                f"{_path(rows[first], starts[first], ends[first])}; a coordinate that is not 0 "
+                "must have a magnitude between 2^-306 and 2^339 to be exact: write 0, or end it "
+                "nearer"
+            )
+            raise PointError(message)
 
 
 def _path(row: int, start: Floats, end: Floats) -> str:

@@ -3,6 +3,7 @@
 // unsure are listed again for the full one. Lists come in any order; no answer
 // depends on it.
 #include "codes.h"
+#include "refuse.h"
 #include "surface.h"
 
 using namespace geodomain;
@@ -15,11 +16,6 @@ struct RowList {
 
   __device__ void append(std::uint32_t row) { rows[atomicAdd(count, 1u)] = row; }
 };
-
-// The first row that the full arithmetic cannot decide: `refused` keeps the least.
-__device__ void refuse(std::uint64_t row, std::uint64_t* refused) {
-  atomicMin(reinterpret_cast<unsigned long long*>(refused), static_cast<unsigned long long>(row));
-}
 
 // The rows of a list, whose length is on the device, among the threads of a launch.
 template <class Body>

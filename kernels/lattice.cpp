@@ -52,16 +52,19 @@ GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t verte
   }
 }
 
-// The search table of an axis, for a copy to a device: `axis` and `places` places, for which
-// `first` must have room for 2 * count + 1; none where the axis needs no table.
-GD_API int geodomain_ruler(const double* values, std::int64_t count, Axis* axis,
-                           std::int32_t* first, std::int64_t* places) {
+// The search tables of axes, for a copy to a device: of each `counts` values, one axis after the
+// other, its `axis` and `places` places, 0 where it needs no table. The tables lie in `first` one
+// after the other, each begun at an even place, where there must be room for 2 * count + 2 each.
+GD_API int geodomain_rulers(const double* values, const std::int64_t* counts, std::int64_t number,
+                            Axis* axes, std::int32_t* first, std::int64_t* places) {
   try {
     FloatGuard guard;
-    const RulerTable table(values, count);
-    *axis = table.view().axis;
-    *places = static_cast<std::int64_t>(table.first().size());
-    std::copy(table.first().begin(), table.first().end(), first);
+    for (std::int64_t i = 0; i < number; values += counts[i], ++i) {
+      const RulerTable table(values, counts[i]);
+      axes[i] = table.view().axis;
+      places[i] = static_cast<std::int64_t>(table.first().size());
+      first = std::copy(table.first().begin(), table.first().end(), first) + places[i] % 2;
+    }
     return 0;
   } catch (...) {
     return 1;

@@ -10,6 +10,8 @@
 #include "bodies.h"
 #include "closed.h"
 #include "least_row.h"
+#include "proper.h"
+#include "repeats.h"
 #include "team.h"
 
 using namespace geodomain;
@@ -135,29 +137,32 @@ GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t tri
 }
 
 // found: how many bodies the triangles of three different vertices make, how many vertices they
-// use, and how many they are. `merged`, where there is one, says which vertices are equal.
+// use, how many they are, and how often they use an edge again in the same direction. `merged`,
+// where there is one, says which vertices are equal.
 GD_API int geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t triangle_count,
                                  const std::int32_t* merged, std::int64_t vertex_count, int threads,
                                  std::int64_t* found) {
   try {
     Team team(threads);
+    const ProperTriangles rows = {triangles, merged};
     Bodies bodies(vertex_count);
+    Repeats repeats(vertex_count);
     std::atomic<std::int64_t> proper{0};
-    team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+    // One member notes the edges of all triangles while the others join bodies.
+    const std::int64_t pieces = (triangle_count + kPiece - 1) / kPiece;
+    team.run(1 + pieces, 1, [&](std::int64_t piece, std::int64_t, int) {
+      if (piece == 0) return repeats.note(rows, triangle_count);
+      const std::int64_t begin = (piece - 1) * kPiece;
       std::int64_t part = 0;
-      for (const std::int32_t* t = triangles + 3 * begin; t < triangles + 3 * end; t += 3) {
-        std::uint32_t corner[3];
-        for (int k = 0; k < 3; ++k) {
-          corner[k] = static_cast<std::uint32_t>(merged ? merged[t[k]] : t[k]);
-        }
-        if (corner[0] == corner[1] || corner[1] == corner[2] || corner[2] == corner[0]) continue;
+      rows.visit(begin, std::min(begin + kPiece, triangle_count), [&](const std::uint32_t* corner) {
         ++part;
         bodies.join(corner[0], corner[1], corner[2]);
-      }
+      });
       proper += part;
     });
     bodies.count(team, kPiece, found);
     found[2] = proper;
+    found[3] = repeats.count(team, rows, triangle_count, kPiece);
     return 0;
   } catch (...) {
     return 1;

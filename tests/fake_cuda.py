@@ -2,7 +2,7 @@
 
 The device's memory is the host's, filled with rubbish first. What is sent to a stream is done
 when something waits for it and not before, so that code which waits too little reads rubbish.
-The kernels are those of `fake_kernels`.
+The kernels are those of `fake_kernels` and `fake_segments`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from fake_kernels import KERNELS
+from fake_segments import KERNELS as SEGMENT_KERNELS
 
 RUBBISH = 0xA5
 
@@ -64,6 +65,7 @@ class FakeCuda(ModuleType):
         self.crash: Exception | None = None  # an error that stays
         self.attributes = {"ratio": 2}
         self.unsure = 0  # pairs of triangle and column that are left to the full arithmetic
+        self.surfaces: dict[int, Any] = {}  # by the address of their packets
         self.crowded = False  # whether meshes have cells that are the host's to build
         self.fail_launch: dict[str, Exception] = {}
         self.fail_launch_for_good: dict[str, Exception] = {}
@@ -195,15 +197,27 @@ class FakeCuda(ModuleType):
         copy = lambda: target.__setitem__(slice(None), self.at(source, target.nbytes))  # noqa: E731
         stream.send("dtoh", copy, now=not self.is_pinned(target.ctypes.data))
 
-    def memcpy_dtod_async(self, dest: Any, src: Any, size: int, stream: Stream) -> None:
+    def memcpy_dtod_async(
+        self, dest: Any, src: Any, size: int, stream: Stream | None = None
+    ) -> None:
         into, source = int(dest), int(src)
-        stream.send("dtod", lambda: self.at(into, size).__setitem__(..., self.at(source, size)))
+        (stream or self.null).send(
+            "dtod", lambda: self.at(into, size).__setitem__(..., self.at(source, size))
+        )
 
     def memset_d32_async(
         self, dest: Any, data: int, count: int, stream: Stream | None = None
     ) -> None:
         place = int(dest)
         (stream or self.null).send("memset", lambda: self.at(place, count, np.uint32).fill(data))
+
+    def memset_d8(self, dest: Any, data: int, count: int) -> None:
+        self.check("memset_d8")
+        self.at(int(dest), count).fill(data)
+
+    def memset_d32(self, dest: Any, data: int, count: int) -> None:
+        self.check("memset_d32")
+        self.at(int(dest), count, np.uint32).fill(data)
 
     def module_from_buffer(self, image: bytes) -> Any:
         self.check("module_from_buffer")
@@ -214,7 +228,7 @@ class FakeCuda(ModuleType):
         return SimpleNamespace(get_function=lambda name: self._function(name))
 
     def _function(self, name: str) -> Callable[..., None]:
-        kernel = KERNELS[name]
+        kernel = (KERNELS | SEGMENT_KERNELS)[name]
 
         def launch(packed: np.ndarray, *, grid: Any, block: Any, stream: Any = None) -> None:
             assert grid[0] > 0 and packed.dtype == np.uint8
@@ -306,12 +320,22 @@ class Event:
         fake.check("Event")
         self.fake, self.stream, self.mark = fake, None, []
 
-    def record(self, stream: Stream) -> Event:
+    def record(self, stream: Stream | None = None) -> Event:
         self.fake.check("Event.record")
         self.stream, self.mark = stream, []
         mark = self.mark
-        stream.waiting.append(lambda: mark.append(True))
+        if stream is not None:
+            stream.waiting.append(lambda: mark.append(True))
         return self
+
+    def query(self) -> bool:
+        self.fake.check("Event.query")
+        return self.stream is None or bool(self.mark)
+
+    def time_till(self, other: Event) -> float:
+        """Return a millisecond: what it takes is of no account."""
+        self.fake.check("Event.time_till")
+        return 1.0
 
     def synchronize(self) -> Event:
         self.fake.check("Event.synchronize")

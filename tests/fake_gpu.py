@@ -27,7 +27,7 @@ from geodomain.backends import (
     pools,
 )
 
-CACHED = ("driver", "context", "architecture", "has_slow_doubles", "module", "kernel")
+CACHED = ("driver", "number", "context", "architecture", "has_slow_doubles", "module", "kernel")
 
 
 def forget() -> None:
@@ -83,7 +83,7 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make several chunks, pieces and slabs of a few thousand points."""
     monkeypatch.setattr(buffers, "ROOM", 1024)
     monkeypatch.setattr(buffers, "_SMALL_ROOM", 256)
-    monkeypatch.setattr(buffers, "PIECE_BYTES", 24 * 100)
+    monkeypatch.setattr(buffers, "PIECE_ROWS", 64)
     for lattices in (lattice_on_device, lattice_in_place):
         monkeypatch.setattr(lattices, "SLAB_BYTES", 600)
     pools.release()

@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -44,7 +45,10 @@ def test_everything_that_makes_a_difference_is_in_the_name(monkeypatch) -> None:
     names |= {cubins.key("a", "sm_75", "nvcc 1"), cubins.key("a", "sm_90", "nvcc 2")}
     monkeypatch.setattr(cubins, "FLAGS", ("-O0",))
     names.add(cubins.key("a", "sm_90", "nvcc 1"))
-    assert len(names) == 5
+    for variable in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"):  # which nvcc reads by itself
+        monkeypatch.setenv(variable, "-use_fast_math")
+        names.add(cubins.key("a", "sm_90", "nvcc 1"))
+    assert len(names) == 7
 
 
 def test_a_warm_start_compiles_nothing(fake) -> None:
@@ -121,6 +125,23 @@ def test_a_cubin_that_the_driver_refuses_is_made_again_once(fake) -> None:
     forget()
     ask()
     assert len(fake.compiled) == 2
+
+
+def test_kernels_are_not_to_blame_for_a_dead_context(fake) -> None:
+    """As where another thread's kernel has ended it: the cache stays as it is."""
+    ask()
+    kept = cached()
+    forget()
+
+    def die(image: bytes) -> bool:
+        fake.crash = fake.LaunchError("cuLaunchKernel failed: unspecified launch failure")
+        return True
+
+    fake.refuses = die
+    with pytest.raises(geodomain.DeviceError, match="that only a new process mends"):
+        ask()
+    fake.crash = None
+    assert cached() == kept and len(fake.compiled) == 1 and len(fake.images) == 2
 
 
 def test_a_cache_that_cannot_be_written_costs_a_compilation(fake, monkeypatch, tmp_path) -> None:
@@ -203,6 +224,44 @@ def test_folders_by_system(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
     assert cubins.folder() == tmp_path / "local" / "geodomain"
+
+
+@pytest.mark.parametrize(
+    ("system", "variable", "usual"),
+    [
+        ("linux", "XDG_CACHE_HOME", ".cache"),
+        ("darwin", "XDG_CACHE_HOME", "Library/Caches"),
+        ("win32", "LOCALAPPDATA", "AppData/Local"),
+    ],
+)
+def test_folders_where_no_variable_names_one(
+    monkeypatch, tmp_path: Path, system: str, variable: str, usual: str
+) -> None:
+    """An empty or relative one would be a folder of wherever the process happens to be."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GEODOMAIN_CACHE", "")
+    monkeypatch.setattr(sys, "platform", system)
+    for value in ("", "cache"):
+        monkeypatch.setenv(variable, value)
+        assert cubins.folder() == tmp_path / usual / "geodomain"
+    monkeypatch.delenv(variable)
+    assert cubins.folder() == tmp_path / usual / "geodomain"
+
+
+def test_a_user_without_a_home(fake, monkeypatch, tmp_path: Path) -> None:
+    def homeless() -> Path:
+        msg = "Could not determine home directory."
+        raise RuntimeError(msg)
+
+    monkeypatch.delenv("GEODOMAIN_CACHE")
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cubins.folder() == tmp_path / "geodomain"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ask()
+    assert cubins.folder().parent == tmp_path and cubins.is_private(cubins.folder())
+    assert len(cached()) == 1
 
 
 def test_an_image_says_where_it_is_from(fake) -> None:

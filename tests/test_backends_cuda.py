@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import time
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +15,9 @@ from shapes import UNDECIDABLE, cube, minute, star
 
 import geodomain
 from geodomain import PointError, PointLocator
-from geodomain.backends import buffers, cuda
+from geodomain.backends import buffers, cuda, pipeline
+from geodomain.backends.kept import keeping
+from geodomain.backends.staging import Stager
 from geodomain.labeller import Labeller
 
 __all__ = ["fake", "small_buffers"]
@@ -74,9 +80,9 @@ def test_page_locked_arrays_go_straight(fake, order: str) -> None:
     out = geodomain.pinned_empty(5000, bool)
     assert locator.contains(pinned, out=out) is out
     assert np.array_equal(out, geodomain.contains(MESH, given, backend="cpu"))
-    # Nothing was filled for the bus: the pieces hold what they held at first.
+    # Nothing was filled for the bus.
+    assert buffers.pool.kept and not buffers.rings.kept
     for kept in buffers.pool._idle:
-        assert all((piece.memory.view(np.uint8) == 0xA5).all() for piece in kept.pieces)
         assert all((slot.host_answers == 0xA5).all() for slot in kept.slots)
 
 
@@ -93,7 +99,7 @@ def test_codes_of_several_meshes_in_one_pass(fake) -> None:
 
 def sent(rows: int) -> int:
     """Count the pieces of one pass over points."""
-    return sum(-(-min(1024, rows - begin) // 100) for begin in range(0, rows, 1024))
+    return -(-rows // buffers.PIECE_ROWS)
 
 
 DOMAINS = {"a": cube(1.0), "b": star(3, radius=(50.0, 40.0, 20.0)), "c": MESH}
@@ -127,6 +133,30 @@ def test_points_that_cannot_be_kept_are_sent_again(fake, monkeypatch) -> None:
     fake.calls.clear()
     assert np.array_equal(labeller.judge(given).codes, expected)
     assert fake.calls.count("htod") == 3 * sent(3000)
+
+
+def test_points_that_are_kept_by_chunks_of_other_sizes(fake) -> None:
+    """As where another thread has the larger buffers in between."""
+    given = points(1000)
+    with cuda.device.current():
+        pinned = fake.pagelocked_empty((1000, 3), np.float64, order="F")
+    pinned[:] = given
+    expected = geodomain.contains(MESH, given, backend="cpu")
+    locator = PointLocator(MESH, backend="cuda")
+    with keeping(pinned):
+        for room in (256, 128, 256, 512, 128):
+            with buffers_of(room):
+                assert np.array_equal(locator.contains(pinned), expected)
+    assert "leak" not in fake.calls
+
+
+@contextlib.contextmanager
+def buffers_of(room: int) -> Iterator[None]:
+    """Let chunks be of so many points."""
+    cuda.release()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "room_for", lambda rows: room)
+        yield
 
 
 def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
@@ -180,6 +210,28 @@ def test_a_lattice_slab_by_slab(fake, packed: bool, depth: int) -> None:
         locator.contains_lattice(*[a[::-1] for a in axes]),
         geodomain.contains_lattice(MESH, *[a[::-1] for a in axes], backend="cpu"),
     )
+
+
+def test_a_slab_is_copied_on_before_it_is_made_again(fake, monkeypatch) -> None:
+    """However long it takes; an error with the last one is the caller's, too."""
+    copy, calls, fatal = Stager.copy, [], []
+
+    def slowly(*arguments: Any) -> None:
+        time.sleep(0.01)
+        copy(*arguments)
+        calls.append(len(calls))
+        if len(calls) in fatal:
+            msg = "the compiled core ran out of memory"
+            raise MemoryError(msg)
+
+    monkeypatch.setattr(Stager, "copy", slowly)
+    axes = [np.linspace(LOW[k], HIGH[k], n) for k, n in enumerate((60, 17, 100))]
+    expected = geodomain.contains_lattice(MESH, *axes, packed=True, backend="cpu")
+    labels = geodomain.contains_lattice(MESH, *axes, packed=True, backend="cuda")
+    assert np.array_equal(labels, expected)
+    fatal.append(2 * len(calls))
+    with pytest.raises(MemoryError, match="compiled core"):
+        geodomain.contains_lattice(MESH, *axes, packed=True, backend="cuda")
 
 
 def test_a_locator_sends_its_mesh_once(fake) -> None:
@@ -254,6 +306,33 @@ def test_callers_of_several_threads_have_buffers_of_their_own(fake) -> None:
     for thread in threads:
         thread.join()
     assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("sent", [True, False])
+@pytest.mark.parametrize("which", [1, 4])
+def test_an_error_on_the_way(fake, monkeypatch, which: int, sent: bool) -> None:
+    """No thread waits for ever, no memory is lost, and the next call has what it needs."""
+    locator = PointLocator(MESH, backend="cuda")
+    cuda.release()
+    held, running, calls = fake.used_bytes, threading.active_count(), []
+    place, name = (fake, "memcpy_htod_async") if sent else (Stager, "copy")
+    real = getattr(place, name)
+
+    def fail(*arguments: object) -> None:
+        calls.append(name)
+        if len(calls) >= which:
+            msg = "cuMemcpy failed: invalid argument"
+            raise fake.LogicError(msg)
+        real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, fail)
+        with pytest.raises(geodomain.DeviceError, match="the GPU refuses: cuMemcpy failed"):
+            locator.contains(points(6000))
+    assert threading.active_count() == running
+    assert fake.used_bytes == held and "leak" not in fake.calls
+    expected = geodomain.contains(MESH, points(6000), backend="cpu")
+    assert np.array_equal(locator.contains(points(6000)), expected)
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])

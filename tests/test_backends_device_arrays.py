@@ -97,10 +97,38 @@ def test_what_is_on_the_device_is_checked(fake) -> None:
     for wrong in (np.zeros(6, bool), np.zeros(5, np.uint8)):
         with pytest.raises(ValueError, match="out must be a contiguous, writable array of bool"):
             geodomain.contains(MESH, points(5), backend="cuda", out=on_device(fake, wrong))
+    for astray in ({"strides": (28, 8)}, {"strides": (24, 12)}):
+        with pytest.raises(ValueError, match="at multiples of 8 bytes"):
+            geodomain.contains(MESH, on_device(fake, points(9)[:5], **astray))
+    shifted = on_device(fake, points(9))
+    shifted.__cuda_array_interface__.update(shape=(5, 3), data=(int(shifted.memory) + 4, False))
+    with pytest.raises(ValueError, match="at multiples of 8 bytes"):
+        geodomain.contains(MESH, shifted)
     read_only = on_device(fake, np.zeros(5, bool))
     read_only.__cuda_array_interface__["data"] = (int(read_only.memory), True)
     with pytest.raises(ValueError, match="writable"):
         geodomain.contains(MESH, points(5), backend="cuda", out=read_only)
+
+
+def test_answers_over_the_points_are_refused(fake) -> None:
+    given = points(100)
+    for backend in ("cpu", "cuda"):
+        for out in (given.view(bool).ravel()[7:107], given.view(np.int32).ravel()[-100:]):
+            ask = geodomain.contains if out.dtype == bool else geodomain.count_crossings
+            with pytest.raises(ValueError, match="out shares memory with the points"):
+                ask(MESH, given, backend=backend, out=out)
+    columns = np.zeros((100, 4), order="F")
+    columns[:, :3] = given
+    beside = columns[:, 3].view(bool)[:100]
+    assert geodomain.contains(MESH, columns[:, :3], backend="cuda", out=beside) is beside
+    there = on_device(fake, given[::-1])
+    start = int(there.memory)
+    told = there.__cuda_array_interface__
+    told.update(data=(start + 24 * 99, False), strides=(-24, 8))
+    for first in (0, 2300):
+        room = on_device(fake, np.zeros(100, bool), data=(start + first, False))
+        with pytest.raises(ValueError, match="out shares memory with the points"):
+            geodomain.contains(MESH, there, out=room)
 
 
 def test_no_points_at_all(fake) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -11,7 +15,7 @@ from shapes import cube, star
 
 import geodomain
 from geodomain import DeviceError, GeodomainWarning, PointLocator
-from geodomain.backends import auto, buffers, cubins, device, mishaps, pools
+from geodomain.backends import auto, buffers, cubins, device, inventory, mishaps, pools
 
 __all__ = ["eager", "fake"]
 
@@ -37,9 +41,25 @@ def test_no_driver(fake, monkeypatch: pytest.MonkeyPatch) -> None:
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 
-def test_no_device(fake) -> None:
+def test_a_pycuda_that_does_not_import(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As where CUDA_PATH names a folder that is gone, on Windows."""
+    (tmp_path / "pycuda").mkdir()
+    (tmp_path / "pycuda" / "__init__.py").write_text("raise FileNotFoundError('C:/CUDA/v11/bin')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.split(".")[0] == "pycuda"]:
+        monkeypatch.delitem(sys.modules, name)
+    forget()
+    with pytest.raises(DeviceError, match="no CUDA backend here: C:/CUDA/v11/bin; install"):
+        geodomain.contains(MESH, POINTS, backend="cuda")
+
+
+def test_no_device(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     fake.capabilities.clear()
-    with pytest.raises(DeviceError, match="there is no CUDA device"):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    with pytest.raises(DeviceError, match="there is no CUDA device; use"):
+        geodomain.contains(MESH, POINTS, backend="cuda")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(DeviceError, match=r"no CUDA device \(CUDA_VISIBLE_DEVICES is ''\); use"):
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 
@@ -57,13 +77,35 @@ def test_one_of_several_devices(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {image.split()[1] for image in fake.images} == {b"sm_75"}
 
 
+def test_the_device_stays_the_one_that_was_used_first(fake, monkeypatch) -> None:
+    fake.capabilities.append((7, 5))
+    monkeypatch.setenv("GEODOMAIN_DEVICE", "")
+    there = on_device(fake, POINTS)
+    geodomain.contains(MESH, there)
+    monkeypatch.setenv("GEODOMAIN_DEVICE", "1")
+    assert np.array_equal(geodomain.contains(MESH, there).get(), EXPECTED)
+
+
 def test_neither_nvcc_nor_kernels(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cubins, "compiler", lambda: None)
     monkeypatch.setattr(cubins, "shipped", lambda name: None)
     with pytest.raises(
-        DeviceError, match=r"no compiled kernels of grid_build\.cu here, and no nvcc"
+        DeviceError, match=r"no compiled kernels of grid_build\.cu for sm_90 here, and no nvcc"
     ):
         geodomain.contains(MESH, POINTS, backend="cuda")
+
+
+def test_a_card_that_the_wheels_kernels_are_not_for(fake, monkeypatch, tmp_path: Path) -> None:
+    fake.capabilities[0] = (6, 1)
+    ptx = tmp_path / "k.ptx"
+    ptx.write_text("//\n.version 8.0\n.target sm_75\n")
+    monkeypatch.setattr(cubins, "compiler", lambda: None)
+    monkeypatch.setattr(cubins, "shipped", lambda name: ptx)
+    with pytest.raises(DeviceError, match="for sm_61 here, and no nvcc"):
+        geodomain.contains(MESH, POINTS, backend="cuda")
+    assert not fake.images
+    found = inventory.take()
+    assert (found.backend, set(found.gpus[0].kernels.values())) == ("cpu", {"nowhere"})
 
 
 def test_a_driver_that_is_too_old(fake) -> None:
@@ -72,16 +114,28 @@ def test_a_driver_that_is_too_old(fake) -> None:
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 
-def test_an_nvcc_that_fails(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+FAILED = "nvcc compilation of kernel.cu failed"
+FAILURES = {
+    FAILED: f"{FAILED}\n[command: nvcc ...]",
+    "nvcc fatal   : Unsupported gpu architecture 'compute_61'": (
+        f"{FAILED}\n[command: nvcc error.cu]\n[stderr:\n"
+        "nvcc fatal   : Unsupported gpu architecture 'compute_61'\n]"
+    ),
+    "host_config.h:143:2: error: #error -- unsupported GNU version!": (
+        f"{FAILED}\n[stderr:\nIn file included from <command-line>:\n"
+        "host_config.h:143:2: error: #error -- unsupported GNU version!\n  143 | #error ...]"
+    ),
+}
+
+
+@pytest.mark.parametrize(("why", "said"), FAILURES.items())
+def test_an_nvcc_that_fails(fake, monkeypatch: pytest.MonkeyPatch, why: str, said: str) -> None:
     def fails(text: str, **options: object) -> bytes:
-        msg = "nvcc compilation of kernel.cu failed\n[command: nvcc ...]"
-        raise fake.CompileError(msg)
+        raise fake.CompileError(said)
 
     monkeypatch.setattr(sys.modules["pycuda.compiler"], "compile", fails)
     monkeypatch.setattr(cubins, "shipped", lambda name: None)
-    with pytest.raises(
-        DeviceError, match=r"nvcc does not compile grid_build\.cu: nvcc compilation of"
-    ):
+    with pytest.raises(DeviceError, match=rf"nvcc does not compile grid_build\.cu: {why}; mend"):
         geodomain.contains(MESH, POINTS, backend="cuda")
 
 
@@ -106,6 +160,20 @@ def test_no_memory_is_a_case_for_the_cpu(fake) -> None:
         axes = [np.linspace(-60, 60, n) for n in (40, 30, 20)]
         labels = geodomain.contains_lattice(MESH, *axes, backend="cuda")
     assert np.array_equal(labels, geodomain.contains_lattice(MESH, *axes, backend="cpu"))
+
+
+def test_memory_kept_for_later_calls_makes_way(fake) -> None:
+    PointLocator(MESH, backend="cuda").contains(POINTS)
+    for make in (
+        lambda: PointLocator(MESH, backend="cuda").index.size(),
+        lambda: geodomain.DeviceArray(50_000, np.float64).get(),
+    ):
+        gc.collect()
+        assert buffers.pool.kept == 1
+        fake.room = 10_000
+        make()  # warnings are errors
+        fake.room = 1 << 40
+        PointLocator(MESH, backend="cuda").contains(POINTS)
 
 
 def test_points_on_the_device_stay_there(fake) -> None:
@@ -139,6 +207,35 @@ def test_an_error_that_passes_leaves_the_gpu_in_use(fake) -> None:
     fake.fail_launch.clear()
     assert np.array_equal(locator.contains(POINTS), EXPECTED)
     assert getattr(fake.held, "count", 0) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_leaves_the_gpu_alone(fake, eager) -> None:
+    both, locator = PointLocator(MESH), PointLocator(MESH, backend="cuda")
+    assert both.contains(POINTS).shape == locator.contains(POINTS).shape
+    fake.calls.clear()
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        said = "nothing"
+        try:
+            try:
+                locator.contains(POINTS)
+            except DeviceError as error:
+                said = str(error)
+            said += f" {np.array_equal(both.contains(POINTS), EXPECTED)} {both.index.taken()[0]}"
+            pools.release()
+            del locator
+            said += f" {set(fake.calls) - {'leak'}}"  # what goes with a process is no loss
+        finally:
+            os.write(writer, said.encode())
+            os._exit(0)
+    os.wait()
+    said = os.read(reader, 10_000).decode()
+    os.close(reader), os.close(writer)
+    assert said.startswith("this process was forked from one that had used the GPU")
+    assert said.endswith(" True cuda set()")  # where most was asked: before the fork
+    assert np.array_equal(locator.contains(POINTS), EXPECTED)
 
 
 def test_an_interrupt_loses_no_memory_and_no_context(fake, monkeypatch) -> None:
@@ -204,6 +301,22 @@ def test_auto_falls_back_and_says_so_once(fake, eager) -> None:
     machine, why = auto.taken()
     assert machine == "cpu" and "unspecified launch failure" in why
     fake.crash = None
+
+
+def test_auto_comes_back_to_the_gpu_after_want_of_memory(fake, eager) -> None:
+    asked = []
+
+    def ask(module: ModuleType) -> str:
+        asked.append(module.__name__.rpartition(".")[2])
+        if len(asked) == 1:
+            msg = "the GPU has not the memory for it"
+            raise mishaps.OutOfDeviceMemory(msg)
+        return asked[-1]
+
+    with pytest.warns(GeodomainWarning, match="not the memory for it; the CPU takes over"):
+        assert auto.either(1.0, 9, ask) == "cpu"
+    assert auto.taken() == ("cpu", "the GPU has not the memory for it")
+    assert auto.either(1.0, 9, ask) == "cuda"
 
 
 def test_auto_without_a_driver_stays_quiet(fake, eager) -> None:

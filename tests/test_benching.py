@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_gpu import fake
 
 from geodomain import Mesh, synthetic
 from geodomain.benching import chart, timing
@@ -20,6 +22,8 @@ from geodomain.benching.running import make_scene, run
 from geodomain.benching.strategies import modes, strategies
 from geodomain.benching.timing import Run, Scene, measure, round_down
 
+__all__ = ["fake"]
+
 
 @pytest.fixture(scope="module")
 def scene() -> Scene:
@@ -28,7 +32,7 @@ def scene() -> Scene:
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return run(*make_scene(200, 300, seed=0, threads=None), repeat=1)
+    return run(make_scene(200, 300, seed=0, threads=None)[0], repeat=1)
 
 
 def test_the_scene_is_that_of_synthesize(scene: Scene) -> None:
@@ -188,16 +192,59 @@ def test_the_chart_shows_who_is_missing_and_every_mode(report: Report, monkeypat
 
 
 def test_memory_is_that_of_the_arrays(report: Report) -> None:
-    triangles = report.setting["triangles"]
-    assert report.memory["triangles"] == 12 * triangles
-    assert report.memory["segments"] == 48 * 300
+    triangles, memory = report.setting["triangles"], report.memory["cpu"]
+    assert memory["triangles"] == 12 * triangles
+    assert memory["segments"] == 48 * 300
     # At least the corners of every triangle, in double precision, and not many times that.
-    assert 72 * triangles < report.memory["hierarchy"] < 300 * triangles
-    assert report.memory["answers, boolean"] == 300
-    assert report.memory["answers, intercept_count"] == 4 * 300
+    assert 72 * triangles < memory["hierarchy"] < 300 * triangles
+    assert memory["answers, boolean"] == 300
+    assert memory["answers, intercept_count"] == 4 * 300
     # Of each hit a segment, a triangle, and seven numbers.
     crossing = report.setting["crossing"]
-    assert report.memory["answers, barycentric"] == (8 + 4 + 7 * 8) * crossing
+    assert memory["answers, barycentric"] == (8 + 4 + 7 * 8) * crossing
+
+
+def test_the_best_of_all_repetitions_counts_and_copies_are_loading(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first build that compiles and a first answer that copies do not pass for the usual."""
+    told = iter([9.0, 2.0, 100.0, 1.0, 5.0, 0.75, 0.5])  # two builds, a pilot, loading, 1 + 2 asks
+    monkeypatch.setattr(timing, "timed", lambda function: (next(told), function()))
+    alike = Contender("alike", lambda _: lambda starts, _: lambda: scene.truth[: len(starts)])
+    found = measure(alike, scene, repeat=2, loaded=True)
+    assert (found.build_seconds, found.load_seconds, found.seconds) == (2.0, 1.0 + 4.5, 0.5)
+
+
+@pytest.mark.filterwarnings("default")  # of other libraries
+def test_a_gpu_takes_part_where_no_other_library_is(fake, monkeypatch, tmp_path: Path) -> None:
+    """As on a machine for computing alone: the stand-in driver, and neither PyVista nor VTK."""
+    for name in ("pyvista", "vtkmodules"):
+        monkeypatch.setitem(sys.modules, name, None)  # which cannot be imported
+    scene, _ = make_scene(200, 300, seed=0, threads=None)
+    report = run(scene, repeat=1)
+    assert report.setting["machine"].endswith("Imaginary GPU 0")
+    told = {each.name: each for each in (*report.peers, *report.strategies, *report.modes)}
+    assert all(
+        "not installed" in told[name].lacking for name in ("PyVista ray_trace", "VTK OBBTree")
+    )
+    ours = [each for name, each in told.items() if "(cuda)" in name]
+    assert len(ours) == 8 and not any(each.lacking or each.differences for each in ours)
+    assert set(report.build["cuda"]) == {"boxes", "codes", "sort", "tree"}
+    memory = report.memory["cuda"]
+    assert memory["segments"] == 52 * 300 + 4  # and the list of rows that are not sure
+    assert memory["hierarchy"] == 80 + 160 * 100
+    assert "Memory (cuda)" in as_text(report)
+    chart.draw(report, tmp_path / "chart.png")
+    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+    assert (fake.used_bytes, fake.calls.count("leak")) == (0, 0)
+
+
+def test_a_gpu_that_fails_does_not_stop_the_rest(fake, monkeypatch) -> None:
+    monkeypatch.setattr("geodomain.benching.running.PEERS", ())
+    fake.fail_launch["geodomain_bvh_fill"] = fake.LaunchError("the GPU fell off the bus")
+    report = run(make_scene(200, 300, seed=0, threads=None)[0], repeat=1)
+    assert [run.lacking[:20] for run in report.peers] == ["", "failed: DeviceError:"]
+    assert list(report.build) == list(report.memory) == ["cpu"]
 
 
 @pytest.mark.filterwarnings("default")  # of matplotlib

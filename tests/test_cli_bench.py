@@ -49,6 +49,18 @@ def test_pictures_that_are_there_are_kept(tmp_path: Path) -> None:
     assert (result.exit_code, "must end in .png" in result.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("library", "options"), [("matplotlib", ("--chart",)), ("pyvista", ("--tree", "0"))]
+)
+def test_a_picture_that_cannot_be_drawn_is_refused_at_once(
+    library: str, options: tuple[str, ...], monkeypatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setattr("geodomain.benching.running.make_scene", lambda *_: pytest.fail("began"))
+    result = run(*SMALL, *options, str(tmp_path / "picture.png"))
+    assert (result.exit_code, f"pip install {library}" in result.stderr) == (2, True)
+
+
 def test_a_level_of_the_hierarchy_is_drawn(tmp_path: Path) -> None:
     picture = tmp_path / "tree.png"
     command = [sys.executable, "-m", "geodomain.cli", "bench", *SMALL, "-q", "--tree", "0", picture]

@@ -50,18 +50,38 @@ def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> N
     geodomain.contains(geodomain.Mesh(*_cube()), [[1, 1, 1]], backend="cuda")
     assert "grid.cu from cache" in run("devices").stdout
     monkeypatch.setattr(cubins, "compiler", lambda: None)
-    monkeypatch.setattr(cubins, "shipped", lambda name: Path(name))
+    monkeypatch.setattr(cubins, "shipped", lambda name: Path(__file__))
     assert "lattice.cu from PTX" in run("devices").stdout
     monkeypatch.setattr(cubins, "shipped", lambda name: None)
     told = json.loads(run("devices", "--json").stdout)
-    assert told["gpus"][0]["kernels"]["lattice.cu"] == "nowhere"
+    for file in ("lattice.cu", "segments.cu", "winding.cu"):
+        assert told["gpus"][0]["kernels"][file] == "nowhere"
     assert told["backend"] == "cpu" and "no nvcc and no compiled kernels" in told["reason"]
+
+
+@pytest.mark.parametrize("wish", ["01", ""])
+def test_numbers_as_they_may_be_written(fake, monkeypatch: pytest.MonkeyPatch, wish: str) -> None:
+    fake.capabilities.append((7, 5))
+    monkeypatch.setenv("GEODOMAIN_DEVICE", wish)
+    told = json.loads(run("devices", "--json").stdout)
+    assert [gpu["used"] for gpu in told["gpus"]] == [wish == "", wish == "01"]
 
 
 def test_a_number_that_no_gpu_has(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEODOMAIN_DEVICE", "7")
     result = run("devices")
     assert result.exit_code == 0 and "GEODOMAIN_DEVICE is '7'" in result.stdout
+
+
+def test_a_gpu_that_does_not_answer(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(self: object) -> int:
+        msg = "cuDeviceTotalMem failed: unknown error"
+        raise fake.RuntimeError(msg)
+
+    monkeypatch.setattr(fake.Device, "total_memory", lost)
+    result = run("devices")
+    assert result.exit_code == 0
+    assert "takes the CPU: a GPU does not answer: cuDeviceTotalMem" in result.stdout
 
 
 @pytest.fixture

@@ -212,6 +212,66 @@ def test_callers_of_several_threads(locator, expected) -> None:
     assert all(np.array_equal(labels, expected) for labels in found)
 
 
+def test_an_error_while_points_are_sent(locator, expected, monkeypatch) -> None:
+    """No thread waits for ever, and the next call has what it needs."""
+    running, sent = threading.active_count(), []
+    with device.current() as cuda:
+        real, error = cuda.memcpy_htod_async, cuda.LogicError
+
+    def fail(*arguments: object) -> None:
+        sent.append(len(sent))
+        if len(sent) > 9:
+            _raise(error("cuMemcpyHtoDAsync failed: invalid argument"))
+        real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cuda, "memcpy_htod_async", fail)
+        with pytest.raises(geodomain.DeviceError, match="the GPU refuses: cuMemcpyHtoDAsync"):
+            locator.contains(POINTS)
+    assert threading.active_count() == running
+    assert np.array_equal(locator.contains(POINTS), expected)
+
+
+FORKED = """
+import os
+import numpy as np
+import geodomain
+from geodomain import DeviceError, PointLocator
+mesh = geodomain.synthetic.star_shaped_orebody(frequency=4)
+points = np.zeros((1000, 3))
+locator, both = PointLocator(mesh, backend="cuda"), PointLocator(mesh)
+expected = locator.contains(points)
+if os.fork() == 0:
+    try:
+        locator.contains(points)
+    except DeviceError as error:
+        assert "was forked from one" in str(error), error
+        assert np.array_equal(both.contains(points), expected)
+        os._exit(7)
+    os._exit(1)
+assert os.waitstatus_to_exitcode(os.wait()[1]) == 7
+assert np.array_equal(locator.contains(points), expected)
+print("said")
+"""
+
+
+def test_a_forked_child_leaves_the_gpu_alone() -> None:
+    command = [sys.executable, "-P", "-W", "ignore::DeprecationWarning", "-c", FORKED]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout == "said\n", done.stdout + done.stderr
+
+
+def test_answers_over_points_and_doubles_at_odd_addresses(locator) -> None:
+    wide = geodomain.DeviceArray((1001, 3), np.float64)
+    start, _ = wide.__cuda_array_interface__["data"]
+    told = {**wide.__cuda_array_interface__, "shape": (1000, 3), "data": (start + 4, False)}
+    with pytest.raises(ValueError, match="multiples of 8 bytes"):
+        locator.contains(SimpleNamespace(__cuda_array_interface__=told))
+    over = {**told, "shape": (1001,), "typestr": "|b1", "data": (start, False)}
+    with pytest.raises(ValueError, match="shares memory"):
+        locator.contains(wide, out=SimpleNamespace(__cuda_array_interface__=over))
+
+
 def test_cupy_on_a_stream_of_its_own(locator, expected) -> None:
     cupy = pytest.importorskip("cupy")
     stream = cupy.cuda.Stream(non_blocking=True)

@@ -186,10 +186,32 @@ def test_knows_one_body_from_several():
     assert bodies(two, 8, np.array([0, 1, 2, 3, 0, 1, 2, 3], dtype=np.int32)) == (1, 4, 8)
 
 
+def repeats(triangles, vertex_count):
+    return meshcheck.find_bodies(np.ascontiguousarray(triangles), None, vertex_count).repeats
+
+
+def test_counts_what_uses_an_edge_again_in_the_same_direction():
+    assert repeats(FACES, 4) == 0
+    assert repeats(np.concatenate([FACES, FACES]), 4) == 6
+    assert repeats(np.concatenate([FACES, FACES[:, ::-1]]), 4) == 6
+    hub = np.array([[0, i, i % 999 + 1] for i in range(1, 1000)], dtype=np.int32)
+    assert repeats(hub, 1000) == 0  # every vertex's bits are set, and no edge is there twice
+    assert repeats(np.concatenate([hub, hub[:7]]), 1000) == 7 + 7
+    rng = np.random.default_rng(4)
+    for vertex_count in (5, 40, 3000):
+        soup = rng.integers(0, vertex_count, (9000, 3)).astype(np.int32)
+        proper = soup[(soup != np.roll(soup, 1, axis=1)).all(axis=1)]
+        edges = np.concatenate([proper[:, [k, (k + 1) % 3]] for k in range(3)])
+        forward = edges[edges[:, 0] < edges[:, 1]]
+        assert repeats(soup, vertex_count) == len(forward) - len(np.unique(forward, axis=0))
+
+
 def test_bodies_are_the_same_for_any_number_of_threads(monkeypatch):
     rng = np.random.default_rng(3)
     soup = rng.integers(0, 60_000, (40_000, 3)).astype(np.int32)
-    alone = bodies(soup, 60_000)
+    soup[-9:] = soup[:9]
+    alone = meshcheck.find_bodies(soup, None, 60_000)
     monkeypatch.setattr(meshcheck, "_threads", lambda _: 8)
-    assert [bodies(soup, 60_000) for _ in range(5)] == [alone] * 5
-    assert 1 < alone[0] < alone[1] < 60_000
+    assert [meshcheck.find_bodies(soup, None, 60_000) for _ in range(5)] == [alone] * 5
+    assert 1 < alone.count < alone.vertices < 60_000
+    assert alone.repeats >= 9

@@ -25,9 +25,11 @@ def signs(function: str, rows: np.ndarray, level: int) -> np.ndarray:
 
 def signs_on_the_gpu(function: str, rows: np.ndarray) -> np.ndarray:
     device = pytest.importorskip("geodomain.backends.device")
+    from geodomain.backends.pools import upload
+
     out = np.zeros(len(rows), dtype=np.int8)
     with device.current() as driver:
-        memory = device.upload(np.ascontiguousarray(rows)), device.upload(out)
+        memory = upload(np.ascontiguousarray(rows)), upload(out)
         device.launch(
             "predicates.cu", function, len(rows), int(memory[0]), len(rows), int(memory[1])
         )

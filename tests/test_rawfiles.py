@@ -86,7 +86,9 @@ def test_triangles_of_no_whole_rows(write) -> None:
 @pytest.mark.parametrize("bad", [4, -1])
 def test_an_index_out_of_range(write, name: str, bad: int) -> None:
     vertices, faces = write(name, CORNERS, "<f4"), write("t", [[0, 1, 2], [0, 1, bad]], "<i4")
-    with pytest.raises(MeshError, match=rf"triangle 1 is \(0, 1, {bad}\), but there are 4"):
+    with pytest.raises(
+        MeshError, match=rf"triangle 1 is \(0, 1, {bad}\), but there are 4 .*correct"
+    ):
         read_raw_mesh(vertices, faces, vertex_type=None if name != "v" else "float32")
 
 
@@ -189,6 +191,18 @@ def test_a_failure_leaves_every_file_as_it_was(tmp_path: Path) -> None:
         fail()
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_bytes() == b"old"
+
+
+def test_a_failure_leaves_no_folder_that_was_not_there(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+
+    def fail() -> None:
+        with written_together(tmp_path / "there" / "new" / "newer", {"a": "<i4"}):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert list((tmp_path / "there").iterdir()) == []
 
 
 def test_a_file_that_is_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from crossings import adversarial
 from shapes import cube, odd_on_purpose, random_body, staircase, star
 from surfaces import lidless
 
-from geodomain import Mesh, MeshError, contains
+from geodomain import Mesh, MeshError, PointError, contains
 
 DIRECTIONS = [
     (0, 0, 1),
@@ -30,6 +30,22 @@ def test_every_direction_tells_the_same(mesh: Mesh, direction, backend: str) -> 
     found = contains(mesh, points, direction=direction, backend=backend)
     assert np.array_equal(found, contains(mesh, points))
     assert found.any()
+
+
+@odd_on_purpose
+@pytest.mark.parametrize("direction", [(1, 1, 1), (-1, 2**-60, 0), (0, -1, -3)])
+@pytest.mark.parametrize("size", [2.0**338, -(2.0**338), 2.0**-305])
+def test_meshes_as_large_and_as_small_as_may_be(size: float, direction) -> None:
+    """No segment may end out of range: what is beyond the box is cut off there."""
+    mesh = Mesh(cube().vertices * 2 * size, cube().triangles)
+    points = np.stack(np.meshgrid(*[[0.0, 0.5, 1.0, 1.5, 2.0]] * 3), axis=-1).reshape(-1, 3) * size
+    assert np.array_equal(contains(mesh, points, direction=direction), contains(mesh, points))
+
+
+def test_a_point_out_of_range_is_refused_by_its_row() -> None:
+    points = [[9, 9, 9], [0.5, 1e-310, 0.5]]
+    with pytest.raises(PointError, match=r"point 1 is \(0\.5, 1e-310, 0\.5\)"):
+        contains(cube(), points, direction=(1, 2, 3))
 
 
 def test_what_is_not_a_number_or_beyond_is_outside() -> None:

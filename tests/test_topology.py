@@ -59,6 +59,11 @@ def flipped(mesh):
     return Mesh(mesh.vertices, np.concatenate([mesh.triangles[:1, ::-1], mesh.triangles[1:]]))
 
 
+def merged(mesh):
+    vertices, index = np.unique(mesh.vertices, axis=0, return_inverse=True)
+    return Mesh(vertices, index.reshape(-1)[mesh.triangles], name=mesh.name)
+
+
 ASK = {
     "contains": lambda mesh: geodomain.contains(mesh, POINT),
     "count_crossings": lambda mesh: geodomain.count_crossings(mesh, POINT),
@@ -85,6 +90,7 @@ SOLIDS_OF_SEVERAL = {
     "a shell inside another,": joined(cube(3.0), reversed_mesh(cube(at=(1, 1, 1)))),
     "a pair of shells that touch": joined(cube(), cube(at=(1, 0.5, 0))),
     "3 mis-oriented edges": flipped(cube()),
+    "an edge of more than two triangles": merged(joined(cube(), cube(at=(1, 1, 0)))),
 }
 
 

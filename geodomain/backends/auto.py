@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from geodomain.backends import cpu
 from geodomain.backends.cpu import Columns, Floats, Rim, expand_lattice, recognise
+from geodomain.backends.mishaps import OutOfDeviceMemory
 from geodomain.errors import DeviceError, GeodomainWarning
 
 __all__ = [
@@ -95,10 +96,12 @@ def _gpu() -> ModuleType | None:
 
 
 def _give_up(error: DeviceError, *, quiet: bool) -> None:
-    """Keep to the CPU from here on; said once where work was on the GPU already."""
+    """Keep to the CPU from here on, or, for want of memory, this once; say so unless quiet."""
     with _record.lock:
-        first, _record.failed = not _record.failed, str(error)
-        _record.machine, _record.why = "cpu", _record.failed
+        first = not _record.failed
+        if not isinstance(error, OutOfDeviceMemory):
+            _record.failed = str(error)
+        _record.machine, _record.why = "cpu", str(error)
     if first and not quiet:
         message = f"{error}; the CPU takes over, and the answers are the same"
         warnings.warn(message, GeodomainWarning, stacklevel=2)

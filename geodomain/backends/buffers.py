@@ -12,7 +12,7 @@ SLOTS = 4  # chunks in flight: copied in, worked on, copied out, and one to wait
 ROOM = CHUNK // SLOTS
 LEAST_ROOM = 16_384  # below this the CPU is the better place
 _SMALL_ROOM = 131_072  # what a small job gets, so that the next one need not grow it
-PIECE_BYTES = 8 << 20  # of the caller's memory copied at a time, before the bus takes it
+PIECE_ROWS = 262_144  # of the caller's points filled before the bus takes them; divides rooms
 _PIECES = 4
 
 
@@ -53,20 +53,26 @@ class Slot:
 class Piece:
     """Page-locked memory that the bus copies from, and when it has."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, rows: int) -> None:
         cuda = device.driver()
-        self.memory = cuda.pagelocked_empty(size // 8, np.float64)
+        self.memory = cuda.pagelocked_empty((rows, 3), np.float64)
         self.free = cuda.Event(cuda.event_flags.DISABLE_TIMING)
 
 
+class Ring:
+    """Page-locked pieces of ``room`` points, which are filled in turn."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.pieces = [Piece(room) for _ in range(_PIECES)]
+
+
 class Buffers:
-    """What one call at a time works with: the slots, and a ring of page-locked pieces."""
+    """What one call at a time works with on the device."""
 
     def __init__(self, room: int) -> None:
         self.room = room
         self.slots = [Slot(room) for _ in range(SLOTS)]
-        rows = min(PIECE_BYTES // 24, room)
-        self.pieces = [Piece(24 * rows) for _ in range(_PIECES)]
 
 
 def room_for(rows: int) -> int:
@@ -76,3 +82,4 @@ def room_for(rows: int) -> int:
 
 
 pool = Pool(Buffers, LEAST_ROOM)
+rings = Pool(Ring, LEAST_ROOM)

@@ -11,13 +11,14 @@ import numpy as np
 from geodomain.backends import device
 from geodomain.backends.buffers import Slot
 from geodomain.backends.pipeline import Points, answer_all
+from geodomain.backends.staging import upload
 
 
 def first_solids(solids: Sequence[bytes], points: Points, out: Any, threads: int) -> int:
     """Write codes as the backend's ``codes``, of the kernels' Solids: all of them at once."""
     count = "geodomain_codes_single" if device.has_slow_doubles() else "geodomain_codes_quick"
     with device.current():
-        table = device.upload(np.frombuffer(b"".join(solids) or b"-", "u1"))
+        table = upload(np.frombuffer(b"".join(solids) or b"-", "u1"))
     view = device.structure(int(table), ctypes.c_int32(len(solids)))
 
     def kernels(slot: Slot) -> int:

@@ -15,6 +15,7 @@ from geodomain.backends.native import library, must, pointer
 
 Floats = NDArray[np.float64]
 STEPS = ("boxes", "codes", "sort", "tree")  # of building the hierarchy
+CLOSED = "the surface was closed while it was asked"
 FOUND = np.dtype([("t", np.float64), ("triangle", np.int64)])
 
 
@@ -74,6 +75,31 @@ def order(starts: Floats, ends: Floats, threads: int) -> NDArray[np.int64]:
     return rows.astype(np.int64)
 
 
+def scatter(values: NDArray[Any], places: NDArray[np.int64], threads: int) -> NDArray[Any]:
+    """Return ``out[places] = values`` of 1-D arrays; the places are all there are, each once."""
+    out = np.empty(len(places), dtype=values.dtype)
+    values = np.ascontiguousarray(values)
+    must(
+        library().geodomain_scatter(
+            pointer(values), ctypes.c_int64(values.itemsize), pointer(places),
+            ctypes.c_int64(len(places)), threads, pointer(out),
+        )
+    )  # fmt: skip
+    return out
+
+
+class _Core:
+    """What the core holds of a surface; freed when the last question that is under way is done."""
+
+    def __init__(self) -> None:
+        self.handle = ctypes.c_void_p()
+
+    def __del__(self) -> None:
+        """Give the memory back."""
+        if self.handle:
+            library().geodomain_surface_free(self.handle)
+
+
 class Surface:
     """One surface's triangles, ready to be asked about segments from any thread."""
 
@@ -88,7 +114,7 @@ class Surface:
         threads: int,
     ) -> None:
         self._arrays = (vertices, triangles)  # the core reads them where they are
-        self._handle = ctypes.c_void_p()
+        core = _Core()
         limits = np.ascontiguousarray(bounds, dtype=np.float64)
         times = (ctypes.c_double * len(STEPS))()
         must(
@@ -100,9 +126,10 @@ class Surface:
                 int(strategy == "brute"),
                 threads,
                 times,
-                ctypes.byref(self._handle),
+                ctypes.byref(core.handle),
             )
         )
+        self._core: _Core | None = core
         self.build_times: Mapping[str, float] = dict(zip(STEPS, times, strict=True))
         self._strategy = strategy
 
@@ -111,22 +138,24 @@ class Surface:
         """Return the bytes that the core holds, beside the mesh's own arrays."""
         size = library().geodomain_surface_bytes
         size.restype = ctypes.c_int64
-        return int(size(self._handle))
+        return int(size(self._held().handle))
 
     def close(self) -> None:
-        """Free what the core holds."""
-        if getattr(self, "_handle", None):
-            library().geodomain_surface_free(self._handle)
-            self._handle = ctypes.c_void_p()
+        """Free what the core holds, once no thread asks it."""
+        self._core = None
 
-    def __del__(self) -> None:
-        """Give the memory back."""
-        self.close()
+    def _held(self) -> _Core:
+        """Return what the core holds; ValueError once it is freed."""
+        core = self._core
+        if core is None:
+            raise ValueError(CLOSED)
+        return core
 
     def _ask(self, function: str, segments: Packed, threads: int, *out: Any) -> None:
+        core = self._held()
         must(
             getattr(library(), function)(
-                self._handle,
+                core.handle,
                 pointer(segments.packed),
                 ctypes.c_int64(len(segments.packed)),
                 threads,
@@ -183,10 +212,11 @@ class Surface:
         """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
         if self._strategy == "brute" or not len(self._arrays[1]):
             return []
+        core = self._held()
         nodes, firsts = ctypes.c_void_p(), ctypes.POINTER(ctypes.c_int64)()
         count, frame = ctypes.c_int64(), np.zeros(1, dtype=FRAME)
         library().geodomain_surface_nodes(
-            self._handle,
+            core.handle,
             ctypes.byref(nodes),
             ctypes.byref(firsts),
             ctypes.byref(count),

@@ -24,6 +24,10 @@ from geodomain.backends.native import kernel_folders
 
 FLAGS = ("--fmad=false", "-std=c++17", "-O3")
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
+_TARGET = re.compile(r"^\.target sm_(\d+)", re.MULTILINE)
+# Where systems keep users' caches: in the folder that a variable names, or in one of their homes.
+_CACHES = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
+_NVCC_READS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")  # flags, from the environment
 _DIGEST_BYTES = 32
 
 
@@ -56,7 +60,8 @@ def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Itera
     """Give a kernel file's images, the best first; the next one where the driver refuses it.
 
     The cache's; one that nvcc makes, where there is one; the PTX of the wheel, which every
-    driver compiles that is not older than the toolkit that wrote it. A cache that cannot be
+    driver compiles that is not older than the toolkit that wrote it, for a device that is not
+    older than its target. A cache that cannot be
     read or written costs a compilation, nothing else. No process is started before nvcc itself.
     """
     text = source(name)
@@ -69,7 +74,7 @@ def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Itera
         path = folder() / key(text, architecture, made_by)
         yield Image("nvcc", lambda: _made(path, build(text)), path)
     ptx = shipped(name)
-    if ptx is not None:
+    if ptx is not None and _serves(ptx, architecture):
         yield Image("PTX", ptx.read_bytes)
 
 
@@ -108,6 +113,12 @@ def shipped(name: str) -> Path | None:
     return None
 
 
+def _serves(ptx: Path, architecture: str) -> bool:
+    """Tell whether a device is not older than what PTX was made for."""
+    target = _TARGET.search(ptx.read_text(encoding="utf-8"))
+    return target is None or int(target[1]) <= int(architecture.removeprefix("sm_"))
+
+
 def _made_from(name: str) -> str:
     """Return the hash of the hashes of all headers and a kernel file, as CMakeLists.txt has it."""
     face = _find(name)
@@ -130,13 +141,15 @@ def folder() -> Path:
     chosen = os.environ.get("GEODOMAIN_CACHE")
     if chosen:
         return Path(chosen)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    return base / "geodomain"
+    variable, usual = _CACHES.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    base = Path(os.environ.get(variable, ""))
+    if base.is_absolute():
+        return base / "geodomain"
+    try:
+        return Path.home() / usual / "geodomain"
+    except RuntimeError:  # a user of no name, as in a container
+        owner = getattr(os, "getuid", lambda: "cache")()
+        return Path(tempfile.gettempdir()) / f"geodomain-{owner}"
 
 
 def is_private(place: Path) -> bool:
@@ -156,7 +169,8 @@ def key(text: str, architecture: str, made_by: str) -> str:
 
 
 def _what(text: str, architecture: str) -> str:
-    return _hash("\0".join((text, architecture, *FLAGS)))
+    added = [os.environ.get(variable, "") for variable in _NVCC_READS]
+    return _hash("\0".join((text, architecture, *FLAGS, *added)))
 
 
 def _hash(text: str) -> str:

@@ -22,6 +22,7 @@ from geodomain.backends.lattice_in_place import lattice_there
 from geodomain.backends.mishaps import OutOfDeviceMemory
 from geodomain.backends.pipeline import Points, answer_all
 from geodomain.backends.pools import release
+from geodomain.backends.staging import upload
 from geodomain.errors import GeodomainWarning
 
 __all__ = [
@@ -182,7 +183,7 @@ class Index:
     def winding(self, points: Points, out: Any, threads: int, *, rim: Rim) -> int:
         """Write generalised winding numbers and bounds, (n, 2); the first refused row or -1."""
         with device.current():
-            edges = [device.upload(part) for part in rim]
+            edges = [upload(part) for part in rim]
         view = device.structure(*map(int, edges), len(rim[1]))
 
         def kernels(slot: Slot, word: int) -> int:

@@ -13,7 +13,8 @@ from geodomain.backends import device
 from geodomain.backends.bvh_nodes import FRAME, NODE, boxes_of_levels
 from geodomain.backends.cpu_segments import STEPS
 from geodomain.backends.native import library, pointer
-from geodomain.backends.pools import memory_pool
+from geodomain.backends.pools import allocate_pooled
+from geodomain.backends.staging import upload
 
 Floats = NDArray[np.float64]
 PACKET_BYTES, PACKET_PLACES = 160, 2
@@ -33,7 +34,7 @@ class Rooms:
 
     def __call__(self, size: int) -> int:
         """Return the address of so many bytes."""
-        self._memory.append(memory_pool().allocate(max(size, 1)))
+        self._memory.append(allocate_pooled(size))
         return int(self._memory[-1])
 
     def __exit__(self, *_: object) -> None:
@@ -75,17 +76,18 @@ class Hierarchy:
         self._marks: list[Any] = []
         self._kept: list[Any] = []
         self._firsts: list[int] = []
+        self.nbytes = 0  # of nodes and packets, or boxes: what is kept beside the mesh
         self.count = len(triangles)
         self.frame = np.zeros(1, dtype=FRAME)
         library().geodomain_surface_frame(
             pointer(np.ascontiguousarray(bounds)), pointer(self.frame)
         )
         with device.current(), Rooms() as room:
-            places = (self._keep(device.upload(array)) for array in (vertices, triangles))
+            places = (self._keep(upload(array)) for array in (vertices, triangles))
             self.mesh = device.structure(*places, self.count)
             frame = self.frame.tobytes()
             if brute:
-                boxes = self._keep(memory_pool().allocate(24 * self.count + 1))
+                boxes = self._room(24 * self.count)
                 self._mark()
                 _launch("boxes", self.count, self.mesh, frame, boxes)
                 self._mark()
@@ -98,6 +100,11 @@ class Hierarchy:
     def _keep(self, memory: Any) -> int:
         self._kept.append(memory)
         return int(memory)
+
+    def _room(self, size: int) -> int:
+        """Return the address of so many bytes that are kept."""
+        self.nbytes += size
+        return self._keep(allocate_pooled(size))
 
     def _mark(self) -> None:
         """Note on the device when what has been launched is done."""
@@ -141,9 +148,9 @@ class Hierarchy:
         wide = device.structure(nodes, room(4 * most), ranges, counts, counts + 4)
         _launch("begin", 1, tree, wide)
         node_count, packet_count = self._gather(tree, wide, counts)
-        kept = self._keep(memory_pool().allocate(NODE.itemsize * node_count))
+        kept = self._room(NODE.itemsize * node_count)
         cuda.memcpy_dtod_async(kept, nodes, NODE.itemsize * node_count)
-        packets = self._keep(memory_pool().allocate(PACKET_BYTES * packet_count))
+        packets = self._room(PACKET_BYTES * packet_count)
         packet_rows = ctypes.c_uint32(packet_count)
         places = PACKET_PLACES * packet_count
         _launch("fill", places, self.mesh, order, ranges, packet_rows, packets)
@@ -175,7 +182,6 @@ class Hierarchy:
             cuda.memcpy_dtoh(nodes, self._nodes)
         return boxes_of_levels(nodes, self._firsts, self.frame[0])
 
-    def close(self) -> None:
-        """Free the device's memory, in the context that it came from."""
-        kept, self._kept = self._kept, []
-        device.free(*kept)
+    def __del__(self) -> None:
+        """Give the memory back, in the context that it came from."""
+        device.free(*getattr(self, "_kept", ()))

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from geodomain.backends import device
 from geodomain.backends.bvh_nodes import BINS
-from geodomain.backends.cpu_segments import FOUND, Floats
+from geodomain.backends.cpu_segments import CLOSED, FOUND, Floats
 from geodomain.backends.cuda_hierarchy import Hierarchy, Rooms
 from geodomain.backends.native import library, pointer
+from geodomain.backends.pools import allocate
+from geodomain.backends.staging import upload
 
 ROW_BYTES = 48
 MOST_HITS = 1 << 23  # that room is taken for at a time, however many there are
@@ -29,8 +31,9 @@ class Resident:
     def __init__(self, packed: Floats, *, sorted: bool) -> None:
         self.rows = len(packed)
         self.sorted = sorted
-        with device.current() as cuda:
-            self._memory = [device.upload(packed), cuda.mem_alloc(4 * self.rows + 4)]
+        self._whole: Resident | None = None
+        with device.current():
+            self._memory = [upload(packed), allocate(self.nbytes - packed.nbytes)]
         self.ends, self._unsure = map(int, self._memory)
 
     def unsure(self) -> bytes:
@@ -39,15 +42,20 @@ class Resident:
         return device.structure(self._unsure + 4, self._unsure)
 
     def part(self, begin: int, end: int) -> Resident:
-        """Return some of the rows, where they are; they go with the whole."""
+        """Return some of the rows, where they are; the whole stays as long as they do."""
         part = copy.copy(self)
-        part.rows, part.ends = end - begin, self.ends + ROW_BYTES * begin
+        part.rows, part.ends, part._memory = end - begin, self.ends + ROW_BYTES * begin, []
+        part._whole = self
         return part
 
-    def close(self) -> None:
-        """Free the memory, in the context that it came from."""
-        memory, self._memory = self._memory, []
-        device.free(*memory)
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of the rows and of the list."""
+        return (ROW_BYTES + 4) * self.rows + 4
+
+    def __del__(self) -> None:
+        """Give the memory back, in the context that it came from."""
+        device.free(*getattr(self, "_memory", ()))
 
 
 @device.one_at_a_time
@@ -94,27 +102,37 @@ class Surface:
         grid: int | None,
         threads: int,
     ) -> None:
-        self._hierarchy = Hierarchy(vertices, triangles, bounds, brute=strategy == "brute")
+        self._held: Hierarchy | None = Hierarchy(
+            vertices, triangles, bounds, brute=strategy == "brute"
+        )
         self._brute = strategy == "brute"
         self._grid = grid
+
+    @property
+    def _hierarchy(self) -> Hierarchy:
+        """Return what is on the device, which stays there while it is held; ValueError if freed."""
+        held = self._held
+        if held is None:
+            raise ValueError(CLOSED)
+        return held
 
     @property
     def build_times(self) -> Mapping[str, float]:
         """Return the seconds that each step of building took."""
         return self._hierarchy.build_times
 
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes that the device holds, beside the mesh's own arrays."""
+        return self._hierarchy.nbytes
+
     def levels(self) -> list[Floats]:
         """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
         return self._hierarchy.levels()
 
     def close(self) -> None:
-        """Free the device's memory."""
-        if hasattr(self, "_hierarchy"):
-            self._hierarchy.close()
-
-    def __del__(self) -> None:
-        """Give the memory back."""
-        self.close()
+        """Free the device's memory, once no thread asks."""
+        self._held = None
 
     @device.one_at_a_time  # the list of unsure rows is begun, filled and read
     def ask(self, question: str, segments: Resident, *fields: Any) -> None:

@@ -33,7 +33,6 @@ __all__ = [
     "number",
     "one_at_a_time",
     "structure",
-    "upload",
 ]
 
 Given = ParamSpec("Given")
@@ -48,7 +47,7 @@ def driver() -> Any:
     """Return PyCUDA's driver module, initialised; DeviceError says what is missing."""
     try:
         import pycuda.driver as cuda
-    except ImportError as error:
+    except Exception as error:  # a folder that is gone, another NumPy's binary interface, ...
         message = (
             f"no CUDA backend here: {error}; install geodomain[cuda] beside a CUDA toolkit and an "
             "NVIDIA driver, or use --backend cpu"
@@ -58,17 +57,24 @@ def driver() -> Any:
         cuda.init()
         count = cuda.Device.count()
     except cuda.Error as error:
-        message = f"the CUDA driver does not start: {error}; use --backend cpu"
+        message = f"the CUDA driver does not start: {error}{_left_visible()}; use --backend cpu"
         raise DeviceError(message) from error
     if count == 0:
-        message = "there is no CUDA device; use --backend cpu"
+        message = f"there is no CUDA device{_left_visible()}; use --backend cpu"
         raise DeviceError(message)
     return cuda
 
 
+def _left_visible() -> str:
+    """Name what may hide the devices, if it is set."""
+    shown = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return "" if shown is None else f" (CUDA_VISIBLE_DEVICES is {shown!r})"
+
+
+@functools.cache
 def number() -> int:
-    """Return which of the visible devices is used: GEODOMAIN_DEVICE, or the first."""
-    wish = os.environ.get("GEODOMAIN_DEVICE", "0")
+    """Return which of the visible devices is used from here on: GEODOMAIN_DEVICE, or the first."""
+    wish = os.environ.get("GEODOMAIN_DEVICE") or "0"
     count = driver().Device.count()
     if not wish.isdecimal() or int(wish) >= count:
         message = (
@@ -88,6 +94,19 @@ def context() -> Any:
     except cuda.Error as error:
         message = f"the GPU gives no context: {error}; use --backend cpu"
         raise DeviceError(message) from error
+
+
+def _forked() -> None:
+    """Leave the device alone in a child of a process that has used it: CUDA outlives no fork."""
+    if driver.cache_info().currsize:
+        mishaps.end(
+            "this process was forked from one that had used the GPU, and CUDA does not work in "
+            "it: start processes by 'spawn' or 'forkserver', or use --backend cpu"
+        )
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def one_at_a_time(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -170,9 +189,11 @@ def module(name: str) -> Any:
         except cuda.MemoryError:
             raise
         except (cuda.Error, OSError) as error:  # refused, or nvcc fails: the next one may do
+            if mishaps.is_dead(cuda):
+                raise
             image.discard()
             refused = error
-    raise mishaps.no_kernels(cuda, name, refused)
+    raise mishaps.no_kernels(cuda, name, architecture(), refused)
 
 
 @functools.cache
@@ -190,15 +211,6 @@ def launch(
     blocks = (threads + BLOCK - 1) // BLOCK
     packed = np.frombuffer(arguments(*fields), dtype=np.uint8)
     kernel(file, name)(packed, grid=(blocks, times), block=(BLOCK, 1, 1), stream=stream)
-
-
-def upload(array: Any) -> Any:
-    """Return a device copy of a contiguous array; at least one byte is allocated."""
-    cuda = driver()
-    memory = cuda.mem_alloc(max(array.nbytes, 1))
-    if array.nbytes:
-        cuda.memcpy_htod(memory, array)
-    return memory
 
 
 def free(*memory: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends import device, dlpack, libcuda
+from geodomain.backends.pools import allocate
 from geodomain.errors import DeviceError
 
 _CUDA_LEGACY_STREAM = 1
@@ -44,6 +45,13 @@ class DevicePoints:
         step, across = self.strides
         x = self.address + begin * step
         return device.structure(x, x + across, x + 2 * across, *_signed(step, step, step))
+
+    def spans(self) -> list[range]:
+        """Return the addresses of x, y and z, with what lies between their rows."""
+        step, across = self.strides
+        firsts = [self.address + axis * across for axis in range(3)]
+        last = step * (self.rows - 1)
+        return [range(first + min(last, 0), first + max(last, 0) + 8) for first in firsts]
 
     def row(self, number: int) -> tuple[float, ...]:
         """Return one point."""
@@ -98,8 +106,8 @@ class DeviceArray:
     def __init__(self, shape: int | tuple[int, ...], dtype: Any) -> None:
         self.shape = shape if isinstance(shape, tuple) else (shape,)
         self.dtype = np.dtype(dtype)
-        with device.current() as cuda:
-            self._memory = cuda.mem_alloc(max(self.nbytes, 1))
+        with device.current():
+            self._memory = allocate(self.nbytes)
 
     def __del__(self) -> None:
         """Give the memory back, in the context that it came from."""
@@ -155,6 +163,12 @@ def read_points(values: Any) -> DevicePoints:
     if strides is None:
         strides = (24, 8)
     points = DevicePoints(told["data"][0], shape[0], tuple(strides), told["stream"], told["owner"])
+    if points.rows and any(place % 8 for place in (points.address, *points.strides)):
+        message = (
+            "points on a GPU must lie at multiples of 8 bytes, as a double's do: copy them there, "
+            "as with cupy.ascontiguousarray"
+        )
+        raise ValueError(message)
     _require_our_device(points.address if points.rows else 0)
     return points
 
@@ -172,6 +186,12 @@ def read_room(values: Any, wanted_shape: tuple[int, ...], dtype: Any) -> DeviceR
         raise ValueError(message)
     _require_our_device(told["data"][0] if math.prod(shape) else 0)
     return DeviceRoom(told["data"][0], shape, wanted, told["stream"], told["owner"])
+
+
+def overlap(points: DevicePoints, room: DeviceRoom) -> bool:
+    """Tell whether answers are among the points' coordinates."""
+    begin, end = room.address, room.address + room.size * room.dtype.itemsize
+    return points.rows > 0 and any(s.start < end and begin < s.stop for s in points.spans())
 
 
 def _is_contiguous(shape: tuple[int, ...], strides: Any, size: int) -> bool:
@@ -195,8 +215,8 @@ def wait_for(*arrays: Any) -> None:
 def _interface(values: Any) -> dict[str, Any]:
     """Return what the CUDA array interface tells, from it or from DLPack.
 
-    Version 3 names the stream. Older ones, PyTorch's among them, leave that to the user, so
-    DLPack, which makes a stream wait, comes before them; where there is neither, all is awaited.
+    Version 3 names the stream. Older ones, PyTorch's among them, leave that to the user: all work
+    is awaited. So it is after DLPack, which makes the legacy stream wait for the array's own.
     """
     told = getattr(values, "__cuda_array_interface__", None)
     if told is not None and told.get("mask") is not None:

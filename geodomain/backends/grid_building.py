@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from geodomain.backends import device
-from geodomain.backends.pools import memory_pool
+from geodomain.backends.pools import allocate_pooled
 
 _BLOCK = 256  # threads: kBlock of grid_build.cu
 _SUM_BLOCKS = 1024
@@ -51,7 +51,7 @@ def build(mesh: bytes, box: bytes, triangle_count: int, density: float) -> Built
     """
     if not 0 < triangle_count <= _MOST_TRIANGLES:
         return None
-    cuda, allocate = device.driver(), memory_pool().allocate
+    cuda, allocate = device.driver(), allocate_pooled
     cells = _most_cells(triangle_count, density)
     blocks = -(-cells // _SCAN_BLOCK)
     plan, slabs, lists = (allocate(size) for size in (_PLAN.itemsize, 16 * cells, 8 * cells + 8))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from geodomain.backends import cpu, device, grid_building
 from geodomain.backends.cpu import Floats
-from geodomain.backends.pools import memory_pool
+from geodomain.backends.pools import allocate_pooled
+from geodomain.backends.staging import upload
 
 _GRID_BYTES = 88  # of one Grid: three axes, its first cell and its bundles
 # Shorter lists than the CPU's: here the index is cheap and the answers are many.
@@ -43,7 +44,7 @@ class GridOnDevice:
         threads: int,
     ) -> None:
         with device.current():
-            self._memory: list[Any] = [device.upload(vertices), device.upload(triangles)]
+            self._memory: list[Any] = [upload(vertices), upload(triangles)]
             self.mesh = device.structure(*map(int, self._memory), len(triangles))
             box = device.structure(*[float(value) for value in np.ravel(bounds)])
             built = grid_building.build(self.mesh, box, len(triangles), _DENSITY)
@@ -72,7 +73,7 @@ class GridOnDevice:
 
     def _halves(self, vertices: Floats, bounds: Floats) -> bytes:
         """Return the view of the vertices as pairs of floats."""
-        self._memory.append(memory_pool().allocate(24 * len(vertices)))
+        self._memory.append(allocate_pooled(24 * len(vertices)))
         places = int(self._memory[0]), len(vertices), int(self._memory[-1])
         device.launch("grid.cu", "geodomain_halve_vertices", len(vertices), *places)
         reach = np.nextafter(np.float32(np.abs(bounds).max()), np.float32(np.inf))
@@ -80,7 +81,7 @@ class GridOnDevice:
 
     def _upload(self, parts: list[NDArray[np.uint8]]) -> tuple[bytes, list[int]]:
         """Copy a host's index; return its whole grid and where the parts are, 0 for none."""
-        memory = [device.upload(part) for part in parts]
+        memory = [upload(part) for part in parts]
         self._memory += memory
         places = [int(one) if part.size else 0 for one, part in zip(memory, parts, strict=True)]
         return parts[0][:_GRID_BYTES].tobytes(), places

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from geodomain.backends import cubins, device, mishaps, native
 from geodomain.errors import DeviceError
-
-_KERNEL_FILES = ("grid_build.cu", "grid.cu", "lattice.cu", "answers.cu")
 
 
 @dataclass(frozen=True)
@@ -90,8 +87,9 @@ def take() -> Inventory:
     try:
         cuda = device.driver()
         version = mishaps.version_text(cuda.get_driver_version())
-        gpus = tuple(_gpu(cuda, number) for number in range(cuda.Device.count()))
+        gpus = _gpus(cuda)
         used = device.number()
+        gpus = tuple(replace(gpu, used=gpu.number == used) for gpu in gpus)
         backend, reason = _verdict(gpus[used])
     except DeviceError as error:
         backend, reason = "cpu", str(error)
@@ -110,6 +108,14 @@ def take() -> Inventory:
     )
 
 
+def _gpus(cuda: Any) -> tuple[Gpu, ...]:
+    try:
+        return tuple(_gpu(cuda, number) for number in range(cuda.Device.count()))
+    except cuda.Error as error:  # one that has fallen off the bus, say
+        message = f"a GPU does not answer: {error}; use --backend cpu"
+        raise DeviceError(message) from error
+
+
 def _gpu(cuda: Any, number: int) -> Gpu:
     one = cuda.Device(number)
     major, minor = one.compute_capability()
@@ -120,9 +126,14 @@ def _gpu(cuda: Any, number: int) -> Gpu:
         compute_capability=f"{major}.{minor}",
         architecture=architecture,
         memory_bytes=one.total_memory(),
-        used=os.environ.get("GEODOMAIN_DEVICE", "0") == str(number),
-        kernels={file: _origin(file, architecture) for file in _KERNEL_FILES},
+        used=False,
+        kernels={file: _origin(file, architecture) for file in _kernel_files()},
     )
+
+
+def _kernel_files() -> list[str]:
+    """Return the names of the files with kernels."""
+    return sorted({path.name for folder in native.kernel_folders() for path in folder.glob("*.cu")})
 
 
 def _origin(file: str, architecture: str) -> str:

@@ -37,7 +37,7 @@ def _label(vertices: Floats, triangles: NDArray[np.int32], axes: Columns, room: 
         if layers == 0:
             message = "the GPU has not the memory for one layer of the lattice"
             raise OutOfDeviceMemory(message)
-        lattice = Lattice(vertices, triangles, axes, layers)
+        lattice = Lattice(vertices, triangles, axes, layers, layers)
         return all([_make(lattice, part, work, room, in_rows) for part in lattice.parts()])
 
 

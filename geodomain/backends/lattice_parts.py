@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,11 @@ from geodomain.backends import device
 from geodomain.backends.cpu import Columns, Floats
 from geodomain.backends.grid_on_device import resident
 from geodomain.backends.native import library, must, pointer
+from geodomain.backends.pools import allocate
+from geodomain.backends.staging import upload, upload_pooled
 
 UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
+_AXIS_BYTES = 24  # as in kernels/frame.h
 _THREADS = device.BLOCK * 528  # as many as run at a time on a large card
 _AHEAD = 256  # bytes before the bits: as the device aligns memory
 _MANY = _THREADS // 16  # triangles that keep a card busy with a thread each
@@ -40,7 +44,7 @@ class Workplace:
     def make_room(self, unsure: int) -> None:
         """Make the list long enough for that many unsure pairs."""
         self.unsure = None  # first, for both may not fit
-        self.unsure = device.driver().mem_alloc(12 * unsure)
+        self.unsure = allocate(12 * unsure)
         self.unsure_room = unsure
 
     def bring_counts(self) -> None:
@@ -72,11 +76,17 @@ class Rows:
 class Lattice:
     """The mesh and the rulers on the device; freed with this object, in a current context.
 
-    It is cut along x into parts of ``layers``, for each of which all triangles are looked at.
+    It is cut along x into parts of ``layers``, for each of which all triangles are looked at;
+    the first part has ``first`` of them, so that one who waits for it need not wait long.
     """
 
     def __init__(
-        self, vertices: Floats, triangles: NDArray[np.int32], axes: Columns, layers: int
+        self,
+        vertices: Floats,
+        triangles: NDArray[np.int32],
+        axes: Columns,
+        layers: int,
+        first: int,
     ) -> None:
         self.words = (len(axes[2]) + 63) // 64
         self.width = len(axes[1])
@@ -84,7 +94,8 @@ class Lattice:
         self.grid = resident(vertices, triangles)
         self.mesh = self.grid.mesh if self.grid else self._mesh(vertices, triangles)
         count = len(axes[0])
-        cuts = [(begin, min(begin + layers, count)) for begin in range(0, count, layers)]
+        bounds = [0, *range(first, count, layers), count]
+        cuts = list(itertools.pairwise(bounds))
         along = [axes[0][begin:end] for begin, end in cuts]
         self._memory, rulers = _upload_rulers([axes[1], axes[2], *along])
         self._across = rulers[:2]
@@ -135,32 +146,29 @@ class Lattice:
         )  # fmt: skip
 
     def _mesh(self, vertices: Floats, triangles: NDArray[np.int32]) -> bytes:
-        self._copies = device.upload(vertices), device.upload(triangles)
+        self._copies = upload(vertices), upload(triangles)
         return device.structure(*map(int, self._copies), len(triangles))
 
 
 def _upload_rulers(axes: list[Floats]) -> tuple[Any, list[bytes]]:
     """Copy ascending axes and their tables at once; return the memory and the kernels' Rulers."""
-    parts: list[NDArray[np.uint8]] = []
-    places, size = [], 0
-    for axis in axes:
-        values = np.ascontiguousarray(axis)
-        first = np.empty(2 * len(values) + 2, dtype=np.int32)  # one more, for a whole word
-        record, used = ctypes.create_string_buffer(24), ctypes.c_int64()
-        must(
-            library().geodomain_ruler(
-                pointer(values), ctypes.c_int64(len(values)), record, pointer(first),
-                ctypes.byref(used),
-            )
-        )  # fmt: skip
-        table = first[: used.value + used.value % 2]  # whole words, or nothing where it needs none
-        parts += [values.view(np.uint8), table.view(np.uint8)]
-        places.append((size, len(values), record.raw, size + values.nbytes if len(table) else None))
-        size += values.nbytes + table.nbytes
-    memory = device.upload(np.concatenate(parts))
-    start = int(memory)
+    counts = np.array([len(axis) for axis in axes])
+    values, places = np.concatenate(axes), np.empty_like(counts)
+    tables = np.zeros(2 * (len(values) + len(axes)), dtype=np.int32)
+    records = np.empty((len(axes), _AXIS_BYTES), dtype=np.uint8)
+    must(
+        library().geodomain_rulers(
+            pointer(values), pointer(counts), ctypes.c_int64(len(axes)), pointer(records),
+            pointer(tables), pointer(places),
+        )
+    )  # fmt: skip
+    room = places + places % 2  # whole words
+    memory = upload_pooled(np.concatenate([values, tables[: room.sum()].view(np.float64)]))
+    value_at = int(memory) + 8 * (np.cumsum(counts) - counts)
+    table_at = int(memory) + values.nbytes + 4 * (np.cumsum(room) - room)
+    table_at[places == 0] = 0
+    where = zip(value_at.tolist(), counts.tolist(), records, table_at.tolist(), strict=True)
     return memory, [
-        device.structure(start + values_at, ctypes.c_int32(count), record,
-                         0 if first_at is None else start + first_at)
-        for values_at, count, record, first_at in places
-    ]  # fmt: skip
+        device.structure(value, ctypes.c_int32(count), record.tobytes(), table)
+        for value, count, record, table in where
+    ]

@@ -101,24 +101,29 @@ def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
 
 @dataclass(frozen=True)
 class Bodies:
-    """Count the bodies of a mesh, which hang together by vertices, and what they are made of."""
+    """Count the bodies of a mesh, which hang together by vertices, and what they are made of.
+
+    ``repeats`` tells how often an edge is used again in the same direction.
+    """
 
     count: int
     vertices: int
     triangles: int
+    repeats: int
 
     @property
     def is_ball(self) -> bool:
-        """Whether there is one, with as many vertices as a closed surface without handles has.
+        """Whether there is one, whose closed surface is that of a ball if directions cancel.
 
-        So has, rarely, one that is glued together of several: two along an edge, and no more.
+        So is, rarely, that of two which touch in two vertices alone.
         """
-        return self.count == 1 and 2 * self.vertices == self.triangles + 4
+        is_alone = self.count == 1 and self.repeats == 0
+        return is_alone and 2 * self.vertices == self.triangles + 4
 
 
 def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -> Bodies:
     """Return the bodies of a mesh; ``merged`` tells which vertices are equal, if not indices do."""
-    found = (ctypes.c_int64 * 3)()
+    found = (ctypes.c_int64 * 4)()
     must(
         library().geodomain_mesh_bodies(
             pointer(triangles),

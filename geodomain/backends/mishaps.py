@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
+import re
 from typing import Any
 
 from geodomain.errors import DeviceError
 
+_COMPLAINT = re.compile(r"^nvcc fatal|\berror\b.*:")  # in what nvcc writes
 _crash: list[str] = []  # what ended the context, once something has
-_lock = threading.Lock()
 
 
 class OutOfDeviceMemory(DeviceError):
@@ -19,6 +19,11 @@ def refuse_after_a_crash() -> None:
     """Raise DeviceError where an earlier error has left nothing on the device to trust."""
     if _crash:
         raise DeviceError(_crash[0])
+
+
+def end(message: str) -> None:
+    """Let nothing more be asked of the device; the first message stays."""
+    _crash.append(message)
 
 
 def crashed() -> bool:
@@ -35,29 +40,35 @@ def told(cuda: Any, error: Exception) -> DeviceError:
     if isinstance(error, cuda.MemoryError):
         message = "the GPU has not the memory for it; use --backend cpu, or free some there"
         return OutOfDeviceMemory(message)
-    try:
-        cuda.Context.synchronize()
-    except cuda.Error:
+    if is_dead(cuda):
         message = (
             f"the GPU stopped with an error that only a new process mends: {error}; nothing of "
             "what it was asked is given out: start again, or use --backend cpu"
         )
-        with _lock:
-            if not _crash:
-                _crash.append(message)
+        end(message)
         return DeviceError(message)
     return DeviceError(f"the GPU refuses: {error}; use --backend cpu")
 
 
-def no_kernels(cuda: Any, file: str, refused: Exception | None) -> DeviceError:
+def is_dead(cuda: Any) -> bool:
+    """Ask whether the current context is beyond use, by whatever call."""
+    try:
+        cuda.Context.synchronize()
+    except cuda.Error:
+        return True
+    return False
+
+
+def no_kernels(cuda: Any, file: str, architecture: str, refused: Exception | None) -> DeviceError:
     """Return why a kernel file cannot be loaded: refused by the driver, or nowhere to be found."""
     if refused is None:
         message = (
-            f"there are no compiled kernels of {file} here, and no nvcc on the PATH to make them: "
-            "install the CUDA toolkit, or use --backend cpu"
+            f"there are no compiled kernels of {file} for {architecture} here, and no nvcc on the "
+            "PATH to make them: install a CUDA toolkit that knows it, or use --backend cpu"
         )
         return DeviceError(message)
-    reason = str(refused).splitlines()[0].strip()
+    lines = [line.strip() for line in str(refused).splitlines()]
+    reason = next((line for line in lines if _COMPLAINT.search(line)), lines[0])
     if isinstance(refused, cuda.CompileError | OSError):
         message = f"nvcc does not compile {file}: {reason}; mend it, or use --backend cpu"
         return DeviceError(message)

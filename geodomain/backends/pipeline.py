@@ -11,6 +11,7 @@ import ctypes
 import functools
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from geodomain.backends import device, libcuda
@@ -18,12 +19,14 @@ from geodomain.backends.buffers import Buffers, Slot, pool, room_for
 from geodomain.backends.cpu import Columns
 from geodomain.backends.device_arrays import DevicePoints, DeviceRoom, wait_for
 from geodomain.backends.kept import kept_of
-from geodomain.backends.staging import Stager
+from geodomain.backends.staging import Filler, Stager, filling
 
 NONE_REFUSED = 2**64 - 1
 _POINT = 24  # bytes
 
 Points = Columns | DevicePoints
+Send = Callable[[Slot, int, int], bytes]
+Copy = Callable[[int, Slot, int, int], bytes]
 # Launches kernels for a slot's chunk on its stream; returns the address of their answers.
 Kernels = Callable[[Slot], int]
 
@@ -42,14 +45,18 @@ def answer_all(points: Points, out: Any, threads: int, kernels: Kernels) -> int:
 
 def _answer(points: Points, out: Any, threads: int, kernels: Kernels) -> int:
     """Borrow and answer; buffers that nobody keeps go with this frame, in the context."""
-    with Stager(threads) as stager, pool.borrowed(room_for(len(out))) as buffers:
+    with ExitStack() as held:
+        stager = held.enter_context(Stager(threads))
+        buffers = held.enter_context(pool.borrowed(room_for(len(out))))
         wait_for(points, out)
-        send = _sender(points, buffers, stager)
-        fetch = _fetcher(out, stager)
-        return _run(len(out), buffers, send, kernels, fetch)
+        if isinstance(points, DevicePoints):
+            send = _there(points)
+        else:
+            send = _sender(points, _copier(points, buffers.room, threads, held))
+        return _run(len(out), buffers, send, kernels, _fetcher(out, stager))
 
 
-def _run(rows: int, buffers: Buffers, send: Any, kernels: Kernels, fetch: Any) -> int:
+def _run(rows: int, buffers: Buffers, send: Send, kernels: Kernels, fetch: Any) -> int:
     """Send chunks through the slots in turn; each is taken out before its slot comes round."""
     first_refused = -1
     under_way: deque[tuple[int, Slot, Callable[[], None]]] = deque()
@@ -80,14 +87,16 @@ def _run(rows: int, buffers: Buffers, send: Any, kernels: Kernels, fetch: Any) -
     return first_refused
 
 
-def _sender(points: Points, buffers: Buffers, stager: Stager) -> Callable[[Slot, int, int], bytes]:
+def _there(points: DevicePoints) -> Send:
+    """Return what tells how the kernels find rows that are on the device."""
+    return lambda slot, begin, end: points.view(begin)
+
+
+def _sender(points: Columns, send: Copy) -> Send:
     """Return what brings rows to a slot and tells how the kernels find them there.
 
     Points that are kept go to a place of their own, once.
     """
-    if isinstance(points, DevicePoints):
-        return lambda slot, begin, end: points.view(begin)
-    send = _copier(points, buffers, stager)
     kept = kept_of(points)
     if kept is None:
         return lambda slot, begin, end: send(int(slot.coordinates), slot, begin, end)
@@ -95,21 +104,22 @@ def _sender(points: Points, buffers: Buffers, stager: Stager) -> Callable[[Slot,
 
     def send_once(slot: Slot, begin: int, end: int) -> bytes:
         if (begin, end) not in views:
+            for first, last in list(views):  # of other chunks, whose place this one takes
+                if first < end and begin < last:
+                    del views[first, last]
             views[begin, end] = send(start + _POINT * begin, slot, begin, end)
         return views[begin, end]
 
     return send_once
 
 
-def _copier(
-    points: Columns, buffers: Buffers, stager: Stager
-) -> Callable[[int, Slot, int, int], bytes]:
+def _copier(points: Columns, room: int, threads: int, held: ExitStack) -> Copy:
     """Return what copies rows to an address, and tells how the kernels find them there."""
     if _is_pinned_rows(points):
         return functools.partial(_send_rows, points)
     if all(_is_pinned_column(column) for column in points):
         return functools.partial(_send_columns, points)
-    return functools.partial(_send_pieces, points, deque(buffers.pieces), stager)
+    return functools.partial(_send_pieces, held.enter_context(filling(points, room, threads)))
 
 
 def _send_rows(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
@@ -128,20 +138,9 @@ def _send_columns(points: Columns, start: int, slot: Slot, begin: int, end: int)
     return device.structure(start, start + step, start + 2 * step, 8, 8, 8)
 
 
-def _send_pieces(
-    points: Columns, ring: Any, stager: Stager, start: int, slot: Slot, begin: int, end: int
-) -> bytes:
-    """Copy to the ring by several threads and on to the slot, piece by piece."""
-    cuda = device.driver()
-    for row in range(begin, end, len(ring[0].memory) // 3):
-        piece = ring[0]
-        ring.rotate(-1)
-        piece.free.synchronize()  # at once, where it was never used
-        last = min(row + len(piece.memory) // 3, end)
-        stager.gather(points, row, last, piece.memory)
-        place = start + _POINT * (row - begin)
-        cuda.memcpy_htod_async(place, piece.memory[: 3 * (last - row)], slot.stream)
-        piece.free.record(slot.stream)
+def _send_pieces(filler: Filler, start: int, slot: Slot, begin: int, end: int) -> bytes:
+    """Copy from the ring that threads fill to the slot, piece by piece."""
+    filler.send(begin, end, start, slot.stream)
     return _view_of_rows(start)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from geodomain.backends import device, mishaps
+from geodomain.errors import DeviceError
 
 _MOST_IDLE = 2
 
@@ -51,7 +52,8 @@ class Pool(Generic[Kept]):
     def borrowed(self, room: int) -> Iterator[Kept]:
         """Lend buffers of this room, or of less where memory is short.
 
-        After an error they are not lent again: copies may still be on their way.
+        After an error they are not lent again, and their memory goes: copies may still be on
+        their way, and what the error's frames hold would go when no context is current.
         """
         buffers = self._take(room)
         try:
@@ -59,6 +61,7 @@ class Pool(Generic[Kept]):
         except BaseException:
             with contextlib.suppress(device.driver().Error):
                 device.driver().Context.synchronize()
+            _let_go(buffers)
             raise
         with self._lock:
             if len(self._idle) < _MOST_IDLE:
@@ -86,6 +89,14 @@ class Pool(Generic[Kept]):
                 room = max(self._least, room // 2)
 
 
+def _let_go(buffers: Any) -> None:
+    """Empty buffers and their parts."""
+    for parts in [held for held in buffers.__dict__.values() if isinstance(held, list)]:
+        for part in parts:
+            part.__dict__.clear()
+    buffers.__dict__.clear()
+
+
 _pools: weakref.WeakSet[Pool[Any]] = weakref.WeakSet()
 
 
@@ -95,6 +106,25 @@ def memory_pool() -> Any:
     from pycuda.tools import DeviceMemoryPool
 
     return DeviceMemoryPool()
+
+
+def allocate(size: int) -> Any:
+    """Return so much device memory, at least a byte; what is kept for later calls makes way."""
+    return _making_way(device.driver().mem_alloc, size)
+
+
+def allocate_pooled(size: int) -> Any:
+    """Return memory of the pool as `allocate` does, to which it goes back."""
+    return _making_way(memory_pool().allocate, size)
+
+
+def _making_way(source: Callable[[int], Any], size: int) -> Any:
+    try:
+        return source(max(size, 1))
+    except device.driver().MemoryError:
+        if not drain_all():
+            raise
+    return source(max(size, 1))
 
 
 def drain_all() -> bool:
@@ -114,10 +144,11 @@ def release() -> None:
 
 def _release_for_good() -> None:
     """Free what is kept; what is freed later goes at once, since nothing would be current."""
-    release()
-    if memory_pool.cache_info().currsize and not mishaps.crashed():
-        with device.current():
-            memory_pool().stop_holding()
+    with contextlib.suppress(DeviceError):  # the driver frees what a device that fails had
+        release()
+        if memory_pool.cache_info().currsize and not mishaps.crashed():
+            with device.current():
+                memory_pool().stop_holding()
 
 
 atexit.register(_release_for_good)

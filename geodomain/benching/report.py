@@ -23,8 +23,8 @@ class Report:
         segment crosses, and our modes.
     build : dict of str to dict of str to float
         Table 3: for each backend, seconds of each part of building the hierarchy.
-    memory : dict of str to int
-        Bytes of each array that a query needs.
+    memory : dict of str to dict of str to int
+        For each backend, bytes of each array that a query needs.
     """
 
     setting: dict[str, Any]
@@ -32,7 +32,7 @@ class Report:
     strategies: tuple[Run, ...]
     modes: tuple[Run, ...] = ()
     build: dict[str, dict[str, float]] = field(default_factory=dict)
-    memory: dict[str, int] = field(default_factory=dict)
+    memory: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Give everything for JSON."""
@@ -70,10 +70,14 @@ def as_text(report: Report) -> str:
             _shares(f"Table 3. Building the hierarchy ({backend})", parts, _time)
             for backend, parts in report.build.items()
         ),
-        _shares("Memory", report.memory, _bytes),
+        *(
+            _shares(f"Memory ({backend})", parts, _bytes)
+            for backend, parts in report.memory.items()
+        ),
         "Brute force is the paper's version 1; a hierarchy asked by one block 2.0, by sixteen 2.1, "
         "and with sorted rays 2.2.\n"
         "Mi/s: million pairs of a triangle and a ray a second, as if every pair were tried.\n"
+        "time: until the answers are in memory, copied back from a GPU.\n"
         "differences: answers that are not those of exact arithmetic.",
     ]
     return "\n\n".join(part for part in parts if part)

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from geodomain.backends import inventory
 from geodomain.backends.native import thread_count
 from geodomain.benching.contender import Contender
 from geodomain.benching.peers import PEERS
 from geodomain.benching.report import Report
-from geodomain.benching.strategies import MACHINES, best, modes, strategies, unfit
+from geodomain.benching.strategies import MACHINES, best, modes, strategies
 from geodomain.benching.timing import Run, Scene, measure
 from geodomain.hits import Hits
 from geodomain.intersector import SegmentIntersector
@@ -40,7 +41,6 @@ def make_scene(
 
 def run(
     scene: Scene,
-    intersector: SegmentIntersector,
     *,
     repeat: int = 3,
     threads: int | None = None,
@@ -52,8 +52,6 @@ def run(
     ----------
     scene : Scene
         What everyone is asked.
-    intersector : SegmentIntersector
-        Its surface made ready, whose memory is listed.
     repeat : int
         Repetitions, of which the fastest counts.
     threads : int, optional
@@ -73,13 +71,16 @@ def run(
             done.append(measure(contender, scene, repeat=repeat, loaded=loaded))
         return tuple(done)
 
+    libraries = runs((*PEERS, *(best(name, threads) for name in MACHINES)), loaded=False)
+    ours = zip(MACHINES, libraries[len(PEERS) :], strict=True)
+    ready = [name for name, run in ours if not run.lacking]
     return Report(
         _setting(scene, repeat, threads),
-        runs((*PEERS, *(best(name, threads) for name in MACHINES)), loaded=False),
+        libraries,
         runs(_each(strategies, threads), loaded=True),
         runs(_each(modes, threads), loaded=True),
-        {name: _build(scene, name, repeat, threads) for name in MACHINES if not unfit(name)},
-        memory(scene, intersector),
+        {name: _build(scene, name, repeat, threads) for name in ready},
+        {name: memory(scene, name, threads) for name in ready},
     )
 
 
@@ -99,18 +100,22 @@ def _each(
     return tuple(each for name in MACHINES for each in contenders(name, threads))
 
 
-def memory(scene: Scene, intersector: SegmentIntersector) -> dict[str, int]:
-    """Return the bytes of each array of a query, the answer of each mode included."""
-    with Segments(scene.starts, scene.ends) as segments:
+def memory(scene: Scene, backend: str, threads: int | None) -> dict[str, int]:
+    """Return the bytes of each array of a query where it is asked, every mode's answer included."""
+    with (
+        SegmentIntersector(scene.mesh, backend=backend, threads=threads) as intersector,
+        Segments(scene.starts, scene.ends, threads=threads) as segments,
+    ):
         answers = {
             f"answers, {word}": _bytes(intersector.intersect(segments, mode=mode))
             for word, mode in WORDS.items()
         }
+        copies = segments.device.values()
         return {
             "vertices": scene.mesh.vertices.nbytes,
             "triangles": scene.mesh.triangles.nbytes,
             "hierarchy": intersector.surface.nbytes,
-            "segments": segments.packed.nbytes,
+            "segments": sum(copy.nbytes for copy in copies) or segments.packed.nbytes,
             **answers,
         }
 
@@ -129,6 +134,15 @@ def _setting(scene: Scene, repeat: int, threads: int | None) -> dict[str, Any]:
         "seed": scene.seed,
         "repeat": repeat,
         "threads": thread_count(threads),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}",
+        "machine": ", ".join(_machine()),
     }
+
+
+def _machine() -> list[str]:
+    """Name what is measured, the GPU last, if there is one."""
+    return [
+        f"{platform.system()} {platform.machine()}",
+        f"{os.cpu_count()} cores",
+        f"Python {platform.python_version()}",
+        *(gpu.name for gpu in inventory.take().gpus if gpu.used),
+    ]

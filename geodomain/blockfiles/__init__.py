@@ -158,6 +158,18 @@ def kind_of(path: str) -> str:
     return _MODULES.get(Path(path).suffix.lower(), "text")
 
 
+def require_text_file(path: str) -> None:
+    """Refuse a table of another kind by its extension where only text is read and written.
+
+    Raises
+    ------
+    TableError
+    """
+    if kind_of(path) != "text":
+        message = f"{path}: segments and hits are tables of text; give it as .csv"
+        raise TableError(message)
+
+
 def require_same_kind(source: str, target: str) -> None:
     """Refuse to write a model as another kind of file, which would change what is not ours.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +52,8 @@ def written_together(
     Yields
     ------
     dict of str to ArrayWriter
-        By the name of the file. An exception in the block leaves what was there before.
+        By the name of the file. An exception in the block leaves what was there before, and no
+        folder that was not.
 
     Raises
     ------
@@ -64,8 +65,10 @@ def written_together(
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "it is a file, not a folder", str(folder))
     refuse_to_replace([folder / name for name in codes], overwrite=overwrite)
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
+        stack.callback(_remove_empty, made)
         files = {}
         for name in codes:
             # A link is followed, so that it stays one.
@@ -74,3 +77,10 @@ def written_together(
         yield {name: ArrayWriter(files[name], code) for name, code in codes.items()}
         for file in files.values():
             file.commit()
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders, the innermost first, up to one that holds something."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()

@@ -38,7 +38,7 @@ def require_text(head: bytes, name: str) -> None:
         raise TableError(message)
     for mark, what, way in _FORMATS:
         if head.startswith(mark):
-            message = f"{name} is {what}, not a table of text; {way}export the block model as CSV."
+            message = f"{name} is {what}, not a table of text; {way}export it as CSV."
             raise TableError(message)
     wide = _wide_encoding(head)
     if wide:
@@ -69,7 +69,7 @@ def _require_no_control(head: bytes, name: str) -> None:
         line = count_line_ends(head, 0, nul) + 1
         message = (
             f"{name} has a NUL byte in line {line}: it is binary or was cut off while being "
-            "written; export the block model as CSV again."
+            "written; export the table as CSV again."
         )
         raise TableError(message)
     control = _CONTROL.findall(head)

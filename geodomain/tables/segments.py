@@ -20,34 +20,43 @@ from geodomain.tables.stream import Progress, Splice, StreamSummary, relabel
 Names = tuple[str, str, str]
 Floats = NDArray[np.float64]
 
-# What the start and the end of a segment are called; axes stand for the marks x, y and z.
-_PATTERNS = (
-    ("{}1", "{}2"),
-    ("{}_1", "{}_2"),
-    ("{}0", "{}1"),
-    ("{}_0", "{}_1"),
-    ("{}from", "{}to"),
-    ("{}_from", "{}_to"),
-    ("from_{}", "to_{}"),
-    ("from{}", "to{}"),
-    ("{}start", "{}end"),
-    ("{}_start", "{}_end"),
-    ("start_{}", "end_{}"),
-    ("start{}", "end{}"),
-    ("{}b", "{}e"),
+# What the start and the end of a segment are called, after the axis or, in words, before it.
+_MARKS = (("1", "2"), ("0", "1"), ("s", "e"), ("b", "e"))
+_WORDS = (
+    ("from", "to"),
+    ("start", "end"),
+    ("begin", "end"),
+    ("beg", "end"),
+    ("collar", "toe"),
+    ("collar", "eoh"),
+    ("collar", "end"),
+    ("top", "bottom"),
 )
-_AXES = (("x", "y", "z"), ("east", "north", "rl"), ("easting", "northing", "elevation"))
+_AFTER, _BEFORE = ("{axis}{what}", "{axis}_{what}"), ("{what}{axis}", "{what}_{axis}")
+_AXES = (
+    ("x", "y", "z"),
+    ("east", "north", "rl"),
+    ("east", "north", "z"),
+    ("east", "north", "elevation"),
+    ("easting", "northing", "rl"),
+    ("easting", "northing", "z"),
+    ("easting", "northing", "elevation"),
+)
 
 _HEAD_ROWS = 100  # as far down as the header of a block model is looked for
 
 
-def _named(pattern: str, axes: Names) -> Names:
-    x, y, z = (pattern.format(axis) for axis in axes)
+def _named(form: str, axes: Names, what: str) -> Names:
+    x, y, z = (form.format(axis=axis, what=what) for axis in axes)
     return x, y, z
 
 
 FAMILIES: tuple[tuple[Names, Names], ...] = tuple(
-    (_named(start, axes), _named(end, axes)) for axes in _AXES for start, end in _PATTERNS
+    (_named(form, axes, start), _named(form, axes, end))
+    for axes in _AXES
+    for calls, forms in ((_MARKS, _AFTER), (_WORDS, (*_AFTER, *_BEFORE)))
+    for start, end in calls
+    for form in forms
 )
 
 
