@@ -3,7 +3,7 @@
 pytest tests/benchmarks/test_segments.py
 
 "prepared" is the question alone, "arrays" from the caller's arrays on, "mesh" with the index too.
-The terrain is also moved to mine coordinates, where Open3D's single precision shows.
+The terrain is asked about where it is made and at mine coordinates.
 """
 
 from __future__ import annotations
