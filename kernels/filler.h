@@ -30,7 +30,7 @@ class Filler {
       open_[slot] = blocks_of(static_cast<std::int64_t>(slot));
     }
     try {
-      for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { serve(); });
+      for (std::int64_t i = 0; i < worth(threads); ++i) workers_.emplace_back([this] { serve(); });
     } catch (...) {  // as many as the system will start
     }
   }
@@ -68,6 +68,12 @@ class Filler {
 
  private:
   static constexpr std::int64_t kBlockRows = 8192;
+
+  // As many threads as there are blocks; a single one is filled by who waits for it.
+  std::int64_t worth(int threads) const {
+    const std::int64_t blocks = blocks_in(rows_);
+    return blocks < 2 ? 0 : std::min<std::int64_t>(threads, blocks);
+  }
 
   std::int64_t size() const { return static_cast<std::int64_t>(ring_.size()); }
   std::size_t slot_of(std::int64_t piece) const { return static_cast<std::size_t>(piece % size()); }

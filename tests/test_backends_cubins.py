@@ -127,6 +127,23 @@ def test_a_cubin_that_the_driver_refuses_is_made_again_once(fake) -> None:
     assert len(fake.compiled) == 2
 
 
+def test_kernels_are_not_to_blame_for_a_dead_context(fake) -> None:
+    """As where another thread's kernel has ended it: the cache stays as it is."""
+    ask()
+    kept = cached()
+    forget()
+
+    def die(image: bytes) -> bool:
+        fake.crash = fake.LaunchError("cuLaunchKernel failed: unspecified launch failure")
+        return True
+
+    fake.refuses = die
+    with pytest.raises(geodomain.DeviceError, match="that only a new process mends"):
+        ask()
+    fake.crash = None
+    assert cached() == kept and len(fake.compiled) == 1 and len(fake.images) == 2
+
+
 def test_a_cache_that_cannot_be_written_costs_a_compilation(fake, monkeypatch, tmp_path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GEODOMAIN_CACHE", str(tmp_path / "file" / "cache"))

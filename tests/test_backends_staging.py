@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from fake_gpu import fake
@@ -44,6 +47,18 @@ def test_every_row_comes_once_and_in_its_place(fake, shape: str, threads: int) -
             filler.send(32_768, ROWS, int(memory), stream)  # from there again
             stream.synchronize()
         assert np.array_equal(there(memory, (ROWS - 32_768, 3)), given[32_768:])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted by Linux")
+@pytest.mark.parametrize(("rows", "threads"), [(100, 0), (8192, 0), (8193, 2), (ROWS, 8)])
+def test_few_rows_are_not_worth_threads(fake, rows: int, threads: int) -> None:
+    columns = (np.zeros(rows), np.zeros(rows), np.zeros(rows))
+    with device.current() as cuda:
+        ring, stream, memory = Ring(8192).pieces, cuda.Stream(), cuda.mem_alloc(24 * 8192)
+        before = len(list(Path("/proc/self/task").iterdir()))
+        with Filler(columns, ring, 8192, 8) as filler:
+            filler.send(0, min(rows, 8192), int(memory), stream)
+            assert len(list(Path("/proc/self/task").iterdir())) <= before + threads
 
 
 def test_threads_end_though_pieces_were_never_sent(fake) -> None:

@@ -189,6 +189,8 @@ def module(name: str) -> Any:
         except cuda.MemoryError:
             raise
         except (cuda.Error, OSError) as error:  # refused, or nvcc fails: the next one may do
+            if mishaps.is_dead(cuda):
+                raise
             image.discard()
             refused = error
     raise mishaps.no_kernels(cuda, name, architecture(), refused)

@@ -40,9 +40,7 @@ def told(cuda: Any, error: Exception) -> DeviceError:
     if isinstance(error, cuda.MemoryError):
         message = "the GPU has not the memory for it; use --backend cpu, or free some there"
         return OutOfDeviceMemory(message)
-    try:
-        cuda.Context.synchronize()
-    except cuda.Error:
+    if is_dead(cuda):
         message = (
             f"the GPU stopped with an error that only a new process mends: {error}; nothing of "
             "what it was asked is given out: start again, or use --backend cpu"
@@ -50,6 +48,15 @@ def told(cuda: Any, error: Exception) -> DeviceError:
         end(message)
         return DeviceError(message)
     return DeviceError(f"the GPU refuses: {error}; use --backend cpu")
+
+
+def is_dead(cuda: Any) -> bool:
+    """Ask whether the current context is beyond use, by whatever call."""
+    try:
+        cuda.Context.synchronize()
+    except cuda.Error:
+        return True
+    return False
 
 
 def no_kernels(cuda: Any, file: str, architecture: str, refused: Exception | None) -> DeviceError:
