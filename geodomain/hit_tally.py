@@ -51,7 +51,9 @@ class HitTally:
             For an end that cannot be computed with, with its row in the whole stream.
         """
         try:
-            with Segments(starts, ends, first_row=self.segments) as segments:
+            with Segments(
+                starts, ends, threads=intersector.threads, first_row=self.segments
+            ) as segments:
                 answer = intersector.intersect(segments, mode=MODES[mode])
                 self.missing += segments.missing
         except PointError as error:

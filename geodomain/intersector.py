@@ -47,6 +47,10 @@ class SegmentIntersector:
     ----------
     mesh : Mesh
         The surface.
+    backend : str
+        As it was given.
+    threads : int
+        How many are used.
 
     Notes
     -----
@@ -86,14 +90,14 @@ class SegmentIntersector:
             raise ValueError(message)
         self.mesh = mesh
         self.backend = backend
-        self._threads = thread_count(threads)
+        self.threads = thread_count(threads)
         self._surface: Any = choose_segments(backend).Surface(
             mesh.vertices,
             mesh.triangles,
             mesh.bounds,
             strategy=strategy,
             grid=grid,
-            threads=self._threads,
+            threads=self.threads,
         )
 
     @property
@@ -106,7 +110,7 @@ class SegmentIntersector:
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Return the seconds that "boxes", "codes", "sort" and "tree" took; 0 for "brute"."""
+        """Return the seconds of "boxes", "codes", "sort" and "tree"; "brute" takes boxes alone."""
         times: Mapping[str, float] = self.surface.build_times
         return times
 
@@ -133,12 +137,12 @@ class SegmentIntersector:
         if mode not in get_args(Mode):
             message = f"mode is {mode!r}; it can be 'boolean', 'nearest', 'count' or 'all'"
             raise ValueError(message)
-        pieces = [segments] if isinstance(segments, Segments) else _pieces(segments, self._threads)
+        pieces = [segments] if isinstance(segments, Segments) else _pieces(segments, self.threads)
         return join([self._ask(piece, mode) for piece in pieces])
 
     def _ask(self, segments: Segments, mode: Mode) -> Answer:
         segments.refuse_extreme(self.mesh.bounds)
-        return ask(self.surface, segments, mode, self._threads)
+        return ask(self.surface, segments, mode, self.threads)
 
     def __enter__(self) -> SegmentIntersector:
         """Return the intersector itself."""

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.backends.cpu_segments import scatter
 from geodomain.hits import Hits, joined
 from geodomain.segments import Segments
 
@@ -36,26 +37,24 @@ def join(parts: list[Answer]) -> Answer:
     return np.concatenate(parts)  # type: ignore[arg-type]
 
 
-def _in_callers_order(values: NDArray[Any], segments: Segments) -> NDArray[Any]:
+def _in_callers_order(values: NDArray[Any], segments: Segments, threads: int) -> NDArray[Any]:
     if segments.order is None:
         return values
-    restored = np.empty_like(values)
-    restored[segments.order] = values
-    return restored
+    return scatter(values, segments.order, threads)
 
 
 def _boolean(surface: Any, segments: Segments, threads: int) -> NDArray[np.bool_]:
-    return _in_callers_order(surface.boolean(segments, threads), segments)
+    return _in_callers_order(surface.boolean(segments, threads), segments, threads)
 
 
 def _count(surface: Any, segments: Segments, threads: int) -> NDArray[np.int32]:
-    return _in_callers_order(surface.count(segments, threads), segments)
+    return _in_callers_order(surface.count(segments, threads), segments, threads)
 
 
 def _nearest(surface: Any, segments: Segments, threads: int) -> Hits:
     triangle = surface.nearest(segments, threads)
-    rows = np.flatnonzero(triangle >= 0)
-    return _hits(surface, segments, rows, triangle[rows], threads)
+    is_hit = triangle >= 0
+    return _hits(surface, segments, is_hit.astype(np.int32), triangle[is_hit], threads)
 
 
 def _all(surface: Any, segments: Segments, threads: int) -> Hits:
@@ -63,21 +62,21 @@ def _all(surface: Any, segments: Segments, threads: int) -> Hits:
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=offsets[1:])
     triangle = surface.all(segments, offsets, threads)
-    return _hits(surface, segments, np.repeat(np.arange(len(counts)), counts), triangle, threads)
+    return _hits(surface, segments, counts, triangle, threads)
 
 
 def _hits(
     surface: Any,
     segments: Segments,
-    rows: NDArray[np.int64],
+    counts: NDArray[np.int32],
     triangle: NDArray[np.int32],
     threads: int,
 ) -> Hits:
-    """Describe the hits of kept rows, in the caller's order."""
+    """Describe so many hits of each kept row, in the caller's order."""
+    rows = np.repeat(np.arange(len(counts)), counts)
     if segments.order is not None:
-        caller = segments.order[rows]
-        order = np.argsort(caller, kind="stable")
-        rows, triangle = rows[order], triangle[order]
+        places = _places(counts, segments.order, threads)
+        rows, triangle = scatter(rows, places, threads), scatter(triangle, places, threads)
     values = surface.describe(segments, rows, triangle, threads)
     return Hits(
         segment=rows if segments.order is None else segments.order[rows],
@@ -89,6 +88,14 @@ def _hits(
         point=values[:, 4:],
         segment_count=len(segments),
     )
+
+
+def _places(counts: NDArray[np.int32], order: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
+    """Return where each hit of the kept rows is among the caller's, given how many they have."""
+    callers = scatter(counts, order, threads)
+    firsts = (np.cumsum(callers, dtype=np.int64) - callers)[order]
+    mine = np.cumsum(counts, dtype=np.int64) - counts
+    return np.repeat(firsts - mine, counts) + np.arange(counts.sum(dtype=np.int64))
 
 
 MODES: dict[str, Callable[..., Answer]] = {

@@ -1,9 +1,13 @@
 // Four doubles or eight floats at a time, for filters: the numbers that an instruction set has
-// wide registers for, and otherwise plain arrays. Beside portable.h, this alone asks what the
-// compiler can do. Each lane gets the bits that a number by itself would get.
+// wide registers for, and otherwise plain arrays. Beside portable.h, this and text/byte_block.h
+// alone ask what the compiler can do. Each lane gets the bits that a number by itself would get.
 #pragma once
 
 #include "portable.h"
+
+#if defined(__AVX2__) && !defined(__CUDACC__)
+#include <immintrin.h>
+#endif
 
 namespace geodomain {
 

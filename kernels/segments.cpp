@@ -188,6 +188,22 @@ GD_API int geodomain_segments_pack(const double* starts, const double* ends,
   return status;
 }
 
+// out[places[i]] = values[i], of 1, 4 or 8 bytes each; no place is there twice.
+GD_API int geodomain_scatter(const void* values, std::int64_t size, const std::int64_t* places,
+                             std::int64_t rows, int threads, void* out) {
+  const auto scatter = [&](const auto* from, auto* to) {
+    return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) to[places[i]] = from[i];
+    });
+  };
+  const auto as = [&](auto kind) {
+    using Kind = decltype(kind);
+    return scatter(static_cast<const Kind*>(values), static_cast<Kind*>(out));
+  };
+  if (size == 1) return as(std::uint8_t{});
+  return size == 4 ? as(std::uint32_t{}) : as(std::uint64_t{});
+}
+
 // The rows by the Morton codes of their middles; equal codes by row. Fewer than 2^31 rows.
 GD_API int geodomain_segments_order(const double* starts, const double* ends, std::int64_t rows,
                                     int threads, std::int32_t* order) {

@@ -159,6 +159,16 @@ def displaced(point) -> tuple[Fraction, Fraction, Fraction]:
     return x + E**2, y + E**3, z + E
 
 
+def passed_by(corners, point) -> np.ndarray:
+    """Tell of which triangles (n, 3, 2) the vertical line stays so far off that doubles show it."""
+    to_point = np.asarray(point)[:2] - corners
+    edges = np.roll(corners, -1, axis=1) - corners
+    left, right = edges[..., 0] * to_point[..., 1], edges[..., 1] * to_point[..., 0]
+    sides = left - right
+    sure = abs(sides) > 1e-9 * (abs(left) + abs(right)) + 1e-290  # rounding is below 1e-15
+    return (sure & (sides > 0)).any(axis=1) & (sure & (sides < 0)).any(axis=1)
+
+
 def oracle_crossings(mesh: Mesh, point) -> tuple[int, int]:
     """Return the crossings above a displaced point and their signed sum, by fractions.
 
@@ -171,7 +181,7 @@ def oracle_crossings(mesh: Mesh, point) -> tuple[int, int]:
     low, high = corners_at.min(axis=1), corners_at.max(axis=1)
     # Only triangles whose box the vertical line meets or touches; the others are apart.
     near = ((low <= np.asarray(point)[:2]) & (np.asarray(point)[:2] <= high)).all(axis=1)
-    for triangle in mesh.triangles[near]:
+    for triangle in mesh.triangles[near][~passed_by(corners_at[near], point)]:
         corners = [[Fraction(float(v)) for v in mesh.vertices[i]] for i in triangle]
         sides = []
         for (ax, ay, _), (bx, by, _) in zip(corners, corners[1:] + corners[:1], strict=True):

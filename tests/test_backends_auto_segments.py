@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from crossings import adversarial
+from crossings import adversarial, same
 from fake_gpu import eager, fake, on_device
 from shapes import star
 
@@ -57,13 +57,6 @@ def gpu(fake, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def free(monkeypatch: pytest.MonkeyPatch, eager) -> None:
     """Let anything pay for the GPU."""
     monkeypatch.setitem(auto_segments._COST, "cuda", (0.0, 0.0))
-
-
-def same(found, expected) -> bool:
-    if isinstance(expected, np.ndarray):
-        return np.array_equal(found, expected)
-    columns = ("segment", "triangle", "t", "u", "v", "distance", "point")
-    return all(np.array_equal(getattr(found, c), getattr(expected, c)) for c in columns)
 
 
 def test_few_segments_stay_on_the_cpu(gpu, fake) -> None:

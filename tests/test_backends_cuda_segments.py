@@ -6,7 +6,7 @@ import gc
 
 import numpy as np
 import pytest
-from crossings import adversarial
+from crossings import adversarial, same
 from fake_gpu import fake
 from shapes import star
 
@@ -19,13 +19,6 @@ MESH = star(6)
 STARTS, ENDS = adversarial(MESH, 400, np.random.default_rng(2))
 MODES = ("boolean", "nearest", "count", "all")
 EXPECTED = {mode: intersect(MESH, STARTS, ENDS, mode=mode, backend="cpu") for mode in MODES}
-
-
-def same(found, expected) -> bool:
-    if isinstance(expected, np.ndarray):
-        return np.array_equal(found, expected)
-    columns = ("segment", "triangle", "t", "u", "v", "distance", "point")
-    return all(np.array_equal(getattr(found, c), getattr(expected, c)) for c in columns)
 
 
 @pytest.mark.parametrize("binned", [False, True])

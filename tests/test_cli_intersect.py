@@ -14,6 +14,7 @@ from crossings import adversarial, crossings
 from shapes import star
 
 from geodomain import Mesh, SegmentIntersector, hit_files, intersect, synthetic, write_mesh
+from geodomain.backends import cpu_segments
 from geodomain.cli import main
 from geodomain.rawfiles import open_segments
 
@@ -357,6 +358,20 @@ def test_slips_with_a_table(table, options, said: str) -> None:
 def test_slips_with_raw_files(raw, options, said: str) -> None:
     result = run(*raw, *options)
     assert (result.exit_code, said in result.stderr) == (2, True)
+
+
+def test_no_more_threads_are_taken_than_are_given(raw, table, tmp_path: Path, monkeypatch) -> None:
+    asked = set()
+    pack = cpu_segments.pack
+
+    def packed(starts, ends, order, threads: int):
+        asked.add(threads)
+        return pack(starts, ends, order, threads)
+
+    monkeypatch.setattr(cpu_segments, "pack", packed)
+    for inputs in (raw, table):
+        done(*inputs, "-o", str(tmp_path / f"out{len(inputs)}"), "--threads", "3")
+    assert asked == {3}
 
 
 def test_tables_are_text(table, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -36,12 +37,17 @@ def meshes() -> dict[str, Mesh]:
     }
 
 
+@functools.cache
+def by_the_oracle(name: str) -> tuple[Mesh, np.ndarray, np.ndarray, list]:
+    mesh = meshes()[name]
+    starts, ends = adversarial(mesh, 120, np.random.default_rng(11))
+    return mesh, starts, ends, [crossings(mesh, *pair) for pair in zip(starts, ends, strict=True)]
+
+
 @pytest.mark.parametrize("strategy", ["bvh", "brute"])
 @pytest.mark.parametrize("name", meshes())
 def test_the_oracle_finds_the_same(name: str, strategy: str, backend: str) -> None:
-    mesh = meshes()[name]
-    starts, ends = adversarial(mesh, 120, np.random.default_rng(11))
-    expected = [crossings(mesh, s, e) for s, e in zip(starts, ends, strict=True)]
+    mesh, starts, ends, expected = by_the_oracle(name)
     assert 10 < sum(map(bool, expected)) < 110 or name == "needles"
     intersector = SegmentIntersector(mesh, strategy=strategy, backend=backend)
     found = intersector.intersect((starts, ends), mode="all")

@@ -75,10 +75,11 @@ class Surface:
         return boxes
 
     def close(self) -> None:
-        """Free what both hold."""
-        for surface in self._made.values():
-            surface.close()
-        self._made.clear()
+        """Free what both hold, once no thread asks."""
+        with self._lock:
+            for surface in self._made.values():
+                surface.close()
+            self._made.clear()
 
     def boolean(self, segments: Packed, threads: int) -> NDArray[np.bool_]:
         """Return whether each segment crosses the surface."""

@@ -75,6 +75,19 @@ def order(starts: Floats, ends: Floats, threads: int) -> NDArray[np.int64]:
     return rows.astype(np.int64)
 
 
+def scatter(values: NDArray[Any], places: NDArray[np.int64], threads: int) -> NDArray[Any]:
+    """Return ``out[places] = values`` of 1-D arrays; the places are all there are, each once."""
+    out = np.empty(len(places), dtype=values.dtype)
+    values = np.ascontiguousarray(values)
+    must(
+        library().geodomain_scatter(
+            pointer(values), ctypes.c_int64(values.itemsize), pointer(places),
+            ctypes.c_int64(len(places)), threads, pointer(out),
+        )
+    )  # fmt: skip
+    return out
+
+
 class _Core:
     """What the core holds of a surface; freed when the last question that is under way is done."""
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../portable.h"
+#include "byte_block.h"
 #include "dialect.h"
 
 namespace geodomain::text {
