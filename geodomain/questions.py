@@ -89,14 +89,13 @@ def _hits(
     )
 
 
-def _places(
-    rows: NDArray[np.int64], order: NDArray[np.int64], threads: int
-) -> NDArray[np.int64]:
+def _places(rows: NDArray[np.int64], order: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
     """Return where each hit of the kept rows is among the caller's."""
     counts = np.bincount(rows, minlength=len(order))
     callers = scatter(counts, order, threads)
     firsts, mine = (np.cumsum(callers) - callers)[order], np.cumsum(counts) - counts
-    return (firsts - mine)[rows] + np.arange(len(rows))
+    places: NDArray[np.int64] = (firsts - mine)[rows] + np.arange(len(rows))
+    return places
 
 
 MODES: dict[str, Callable[..., Answer]] = {
