@@ -43,11 +43,13 @@ GD_HD Box around(const Box& a, const Box& b) {
   return both;
 }
 
-// By the middle, in cubes, so that a flat surface is parted along its extent.
+// By the middle, in cubes, so that a flat surface is parted along its extent. Cubes begin at the
+// frame's lower end: from its middle, the first bit would part what is above the middle of a flat
+// surface from what is below, and boxes of both would be spread over all of it.
 GD_HD std::uint64_t code_of(const BoxFrame& frame, const Box& box) {
   std::uint32_t cell[3];
   for (int k = 0; k < 3; ++k) {
-    cell[k] = morton_cell(0.5f * (box.low[k] + box.high[k]) * frame.share[k]);
+    cell[k] = morton_cell((0.5f * (box.low[k] + box.high[k]) + 1.0f) * frame.share[k] - 1.0f);
   }
   return morton_code(cell[0], cell[1], cell[2]);
 }

@@ -16,7 +16,7 @@ __device__ void for_crossing(const BruteView& brute, const double* ends, std::ui
   const Box box = brute.boxes[index];
   for (std::uint64_t row = threadIdx.x; row < rows; row += blockDim.x) {
     const Segment s = segment_of(ends, static_cast<std::int64_t>(row));
-    if (!meet(span_of(brute.frame, s), box) || !crosses_triangle(brute, index, s)) continue;
+    if (!meet(span_of(brute.frame, s), box) || !crosses(s, brute.mesh.triangle(index))) continue;
     body(row, s, brute.mesh.triangle(index), static_cast<std::int32_t>(index));
   }
 }

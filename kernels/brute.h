@@ -31,15 +31,6 @@ GD_HD bool meet(const Box& a, const Box& b) {
          (b.low[1] <= a.high[1]) & (a.low[2] <= b.high[2]) & (b.low[2] <= a.high[2]);
 }
 
-GD_HD bool crosses_triangle(const BruteView& brute, std::int64_t index, const Segment& s) {
-  const Triangle t = brute.mesh.triangle(index);
-  const Vector<double> start = spread<double>(s.start);
-  const auto from_start = [&](Vec3 p) { return seen_from(start, p.x, p.y, p.z); };
-  const Sifted sifted = sift(from_start(s.end), from_start(t.a), from_start(t.b), from_start(t.c));
-  if (sifted.crossed & 1) return true;
-  return (sifted.unsure & 1) && crosses_close<Full>(s, t) == 1;
-}
-
 // A question about one segment, to all triangles in their order.
 template <class Question>
 GD_HD void ask_brute(const BruteView& brute, const Segment& s, Question& question) {
@@ -47,8 +38,10 @@ GD_HD void ask_brute(const BruteView& brute, const Segment& s, Question& questio
   Walk walk;
   walk.probe = probe_everywhere();
   for (std::int64_t i = 0; i < brute.mesh.triangle_count; ++i) {
-    if (!meet(span, brute.boxes[i]) || !crosses_triangle(brute, i, s)) continue;
-    const auto corners = [&] { return brute.mesh.triangle(i); };
+    if (!meet(span, brute.boxes[i])) continue;
+    const Triangle t = brute.mesh.triangle(i);
+    if (!crosses(s, t)) continue;
+    const auto corners = [&] { return t; };
     if (question.template take<Full>(s, corners, static_cast<std::int32_t>(i), walk)) return;
   }
 }

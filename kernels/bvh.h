@@ -7,16 +7,19 @@
 // a ray that takes slots in the order of slot ^ octant takes the near ones first.
 #pragma once
 
-#include <type_traits>
-
 #include "box_frame.h"
 #include "mesh_view.h"
 
 namespace geodomain {
 
 constexpr int kWide = 8;
-// A thread of a GPU takes a packet's triangles one by one, so that smaller boxes pay.
-constexpr int kPacket = kDoublesAtOnce == 1 ? 2 : 4;
+// A thread of a GPU takes a packet's triangles one by one, so that smaller boxes pay; a CPU takes
+// eight at once.
+#if defined(__CUDACC__)
+constexpr int kPacket = 2;
+#else
+constexpr int kPacket = 8;
+#endif
 // A level of the tree that nodes are gathered from shares one more bit of 63-bit codes and of
 // 32-bit indices than the level above, and a node is at least a level.
 constexpr int kDeepest = 63 + 32;
@@ -42,8 +45,9 @@ struct alignas(16) PacketRow {
 static_assert(sizeof(PacketRow) == 80, "a row is five loads of sixteen bytes");
 
 // One triangle after the other, for a thread of a GPU: threads that are at different packets wait
-// for each load that they make, whatever its size, and rows that are not there cost none.
-struct PacketByTriangle {
+// for each load that they make, whatever its size, and rows that are not there cost none. A CPU has
+// packets of its own (float_packet.h).
+struct Packet {
   PacketRow row[kPacket];
 
   // Corners are read once more where they are asked for, which is seldom: eighteen registers less
@@ -74,40 +78,6 @@ struct PacketByTriangle {
     row[k] = filled;
   }
 };
-
-// Corners by coordinate, for a CPU to take them all at once; those beyond `count` are NaN.
-struct alignas(64) PacketByCoordinate {
-  double at[9][kPacket];
-  std::int32_t triangle[kPacket];
-  std::int32_t all;
-
-  template <class Number>
-  struct Taken {
-    const PacketByCoordinate& packet;
-    int first, count;
-
-    Number coordinate(int k) const { return load<Number>(&packet.at[k][first]); }
-    Triangle corners(int lane) const {
-      const auto value = [&](int k) { return packet.at[k][first + lane]; };
-      return {{value(0), value(1), value(2)},
-              {value(3), value(4), value(5)},
-              {value(6), value(7), value(8)}};
-    }
-    std::int32_t index(int lane) const { return packet.triangle[first + lane]; }
-  };
-
-  template <class Number>
-  Taken<Number> take(int first) const {
-    return {*this, first, all};
-  }
-  void put(int k, const double* corners, std::int32_t index, std::int32_t count) {
-    for (int i = 0; i < 9; ++i) at[i][k] = corners[i];
-    triangle[k] = index;
-    all = count;
-  }
-};
-
-using Packet = std::conditional_t<kDoublesAtOnce == 1, PacketByTriangle, PacketByCoordinate>;
 
 struct BvhView {
   const WideNode* nodes;

@@ -71,7 +71,9 @@ class HostBvh {
     boxes_ = {};
   }
 
-  CrowdView view() const { return {open_.data(), packets_.data(), frame_, count_}; }
+  CrowdView view() const {
+    return {open_.data(), packets_.data(), corners_.data(), frame_, count_};
+  }
   const BuildTimes& times() const { return times_; }
   const std::vector<WideNode>& nodes() const { return nodes_; }
   // The first node of each level, and the end of the last.
@@ -79,7 +81,8 @@ class HostBvh {
   // What it holds once it is built.
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(nodes_.size() * (sizeof(WideNode) + sizeof(OpenNode)) +
-                                     packets_.size() * sizeof(Packet));
+                                     packets_.size() * sizeof(FloatPacket) +
+                                     corners_.size() * sizeof(PacketRow));
   }
 
  private:
@@ -145,11 +148,11 @@ class HostBvh {
 
   void fill_packets(const MeshView& mesh) {
     each(0, static_cast<std::int64_t>(packets_.size()), [&](std::int64_t i) {
-      for (int k = 0; k < kPacket; ++k) {
-        fill_place(mesh, triangles_.data(), ranges_[i], k, packets_[i]);
-      }
+      packets_[i] = float_packet(mesh, frame_, triangles_.data(), ranges_[i]);
     });
     ranges_.reset();
+    corners_.resize(static_cast<std::size_t>(count_));
+    each(0, count_, [&](std::int64_t i) { corners_[i] = row_of(mesh, triangles_[i]); });
   }
 
   std::int64_t count_;
@@ -166,7 +169,8 @@ class HostBvh {
   std::unique_ptr<PacketRange[]> ranges_;
   std::vector<WideNode> nodes_;  // for a look at them
   std::vector<OpenNode> open_;   // the same, to be asked
-  std::vector<Packet> packets_;
+  std::vector<FloatPacket> packets_;
+  std::vector<PacketRow> corners_;
   std::vector<std::int64_t> levels_;
 };
 

@@ -8,7 +8,8 @@ namespace geodomain {
 
 // visit(a call for its corners, its index) for the triangles of a packet that the segment crosses,
 // until it returns true; false in `sure` where the arithmetic does not tell. The filter takes as
-// many triangles at a time as Number has lanes: four on a CPU, one after the other on a GPU.
+// many triangles at a time as Number has lanes: one after the other on a GPU. A CPU asks
+// packets of its own (find_many.h).
 template <class Arithmetic, class Number, class Visit>
 GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Visit&& visit) {
   constexpr int kLanes = static_cast<int>(sizeof(Number) / sizeof(double));
@@ -51,18 +52,20 @@ struct Found {
 // the nearest so far may be left out of the segment's way through the triangles.
 
 struct Any {
-  static constexpr bool kNearFirst = false;
+  static constexpr bool kNearFirst = false, kAsksWhere = false;
   bool sure = true, found = false;
 
   template <class Arithmetic, class Corners, class Way>
   GD_HD bool take(const Segment&, const Corners&, std::int32_t, Way&) {
     return found = true;
   }
+  // As so many calls of `take`.
+  GD_HD bool take_all(std::int32_t crossed) { return found |= crossed > 0; }
   GD_HD bool answered() const { return sure | found; }
 };
 
 struct Count {
-  static constexpr bool kNearFirst = false;
+  static constexpr bool kNearFirst = false, kAsksWhere = false;
   bool sure = true;
   std::int32_t count = 0;
 
@@ -70,12 +73,13 @@ struct Count {
   GD_HD bool take(const Segment&, const Corners&, std::int32_t, Way&) {
     return ++count, false;
   }
+  GD_HD bool take_all(std::int32_t crossed) { return count += crossed, false; }
   GD_HD bool answered() const { return sure; }
 };
 
 // The triangle with the least (t, index), -1 where there is none.
 struct Nearest {
-  static constexpr bool kNearFirst = true;
+  static constexpr bool kNearFirst = true, kAsksWhere = true;
   bool sure = true;
   std::int32_t triangle = -1;
   Span best = {2.0, 2.0};
@@ -115,7 +119,7 @@ struct Nearest {
 };
 
 struct List {  // all of them, in the order that they are found in; `out` has room
-  static constexpr bool kNearFirst = false;
+  static constexpr bool kNearFirst = false, kAsksWhere = true;
   Found* out = nullptr;
   bool sure = true;
 

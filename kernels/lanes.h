@@ -1,4 +1,4 @@
-// Four doubles or eight floats at a time, for filters: the numbers that an instruction set has
+// Eight or four floats, or four doubles, at a time: the numbers that an instruction set has
 // wide registers for, and otherwise plain arrays. Beside portable.h, this and text/byte_block.h
 // alone ask what the compiler can do. Each lane gets the bits that a number by itself would get.
 #pragma once
@@ -11,13 +11,6 @@
 
 namespace geodomain {
 
-// How many doubles filters take at a time: a thread of a GPU takes one.
-#if defined(__CUDACC__)
-constexpr int kDoublesAtOnce = 1;
-#else
-constexpr int kDoublesAtOnce = 4;
-#endif
-
 GD_HD double absolute(double value) { return std::fabs(value); }
 GD_HD double larger(double a, double b) { return a > b ? a : b; }
 GD_HD double smaller(double a, double b) { return a < b ? a : b; }
@@ -28,11 +21,24 @@ GD_HD double smaller_of(double a, double b) { return smaller(a, b); }
 
 #if defined(__AVX2__) && !defined(__CUDACC__)
 
-struct Mask4 {
-  __m256d lanes;
-  friend Mask4 operator&(Mask4 a, Mask4 b) { return {_mm256_and_pd(a.lanes, b.lanes)}; }
-  friend Mask4 operator|(Mask4 a, Mask4 b) { return {_mm256_or_pd(a.lanes, b.lanes)}; }
-  std::uint32_t bits() const { return static_cast<std::uint32_t>(_mm256_movemask_pd(lanes)); }
+struct Floats4 {
+  __m128 lanes;
+  Floats4(float value) : lanes(_mm_set1_ps(value)) {}
+  Floats4(__m128 all) : lanes(all) {}
+  static Floats4 load(const float* from) { return _mm_loadu_ps(from); }
+  void store(float* to) const { _mm_storeu_ps(to, lanes); }
+  friend Floats4 operator+(Floats4 a, Floats4 b) { return _mm_add_ps(a.lanes, b.lanes); }
+  friend Floats4 operator-(Floats4 a, Floats4 b) { return _mm_sub_ps(a.lanes, b.lanes); }
+  friend Floats4 operator*(Floats4 a, Floats4 b) { return _mm_mul_ps(a.lanes, b.lanes); }
+  friend Floats4 operator/(Floats4 a, Floats4 b) { return _mm_div_ps(a.lanes, b.lanes); }
+  friend Floats4 absolute(Floats4 a) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), a.lanes); }
+  friend std::uint32_t signs(Floats4 a) {  // a bit for each lane
+    return static_cast<std::uint32_t>(_mm_movemask_ps(a.lanes));
+  }
+  friend float largest(Floats4 a) {
+    const __m128 two = _mm_max_ps(a.lanes, _mm_movehl_ps(a.lanes, a.lanes));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+  }
 };
 
 struct Doubles4 {
@@ -40,20 +46,19 @@ struct Doubles4 {
   Doubles4(double value) : lanes(_mm256_set1_pd(value)) {}
   Doubles4(__m256d all) : lanes(all) {}
   static Doubles4 load(const double* from) { return _mm256_loadu_pd(from); }
-  friend Doubles4 operator+(Doubles4 a, Doubles4 b) { return _mm256_add_pd(a.lanes, b.lanes); }
+  void store(double* to) const { _mm256_storeu_pd(to, lanes); }
+  Floats4 rounded() const { return _mm256_cvtpd_ps(lanes); }
   friend Doubles4 operator-(Doubles4 a, Doubles4 b) { return _mm256_sub_pd(a.lanes, b.lanes); }
   friend Doubles4 operator*(Doubles4 a, Doubles4 b) { return _mm256_mul_pd(a.lanes, b.lanes); }
-  friend Doubles4 multiply_add(Doubles4 a, Doubles4 b, Doubles4 c) {
-    return _mm256_fmadd_pd(a.lanes, b.lanes, c.lanes);
-  }
-  friend Doubles4 multiply_subtract(Doubles4 a, Doubles4 b, Doubles4 c) {
-    return _mm256_fmsub_pd(a.lanes, b.lanes, c.lanes);
-  }
   friend Doubles4 larger(Doubles4 a, Doubles4 b) { return _mm256_max_pd(a.lanes, b.lanes); }
-  friend Doubles4 smaller(Doubles4 a, Doubles4 b) { return _mm256_min_pd(a.lanes, b.lanes); }
   friend Doubles4 absolute(Doubles4 a) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a.lanes); }
-  friend Mask4 operator>(Doubles4 a, Doubles4 b) {
-    return {_mm256_cmp_pd(a.lanes, b.lanes, _CMP_GT_OQ)};
+  // The first, negated where the second has its sign set.
+  friend Doubles4 signed_as(Doubles4 a, Doubles4 sign) {
+    const __m256d bit = _mm256_and_pd(sign.lanes, _mm256_set1_pd(-0.0));
+    return _mm256_xor_pd(a.lanes, bit);
+  }
+  friend bool all_at_most(Doubles4 a, Doubles4 b) {  // none of them a NaN
+    return _mm256_movemask_pd(_mm256_cmp_pd(a.lanes, b.lanes, _CMP_LE_OQ)) == 0xf;
   }
 };
 
@@ -65,7 +70,18 @@ struct Floats8 {
   friend Floats8 multiply_add(Floats8 a, Floats8 b, Floats8 c) {
     return _mm256_fmadd_ps(a.lanes, b.lanes, c.lanes);
   }
+  friend Floats8 multiply_subtract(Floats8 a, Floats8 b, Floats8 c) {
+    return _mm256_fmsub_ps(a.lanes, b.lanes, c.lanes);
+  }
+  friend Floats8 operator+(Floats8 a, Floats8 b) { return _mm256_add_ps(a.lanes, b.lanes); }
+  friend Floats8 operator-(Floats8 a, Floats8 b) { return _mm256_sub_ps(a.lanes, b.lanes); }
   friend Floats8 operator*(Floats8 a, Floats8 b) { return _mm256_mul_ps(a.lanes, b.lanes); }
+  friend Floats8 absolute(Floats8 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.lanes); }
+  // The first, negated where the second has its sign set.
+  friend Floats8 signed_as(Floats8 a, Floats8 sign) {
+    const __m256 bit = _mm256_and_ps(sign.lanes, _mm256_set1_ps(-0.0f));
+    return _mm256_xor_ps(a.lanes, bit);
+  }
   friend Floats8 larger(Floats8 a, Floats8 b) { return _mm256_max_ps(a.lanes, b.lanes); }
   friend Floats8 smaller(Floats8 a, Floats8 b) { return _mm256_min_ps(a.lanes, b.lanes); }
   friend std::uint32_t at_most(Floats8 a, Floats8 b) {  // a bit for each lane
@@ -122,6 +138,12 @@ struct Lanes {
   GD_HD static Lanes load(const Number* from) {
     return each([&](int i) { return from[i]; });
   }
+  GD_HD void store(Number* to) const {
+    for (int i = 0; i < N; ++i) to[i] = lanes[i];
+  }
+  GD_HD Lanes<float, N> rounded() const {
+    return Lanes<float, N>::each([&](int i) { return static_cast<float>(lanes[i]); });
+  }
   template <class Value>
   GD_HD static Lanes each(Value&& value) {
     Lanes all;
@@ -144,6 +166,9 @@ struct Lanes {
   GD_HD friend Lanes operator*(const Lanes& a, const Lanes& b) {
     return each([&](int i) { return a.lanes[i] * b.lanes[i]; });
   }
+  GD_HD friend Lanes operator/(const Lanes& a, const Lanes& b) {
+    return each([&](int i) { return a.lanes[i] / b.lanes[i]; });
+  }
   GD_HD friend Lanes multiply_add(const Lanes& a, const Lanes& b, const Lanes& c) {
     return each([&](int i) { return geodomain::multiply_add(a.lanes[i], b.lanes[i], c.lanes[i]); });
   }
@@ -160,27 +185,30 @@ struct Lanes {
   GD_HD friend Lanes absolute(const Lanes& a) {
     return each([&](int i) { return std::fabs(a.lanes[i]); });
   }
-  GD_HD friend std::uint32_t operator>(const Lanes& a, const Lanes& b) {
-    return where([&](int i) { return a.lanes[i] > b.lanes[i]; });
+  GD_HD friend Lanes signed_as(const Lanes& a, const Lanes& sign) {
+    return each([&](int i) { return std::signbit(sign.lanes[i]) ? -a.lanes[i] : a.lanes[i]; });
+  }
+  GD_HD friend std::uint32_t signs(const Lanes& a) {
+    return where([&](int i) { return std::signbit(a.lanes[i]); });
+  }
+  GD_HD friend Number largest(const Lanes& a) {
+    Number most = a.lanes[0];
+    for (int i = 1; i < N; ++i) most = larger_of(most, a.lanes[i]);
+    return most;
+  }
+  GD_HD friend bool all_at_most(const Lanes& a, const Lanes& b) {
+    return at_most(a, b) == (1u << N) - 1u;
   }
   GD_HD friend std::uint32_t at_most(const Lanes& a, const Lanes& b) {
     return where([&](int i) { return a.lanes[i] <= b.lanes[i]; });
   }
 };
 
-using Doubles4 = Lanes<double, 4>;
+using Floats4 = Lanes<float, 4>;
 using Floats8 = Lanes<float, 8>;
+using Doubles4 = Lanes<double, 4>;
 
 #endif
-
-template <class Number>
-GD_HD Number load(const double* from) {
-  return Number::load(from);
-}
-template <>
-GD_HD double load<double>(const double* from) {
-  return *from;
-}
 
 // At least the largest of three numbers that are not negative.
 template <class Number>
@@ -188,12 +216,8 @@ GD_HD Number bound_of(const Number& a, const Number& b, const Number& c) {
   return larger(larger(a, b), c);
 }
 
-// The lanes of a mask as bits, whatever it is kept as.
+// A mask as bits.
 GD_HD std::uint32_t bits_of(bool mask) { return mask ? 1u : 0u; }
 GD_HD std::uint32_t bits_of(int mask) { return mask ? 1u : 0u; }  // of bools
-GD_HD std::uint32_t bits_of(std::uint32_t mask) { return mask; }
-#if defined(__AVX2__) && !defined(__CUDACC__)
-inline std::uint32_t bits_of(Mask4 mask) { return mask.bits(); }
-#endif
 
 }  // namespace geodomain

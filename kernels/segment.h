@@ -112,7 +112,7 @@ struct Sifted {
   std::uint32_t crossed, unsure;
 };
 
-// In doubles alone and without a branch, so that several triangles can be taken at once.
+// In doubles alone and without a branch.
 // With A, B, C and D the corners and the end seen from the start, w0, w1, w2 = det(D, B, C),
 // det(D, C, A), det(D, A, B) are the edges' volumes, n0 = det(A, B, C) is the start's, and
 // n0 - (w0 + w1 + w2) the end's. The segment crosses where these have one sign and the end's
@@ -150,6 +150,14 @@ template <class Number>
 GD_HD Vector<Number> seen_from(const Vector<Number>& start, const Number& x, const Number& y,
                                const Number& z) {
   return {x - start.x, y - start.y, z - start.z};
+}
+
+GD_HD bool crosses(const Segment& s, const Triangle& t) {
+  const Vector<double> start = spread<double>(s.start);
+  const auto from_start = [&](Vec3 p) { return seen_from(start, p.x, p.y, p.z); };
+  const Sifted sifted = sift(from_start(s.end), from_start(t.a), from_start(t.b), from_start(t.c));
+  if (sifted.crossed & 1) return true;
+  return (sifted.unsure & 1) && crosses_close<Full>(s, t) == 1;
 }
 
 // Where along the segment a triangle that it crosses is: t = |n0| / (|n0| + |n1|), the

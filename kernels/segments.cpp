@@ -12,7 +12,7 @@ using namespace geodomain;
 
 namespace {
 
-constexpr std::int64_t kPiece = 512;  // segments to a piece of work
+constexpr std::int64_t kPiece = 2048;  // segments to a piece of work
 
 // piece(begin, end) over all rows, by as many threads.
 template <class Piece>
@@ -40,10 +40,9 @@ int ask_rows(const void* handle, const double* ends, std::int64_t rows, int thre
   const HostSurface& surface = *static_cast<const HostSurface*>(handle);
   return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
     if (surface.bvh) {
-      const auto segment = [&](std::int64_t row) { return segment_of(ends, row); };
       Asker<Question> asker(surface.bvh->view());
       for (std::int64_t row = begin; row < end; row += kCrowd) {
-        asker.ask(row, std::min(row + kCrowd, end), segment, make, done);
+        asker.ask(row, std::min(row + kCrowd, end), ends, make, done);
       }
       return;
     }

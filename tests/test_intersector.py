@@ -13,7 +13,7 @@ from crossings import adversarial, crossings, lattice_crossings, lattice_scene
 from shapes import cube, cube_in_six, joined, odd_on_purpose, random_body, staircase, star
 
 import geodomain
-from geodomain import Mesh, SegmentIntersector, Segments, intersect
+from geodomain import Mesh, SegmentIntersector, Segments, intersect, synthetic
 from geodomain.backends import cpu_segments, cuda_segments
 from geodomain.backends.bvh_nodes import BINS, FRAME
 from geodomain.backends.native import library, pointer
@@ -190,6 +190,31 @@ def test_forty_crossings_in_order(backend: str) -> None:
     assert up.distance == pytest.approx(np.arange(1, 41))
     down = intersect(leaves, [[1, 1, 41]], [[1, 1, -1]], mode="all", backend=backend)
     assert down.triangle.tolist() == np.argsort(-levels).tolist()
+
+
+@pytest.mark.parametrize("near", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("at", [0.0, 7_480_000.0])
+def test_what_single_precision_cannot_tell_is_told_all_the_same(
+    near: float, at: float, backend: str
+) -> None:
+    terrain = synthetic.undulating_terrain(300)
+    mesh = Mesh(terrain.vertices + at, terrain.triangles)
+    random = np.random.default_rng(5)
+    corners = mesh.vertices[mesh.triangles[random.integers(0, len(mesh.triangles), 1_500)]]
+    along = random.random((1_500, 1))
+    on_edges = along * corners[:, 0] + (1 - along) * corners[:, 1]
+    reach, before = random.normal(size=(2, 1_500, 3)) * 60
+    starts, ends = on_edges - before, on_edges + reach * random.choice([near, 1.0], (1_500, 1))
+    ends += near * random.normal(size=(1_500, 3))
+    found, expected = (
+        SegmentIntersector(mesh, strategy=strategy, backend=backend).intersect(
+            (starts, ends), mode="all"
+        )
+        for strategy in ("bvh", "brute")
+    )
+    assert len(expected) > 500
+    assert found.segment.tolist() == expected.segment.tolist()
+    assert found.triangle.tolist() == expected.triangle.tolist()
 
 
 @pytest.mark.parametrize("strategy", ["bvh", "brute"])
