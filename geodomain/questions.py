@@ -53,8 +53,8 @@ def _count(surface: Any, segments: Segments, threads: int) -> NDArray[np.int32]:
 
 def _nearest(surface: Any, segments: Segments, threads: int) -> Hits:
     triangle = surface.nearest(segments, threads)
-    is_hit = triangle >= 0
-    return _hits(surface, segments, is_hit.astype(np.int32), triangle[is_hit], threads)
+    rows = np.flatnonzero(triangle >= 0)
+    return _hits(surface, segments, rows, triangle[rows], threads)
 
 
 def _all(surface: Any, segments: Segments, threads: int) -> Hits:
@@ -62,20 +62,19 @@ def _all(surface: Any, segments: Segments, threads: int) -> Hits:
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=offsets[1:])
     triangle = surface.all(segments, offsets, threads)
-    return _hits(surface, segments, counts, triangle, threads)
+    return _hits(surface, segments, np.repeat(np.arange(len(counts)), counts), triangle, threads)
 
 
 def _hits(
     surface: Any,
     segments: Segments,
-    counts: NDArray[np.int32],
+    rows: NDArray[np.int64],
     triangle: NDArray[np.int32],
     threads: int,
 ) -> Hits:
-    """Describe so many hits of each kept row, in the caller's order."""
-    rows = np.repeat(np.arange(len(counts)), counts)
+    """Describe the hits of kept rows, which ascend, in the caller's order."""
     if segments.order is not None:
-        places = _places(counts, segments.order, threads)
+        places = _places(rows, segments.order, threads)
         rows, triangle = scatter(rows, places, threads), scatter(triangle, places, threads)
     values = surface.describe(segments, rows, triangle, threads)
     return Hits(
@@ -90,12 +89,13 @@ def _hits(
     )
 
 
-def _places(counts: NDArray[np.int32], order: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
-    """Return where each hit of the kept rows is among the caller's, given how many they have."""
+def _places(rows: NDArray[np.int64], order: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
+    """Return where each hit of the kept rows is among the caller's."""
+    counts = np.bincount(rows, minlength=len(order))
     callers = scatter(counts, order, threads)
-    firsts = (np.cumsum(callers, dtype=np.int64) - callers)[order]
-    mine = np.cumsum(counts, dtype=np.int64) - counts
-    return np.repeat(firsts - mine, counts) + np.arange(counts.sum(dtype=np.int64))
+    firsts, mine = (np.cumsum(callers) - callers)[order], np.cumsum(counts) - counts
+    places: NDArray[np.int64] = (firsts - mine)[rows] + np.arange(len(rows))
+    return places
 
 
 MODES: dict[str, Callable[..., Answer]] = {

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,27 @@ def test_a_warm_start_runs_no_process(fake, monkeypatch, tmp_path: Path) -> None
 
 
 COMPILER = cubins.compiler
+
+
+def test_threads_that_begin_at_once_compile_once(fake, monkeypatch) -> None:
+    compiler, begin = sys.modules["pycuda.compiler"], threading.Barrier(4)
+    compile = compiler.compile
+
+    def slowly(*arguments: object, **options: object) -> bytes:
+        time.sleep(0.05)
+        return compile(*arguments, **options)
+
+    def begin_together() -> None:
+        begin.wait()
+        ask()
+
+    monkeypatch.setattr(compiler, "compile", slowly)
+    threads = [threading.Thread(target=begin_together) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(fake.compiled) == 1
 
 
 def test_the_cache_is_the_users_own(fake) -> None:

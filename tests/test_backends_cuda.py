@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -210,28 +208,6 @@ def test_a_lattice_slab_by_slab(fake, packed: bool, depth: int) -> None:
         locator.contains_lattice(*[a[::-1] for a in axes]),
         geodomain.contains_lattice(MESH, *[a[::-1] for a in axes], backend="cpu"),
     )
-
-
-def test_a_slab_is_copied_on_before_it_is_made_again(fake, monkeypatch) -> None:
-    """However long it takes; an error with the last one is the caller's, too."""
-    copy, calls, fatal = Stager.copy, [], []
-
-    def slowly(*arguments: Any) -> None:
-        time.sleep(0.01)
-        copy(*arguments)
-        calls.append(len(calls))
-        if len(calls) in fatal:
-            msg = "the compiled core ran out of memory"
-            raise MemoryError(msg)
-
-    monkeypatch.setattr(Stager, "copy", slowly)
-    axes = [np.linspace(LOW[k], HIGH[k], n) for k, n in enumerate((60, 17, 100))]
-    expected = geodomain.contains_lattice(MESH, *axes, packed=True, backend="cpu")
-    labels = geodomain.contains_lattice(MESH, *axes, packed=True, backend="cuda")
-    assert np.array_equal(labels, expected)
-    fatal.append(2 * len(calls))
-    with pytest.raises(MemoryError, match="compiled core"):
-        geodomain.contains_lattice(MESH, *axes, packed=True, backend="cuda")
 
 
 def test_a_locator_sends_its_mesh_once(fake) -> None:

@@ -176,6 +176,16 @@ def test_memory_kept_for_later_calls_makes_way(fake) -> None:
         PointLocator(MESH, backend="cuda").contains(POINTS)
 
 
+def test_page_locked_memory_is_not_the_gpus(fake, monkeypatch) -> None:
+    def scant(*arguments: object) -> None:
+        msg = "cuMemHostAlloc failed: out of memory"
+        raise fake.MemoryError(msg)
+
+    monkeypatch.setattr(fake, "pagelocked_empty", scant)
+    with pytest.raises(DeviceError, match="8,000 bytes of page-locked memory are not to be had"):
+        geodomain.pinned_empty(1000, np.float64)
+
+
 def test_points_on_the_device_stay_there(fake) -> None:
     locator = PointLocator(MESH, backend="cuda")
     there = on_device(fake, POINTS)

@@ -69,6 +69,27 @@ def test_threads_end_though_pieces_were_never_sent(fake) -> None:
             filler.send(0, 8192, int(memory), stream)
 
 
+def test_pieces_are_not_filled_beyond_their_end(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where so much page-locked memory is not to be had they are smaller than asked for."""
+    real = fake.pagelocked_empty
+
+    def scant(shape: tuple[int, ...], *rest: object) -> np.ndarray:
+        if np.prod(shape) > 3 * 20_000:
+            msg = "cuMemHostAlloc failed: out of memory"
+            raise fake.MemoryError(msg)
+        return real(shape, *rest)
+
+    monkeypatch.setattr(fake, "pagelocked_empty", scant)
+    points = np.random.default_rng(2).random((ROWS, 3))
+    with device.current() as cuda:
+        stream, memory = cuda.Stream(), cuda.mem_alloc(points.nbytes)
+        with staging.filling((points[:, 0], points[:, 1], points[:, 2]), 65_536, 2) as filler:
+            filler.send(0, 65_536, int(memory), stream)
+            filler.send(65_536, ROWS, int(memory) + 24 * 65_536, stream)
+            stream.synchronize()
+        assert np.array_equal(there(memory, points.shape), points)
+
+
 @pytest.mark.parametrize("count", [0, 1, 5, 6, 7, 2000, 7001])
 def test_an_array_of_any_size_is_uploaded(
     fake, monkeypatch: pytest.MonkeyPatch, count: int

@@ -125,6 +125,17 @@ def test_a_fall_back_is_told_among_the_warnings(fake, eager, table: list[str]) -
     assert any("the CPU takes over" in warning for warning in told["warnings"])
 
 
+def test_no_file_is_left_by_a_gpu_that_stops(fake, table: list[str], tmp_path: Path) -> None:
+    error = fake.LaunchError("cuLaunchKernel failed: an illegal memory access was encountered")
+    fake.fail_launch_for_good["geodomain_look_up"] = error
+    before = set(tmp_path.iterdir())
+    out = ["-o", str(tmp_path / "out.csv"), "--backend", "cuda"]
+    result = run(*[word for word in table if word not in ("--dry-run", "--json")], *out)
+    fake.crash = None
+    assert result.exit_code == 5 and "only a new process mends" in result.stderr
+    assert set(tmp_path.iterdir()) - before <= {cubins.folder()}
+
+
 def _cube() -> tuple:
     mesh = cube()
     return mesh.vertices, mesh.triangles

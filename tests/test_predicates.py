@@ -25,7 +25,7 @@ def signs(function: str, rows: np.ndarray, level: int) -> np.ndarray:
 
 def signs_on_the_gpu(function: str, rows: np.ndarray) -> np.ndarray:
     device = pytest.importorskip("geodomain.backends.device")
-    from geodomain.backends.pools import upload
+    from geodomain.backends.staging import upload
 
     out = np.zeros(len(rows), dtype=np.int8)
     with device.current() as driver:

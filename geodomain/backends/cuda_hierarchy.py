@@ -14,7 +14,7 @@ from geodomain.backends.bvh_nodes import FRAME, NODE, boxes_of_levels
 from geodomain.backends.cpu_segments import STEPS
 from geodomain.backends.native import library, pointer
 from geodomain.backends.pools import allocate_pooled
-from geodomain.backends.staging import upload
+from geodomain.backends.staging import upload_pooled
 
 Floats = NDArray[np.float64]
 PACKET_BYTES, PACKET_PLACES = 160, 2
@@ -83,7 +83,7 @@ class Hierarchy:
             pointer(np.ascontiguousarray(bounds)), pointer(self.frame)
         )
         with device.current(), Rooms() as room:
-            places = (self._keep(upload(array)) for array in (vertices, triangles))
+            places = (self._keep(upload_pooled(array)) for array in (vertices, triangles))
             self.mesh = device.structure(*places, self.count)
             frame = self.frame.tobytes()
             if brute:

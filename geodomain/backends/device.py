@@ -179,6 +179,7 @@ def _build(text: str) -> bytes:
 
 
 @functools.cache
+@one_at_a_time  # who comes second finds in the cache what nvcc took seconds for
 def module(name: str) -> Any:
     """Return a kernel file's module in the current context."""
     cuda = driver()

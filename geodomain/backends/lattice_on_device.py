@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from geodomain.backends.pools import Pool
 from geodomain.backends.staging import Stager
 
 SLAB_BYTES = 16 << 20  # of bits that one slab has, where a layer of x is not larger
-_SLABS = 4  # made, copied out, waited for, and copied on
+_SLABS = 3  # made, copied out, and waited for
 _LEAST_BYTES = 1 << 20
 
 
@@ -42,10 +41,6 @@ class Slabs:
 
 
 pool = Pool(Slabs, _LEAST_BYTES)
-
-
-Wait = Callable[[], None]
-Deliver = Callable[[], Wait]  # begins to copy rows on; returns what waits for that
 
 
 class TooManyUnsure(Exception):
@@ -80,40 +75,33 @@ def _label(
     room: int,
 ) -> bool:
     """Borrow and label; slabs that nobody keeps go with this frame, in the context."""
-    with (
-        Stager(threads) as stager,
-        pool.borrowed(room) as slabs,
-        ThreadPoolExecutor(1) as aside,
-    ):
+    with Stager(threads) as stager, pool.borrowed(room) as slabs:
         if slabs.room < layer:
             message = "the GPU has not the memory for one layer of the lattice"
             raise OutOfDeviceMemory(message)
         layers = max(1, slabs.room // layer)
         first = max(1, layers // 4) if layers < len(axes[0]) else layers
         lattice = Lattice(vertices, triangles, axes, layers, first)
-        fetch = _fetcher(
-            out, lambda source, target: aside.submit(stager.copy, source, target).result
-        )
+        fetch = _fetcher(out, stager)
         return _run(lattice, out, slabs.slabs, fetch)
 
 
 def _run(lattice: Lattice, out: NDArray[np.uint8], slabs: list[Slab], fetch: Any) -> bool:
-    """Send slabs round in turn; each is copied on before its memory comes round again."""
-    under_way: deque[tuple[Slab, Deliver]] = deque()
-    leaving: deque[Wait] = deque()
+    """Send slabs round in turn; each is taken out before its memory comes round again."""
+    under_way: deque[tuple[Slab, Callable[[], None]]] = deque()
     undecided = 0
 
     def take_out() -> int:
         slab, deliver = under_way.popleft()
         slab.done.synchronize()
-        leaving.append(deliver())
+        deliver()
         if slab.host_counts[0] > slab.unsure_room:
             raise TooManyUnsure
         return int(slab.host_counts[1])
 
     for number, part in enumerate(lattice.parts()):
-        if len(under_way) + len(leaving) == len(slabs):
-            leaving.popleft()()
+        if len(under_way) == len(slabs):
+            undecided += take_out()
         slab = slabs[number % len(slabs)]
         bits, rows = slab.bits, int(slab.rows)
         address = bits if out.shape[2] == 8 * lattice.words else rows
@@ -122,31 +110,25 @@ def _run(lattice: Lattice, out: NDArray[np.uint8], slabs: list[Slab], fetch: Any
         slab.bring_counts()
         slab.done.record(slab.stream)
         under_way.append((slab, deliver))
-        if len(under_way) == len(slabs) - 1:
-            undecided += take_out()
     while under_way:
         undecided += take_out()
-    for wait in leaving:
-        wait()
     return undecided == 0
 
 
-def _fetcher(
-    out: NDArray[np.uint8], copy: Callable[[NDArray[np.uint8], NDArray[np.uint8]], Wait]
-) -> Callable[[Slab, NDArray[np.uint8], int], Deliver]:
+def _fetcher(out: NDArray[np.uint8], stager: Stager) -> Any:
     """Return what starts a copy of a slab's rows, and returns what is left to do after it."""
     cuda = device.driver()
     if libcuda.is_pinned(out.ctypes.data, out.nbytes):
 
-        def straight(slab: Slab, part: NDArray[np.uint8], address: int) -> Deliver:
+        def straight(slab: Slab, part: NDArray[np.uint8], address: int) -> Callable[[], None]:
             cuda.memcpy_dtoh_async(part, address, slab.stream)
-            return lambda: lambda: None
+            return lambda: None
 
         return straight
 
-    def staged(slab: Slab, part: NDArray[np.uint8], address: int) -> Deliver:
+    def staged(slab: Slab, part: NDArray[np.uint8], address: int) -> Callable[[], None]:
         kept = slab.host_rows[: part.nbytes]
         cuda.memcpy_dtoh_async(kept, address, slab.stream)
-        return lambda: copy(kept, part)
+        return lambda: stager.copy(kept, part)
 
     return staged

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from geodomain.backends import device
+from geodomain.backends.mishaps import OutOfDeviceMemory
+from geodomain.errors import DeviceError
 
 
 def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
@@ -54,8 +56,15 @@ class _Pinned:
     """Own page-locked memory, and give it back from whatever thread the last array goes in."""
 
     def __init__(self, size: int) -> None:
-        with device.current() as cuda:
-            self._memory = cuda.pagelocked_empty(size, np.uint8)
+        try:
+            with device.current() as cuda:
+                self._memory = cuda.pagelocked_empty(size, np.uint8)
+        except OutOfDeviceMemory as error:
+            message = (
+                f"{size:,} bytes of page-locked memory are not to be had: make a smaller array, or "
+                "an ordinary one"
+            )
+            raise DeviceError(message) from error
         self.__array_interface__ = self._memory.__array_interface__
 
     def __del__(self) -> None:

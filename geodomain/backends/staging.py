@@ -140,7 +140,10 @@ class Filler:
 def filling(points: Columns, room: int, threads: int) -> Iterator[Filler]:
     """Lend a ring, and threads that fill it with pieces that ``room`` is a multiple of."""
     rows = min(buffers.PIECE_ROWS, room)
-    with buffers.rings.borrowed(rows) as ring, Filler(points, ring.pieces, rows, threads) as filler:
+    with (
+        buffers.rings.borrowed(rows) as ring,  # of less, where memory is short
+        Filler(points, ring.pieces, min(rows, ring.room), threads) as filler,
+    ):
         yield filler
 
 

@@ -36,9 +36,9 @@ def draw(report: Report, path: Path) -> None:
     from matplotlib.figure import Figure
 
     panels = [
-        ("Libraries", "segments a second, from arrays", _rates(report.peers)),
-        ("Strategies", "segments a second, loaded beforehand", _rates(report.strategies)),
-        ("Modes", "segments a second, loaded beforehand", _rates(report.modes)),
+        ("Libraries", "million segments a second, from arrays", _rates(report.peers)),
+        ("Strategies", "million segments a second, loaded beforehand", _rates(report.strategies)),
+        ("Modes", "million segments a second, loaded beforehand", _rates(report.modes)),
         *(
             (f"Building the hierarchy ({backend})", "milliseconds", _milliseconds(parts))
             for backend, parts in report.build.items()
@@ -59,11 +59,11 @@ def draw(report: Report, path: Path) -> None:
 
 
 def _rates(runs: Sequence[Run]) -> Bars:
-    """Return the rates of those that ran, and why the others did not."""
+    """Return the rates, in millions, of those that ran, and why the others did not."""
     return {
         run.name: (0.0, run.lacking)
         if run.lacking
-        else (run.rays_per_second, rounded(run.rays_per_second))
+        else (run.rays_per_second / 1e6, rounded(run.rays_per_second / 1e6))
         for run in runs
     }
 
