@@ -10,13 +10,15 @@ using namespace geodomain;
 
 namespace {
 
-constexpr std::int64_t kPieceBytes = 1 << 20;  // what one thread copies before another wakes
+constexpr std::int64_t kPieceBytes = 1 << 18;
+constexpr std::int64_t kAlone = 1 << 20;  // what one thread copies before another wakes
 constexpr std::int64_t kPointBytes = 24;
 
 void copy_bytes(Team& team, const char* from, char* to, std::int64_t bytes) {
-  team.run(bytes, kPieceBytes, [=](std::int64_t begin, std::int64_t end, int) {
-    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
-  });
+  team.run(bytes, bytes > kAlone ? kPieceBytes : kAlone,
+           [=](std::int64_t begin, std::int64_t end, int) {
+             std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+           });
 }
 
 // Whether the columns are those of one array, row after row without a gap.
