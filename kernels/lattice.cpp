@@ -1,5 +1,6 @@
 // The CPU face of lattices: loops over triangles and columns.
 #include <algorithm>
+#include <cstring>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -52,19 +53,32 @@ GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t verte
   }
 }
 
-// The search tables of axes, for a copy to a device: of each `counts` values, one axis after the
-// other, its `axis` and `places` places, 0 where it needs no table. The tables lie in `first` one
-// after the other, each begun at an even place, where there must be room for 2 * count + 2 each.
-GD_API int geodomain_rulers(const double* values, const std::int64_t* counts, std::int64_t number,
-                            Axis* axes, std::int32_t* first, std::int64_t* places) {
+// Rulers of axes for a device, whose memory at `address` is to be filled with `image`: of each axis
+// its values and, where it needs one, its search table. There must be room for 16 bytes a value
+// and 8 an axis; `bytes` tells how many are used.
+GD_API int geodomain_rulers(const double* const* axes, const std::int64_t* counts,
+                            std::int64_t number, std::uint64_t address, Ruler* rulers, char* image,
+                            std::int64_t* bytes) {
   try {
     FloatGuard guard;
-    for (std::int64_t i = 0; i < number; values += counts[i], ++i) {
-      const RulerTable table(values, counts[i]);
-      axes[i] = table.view().axis;
-      places[i] = static_cast<std::int64_t>(table.first().size());
-      first = std::copy(table.first().begin(), table.first().end(), first) + places[i] % 2;
+    std::uint64_t used = 0;
+    const auto put = [&](const void* from, std::size_t size) {
+      std::memcpy(image + used, from, size);
+      const std::uint64_t at = address + used;
+      used += (size + 7) / 8 * 8;
+      return at;
+    };
+    for (std::int64_t i = 0; i < number; ++i) {
+      const RulerTable table(axes[i], counts[i]);
+      const auto& first = table.first();
+      rulers[i] = table.view();
+      rulers[i].value = reinterpret_cast<const double*>(
+          put(axes[i], sizeof(double) * static_cast<std::size_t>(counts[i])));
+      if (first.empty()) continue;
+      rulers[i].first = reinterpret_cast<const std::int32_t*>(
+          put(first.data(), sizeof(std::int32_t) * first.size()));
     }
+    *bytes = static_cast<std::int64_t>(used);
     return 0;
   } catch (...) {
     return 1;

@@ -15,11 +15,11 @@ from geodomain.backends import device
 from geodomain.backends.cpu import Columns, Floats
 from geodomain.backends.grid_on_device import resident
 from geodomain.backends.native import library, must, pointer
-from geodomain.backends.pools import allocate
-from geodomain.backends.staging import upload, upload_pooled
+from geodomain.backends.pools import allocate, allocate_pooled
+from geodomain.backends.staging import upload
 
 UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
-_AXIS_BYTES = 24  # as in kernels/frame.h
+_RULER_BYTES = 48  # as in kernels/lattice.h
 _THREADS = device.BLOCK * 528  # as many as run at a time on a large card
 _AHEAD = 256  # bytes before the bits: as the device aligns memory
 _MANY = _THREADS // 16  # triangles that keep a card busy with a thread each
@@ -152,23 +152,17 @@ class Lattice:
 
 def _upload_rulers(axes: list[Floats]) -> tuple[Any, list[bytes]]:
     """Copy ascending axes and their tables at once; return the memory and the kernels' Rulers."""
-    counts = np.array([len(axis) for axis in axes])
-    values, places = np.concatenate(axes), np.empty_like(counts)
-    tables = np.zeros(2 * (len(values) + len(axes)), dtype=np.int32)
-    records = np.empty((len(axes), _AXIS_BYTES), dtype=np.uint8)
+    counts = [len(axis) for axis in axes]
+    image = np.empty(16 * sum(counts) + 8 * len(axes), dtype=np.uint8)
+    memory = allocate_pooled(image.nbytes)
+    rulers = np.empty((len(axes), _RULER_BYTES), dtype=np.uint8)
+    used = ctypes.c_int64()
     must(
         library().geodomain_rulers(
-            pointer(values), pointer(counts), ctypes.c_int64(len(axes)), pointer(records),
-            pointer(tables), pointer(places),
+            (ctypes.c_void_p * len(axes))(*[axis.ctypes.data for axis in axes]),
+            (ctypes.c_int64 * len(axes))(*counts), ctypes.c_int64(len(axes)),
+            ctypes.c_uint64(int(memory)), pointer(rulers), pointer(image), ctypes.byref(used),
         )
     )  # fmt: skip
-    room = places + places % 2  # whole words
-    memory = upload_pooled(np.concatenate([values, tables[: room.sum()].view(np.float64)]))
-    value_at = int(memory) + 8 * (np.cumsum(counts) - counts)
-    table_at = int(memory) + values.nbytes + 4 * (np.cumsum(room) - room)
-    table_at[places == 0] = 0
-    where = zip(value_at.tolist(), counts.tolist(), records, table_at.tolist(), strict=True)
-    return memory, [
-        device.structure(value, ctypes.c_int32(count), record.tobytes(), table)
-        for value, count, record, table in where
-    ]
+    device.driver().memcpy_htod(int(memory), image[: used.value])
+    return memory, [ruler.tobytes() for ruler in rulers]
