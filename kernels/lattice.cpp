@@ -1,7 +1,7 @@
 // The CPU face of lattices: loops over triangles and columns.
 #include <algorithm>
-#include <cstring>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <vector>
 
