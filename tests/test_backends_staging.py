@@ -62,11 +62,20 @@ def test_few_rows_are_not_worth_threads(fake, rows: int, threads: int) -> None:
 
 
 def test_threads_end_though_pieces_were_never_sent(fake) -> None:
-    columns = (np.zeros(ROWS), np.zeros(ROWS), np.zeros(ROWS))
+    columns = (np.zeros(ROWS), np.ones(ROWS), np.full(ROWS, 2.0))
+    before = threads()
     with device.current() as cuda:
         ring, stream, memory = Ring(8192).pieces, cuda.Stream(), cuda.mem_alloc(24 * 8192)
         with Filler(columns, ring, 8192, 4) as filler:
             filler.send(0, 8192, int(memory), stream)
+            assert threads() > before or not before
+    assert threads() == before
+
+
+def threads() -> int:
+    """Count the threads of this process, native ones too; 0 where the system does not tell."""
+    tasks = Path("/proc/self/task")
+    return len(list(tasks.iterdir())) if tasks.is_dir() else 0
 
 
 def test_pieces_are_not_filled_beyond_their_end(fake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,10 +19,9 @@ from geodomain.backends.buffers import Buffers, Slot, pool, room_for
 from geodomain.backends.cpu import Columns
 from geodomain.backends.device_arrays import DevicePoints, DeviceRoom, wait_for
 from geodomain.backends.kept import kept_of
-from geodomain.backends.staging import Filler, Stager, filling
+from geodomain.backends.staging import POINT_BYTES, Filler, Stager, filling
 
 NONE_REFUSED = 2**64 - 1
-_POINT = 24  # bytes
 
 Points = Columns | DevicePoints
 Send = Callable[[Slot, int, int], bytes]
@@ -107,7 +106,7 @@ def _sender(points: Columns, send: Copy) -> Send:
             for first, last in list(views):  # of other chunks, whose place this one takes
                 if first < end and begin < last:
                     del views[first, last]
-            views[begin, end] = send(start + _POINT * begin, slot, begin, end)
+            views[begin, end] = send(start + POINT_BYTES * begin, slot, begin, end)
         return views[begin, end]
 
     return send_once
@@ -124,7 +123,7 @@ def _copier(points: Columns, room: int, threads: int, held: ExitStack) -> Copy:
 
 def _send_rows(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
     """Copy x y z, x y z, ... straight from the caller's memory."""
-    source = _bytes_at(points[0].ctypes.data + _POINT * begin, _POINT * (end - begin))
+    source = _bytes_at(points[0].ctypes.data + POINT_BYTES * begin, POINT_BYTES * (end - begin))
     device.driver().memcpy_htod_async(start, source, slot.stream)
     return _view_of_rows(start)
 
@@ -145,7 +144,7 @@ def _send_pieces(filler: Filler, start: int, slot: Slot, begin: int, end: int) -
 
 
 def _view_of_rows(x: int) -> bytes:
-    return device.structure(x, x + 8, x + 16, _POINT, _POINT, _POINT)
+    return device.structure(x, x + 8, x + 16, POINT_BYTES, POINT_BYTES, POINT_BYTES)
 
 
 def _fetcher(out: Any, stager: Stager) -> Callable[[Slot, int, int, int], Callable[[], None]]:
@@ -184,10 +183,10 @@ def _nothing() -> None:
 def _is_pinned_rows(points: Columns) -> bool:
     """Tell whether the columns are one page-locked array, row after row."""
     places = [column.ctypes.data for column in points]
-    if any(column.strides[0] != _POINT for column in points):
+    if any(column.strides[0] != POINT_BYTES for column in points):
         return False
     together = places[1] == places[0] + 8 and places[2] == places[0] + 16
-    return together and libcuda.is_pinned(places[0], _POINT * len(points[0]))
+    return together and libcuda.is_pinned(places[0], POINT_BYTES * len(points[0]))
 
 
 def _is_pinned_column(column: Any) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,30 +18,36 @@ from geodomain.backends.pools import allocate, allocate_pooled
 
 # One thread copies 9 to 12 GB/s, the bus moves 55: eight keep it busy, and more are in their way.
 _MOST_THREADS = 8
-ROW_BYTES = 24
+POINT_BYTES = 24
 _LARGE = 4 << 20  # bytes that are worth starting threads for
 
 
-class Stager:
-    """Hold threads that copy, from the first copy to the end of one call; used as a context."""
+class _Threads:
+    """Hold native threads, from the first work they get to the end of one call; a context."""
+
+    _FREE: ClassVar[str]  # what ends them
 
     def __init__(self, threads: int) -> None:
         self._threads = min(threads, _MOST_THREADS)
         self._handle = ctypes.c_void_p()
 
-    def __enter__(self) -> Stager:
+    def __enter__(self) -> Self:
         """Return the threads."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the threads."""
-        library().geodomain_stager_free(self._handle)
+        self._end()
+
+    def _end(self) -> None:
+        getattr(library(), self._FREE)(self._handle)
         self._handle = ctypes.c_void_p()
+
+
+class Stager(_Threads):
+    """Threads that copy."""
+
+    _FREE = "geodomain_stager_free"
 
     def copy(self, source: NDArray[Any], target: NDArray[Any]) -> None:
         """Copy contiguous memory to contiguous memory of that size."""
@@ -58,31 +63,18 @@ class Stager:
         return self._handle
 
 
-class Filler:
-    """Fill the pieces of a ring with rows of points, ahead of who sends them; used as a context.
+class Filler(_Threads):
+    """Threads that fill the pieces of a ring with rows of points, ahead of who sends them.
 
     ``points`` are three columns of doubles with any strides; a piece gets ``rows`` of them.
     """
 
+    _FREE = "geodomain_filler_free"
+
     def __init__(self, points: Columns, ring: list[Piece], rows: int, threads: int) -> None:
+        super().__init__(threads)
         self._points, self._ring, self._rows = points, ring, rows
-        self._threads = min(threads, _MOST_THREADS)
-        self._handle = ctypes.c_void_p()
         self._first = self._sent = self._emptied = 0  # first row; pieces
-
-    def __enter__(self) -> Filler:
-        """Return what fills."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End the threads."""
-        library().geodomain_filler_free(self._handle)
-        self._handle = ctypes.c_void_p()
 
     def send(self, begin: int, end: int, address: int, stream: Any) -> None:
         """Copy rows [begin, end) to the device, as x y z, x y z, ..., in the stream's order.
@@ -96,14 +88,14 @@ class Filler:
             library().geodomain_filler_wait(self._handle, ctypes.c_int64(self._sent))
             piece = self._ring[self._sent % len(self._ring)]
             full = piece.memory[: min(rows, end - row)]
-            cuda.memcpy_htod_async(address + ROW_BYTES * (row - begin), full, stream)
+            cuda.memcpy_htod_async(address + POINT_BYTES * (row - begin), full, stream)
             piece.free.record(stream)
             self._sent += 1
             self._release()
 
     def _start(self, begin: int) -> None:
         """Begin to fill, from this row to the last."""
-        self.__exit__(None, None, None)
+        self._end()
         for piece in self._ring:
             piece.free.synchronize()  # at once, where it was never used
         self._first, self._sent, self._emptied = begin, 0, 0
@@ -153,20 +145,20 @@ def upload(array: NDArray[Any]) -> Any:
 
 
 def upload_pooled(array: NDArray[Any]) -> Any:
-    """Return a device copy of a contiguous array, in memory of the pool: for a short time."""
+    """Return a device copy of a contiguous array, in memory of the pool, to which it goes back."""
     return _filled(allocate_pooled(array.nbytes), array)
 
 
 def _filled(memory: Any, array: NDArray[Any]) -> Any:
     """Copy to the device; when this returns it is there."""
     flat = array.reshape(-1).view(np.uint8)
-    large = 0 if array.nbytes < _LARGE else array.nbytes // ROW_BYTES
+    large = 0 if array.nbytes < _LARGE else array.nbytes // POINT_BYTES
     if large:
-        rows = flat[: ROW_BYTES * large].view(np.float64).reshape(large, 3)
+        rows = flat[: POINT_BYTES * large].view(np.float64).reshape(large, 3)
         stream = device.driver().Stream()
         with filling((rows[:, 0], rows[:, 1], rows[:, 2]), large, thread_count(None)) as filler:
             filler.send(0, large, int(memory), stream)
             stream.synchronize()
-    if rest := flat[ROW_BYTES * large :].nbytes:
+    if rest := flat[POINT_BYTES * large :].nbytes:
         device.driver().memcpy_htod(int(memory) + array.nbytes - rest, flat[-rest:])
     return memory
