@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from typing import Any
 
 import click
 
 from geodomain.cli.errors import exit_codes
 from geodomain.cli.options import CONTEXT
 
-# What each command is for is said here, so that help imports none of them.
+# One line for each command, so that --help imports none of them.
 _COMMANDS = {
     "label": "Add a domain column to a block model.",
-    "flag": "Add a domain column to samples or composites.",
-    "inspect": "Say what a block model is, and how wireframes fit it.",
+    "flag": "Add a domain column to samples or drillhole intervals.",
+    "composite": "Average samples of drillholes over equal lengths within domains.",
+    "holes": "Find what drillholes pass through.",
+    "inspect": "Describe a block model, and how wireframes fit it.",
     "check": "Report on wireframes, and weld them.",
+    "convert": "Write wireframes in another format.",
+    "tonnes": "Add up volume, tonnes and grade of a labelled block model.",
     "plot": "Draw sections through a labelled block model.",
+    "report": "Write a labelled block model as a page for the browser.",
+    "compare": "Compare two labellings of one block model.",
     "demo": "Make a synthetic deposit and label it.",
-    "devices": "List what there is to compute on, and what would be used.",
+    "devices": "List the CPU and the GPUs, and which of them would be used.",
     "intersect": "Find where line segments cross a surface.",
     "synthesize": "Make a test surface and line segments across it.",
     "bench": "Compare ways to intersect segments on this machine.",
@@ -27,7 +32,7 @@ _COMMANDS = {
 
 
 class Commands(click.Group):
-    """Commands that are imported when they are asked for, and errors as exit codes."""
+    """A group that imports a command when it is run, and turns errors into exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands that are installed."""
@@ -46,8 +51,8 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, _COMMANDS[name]) for name in self.list_commands(ctx)])
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; bad data ends in one line and an exit code, a bug in its traceback."""
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; bad data ends in one line and an exit code, a bug in a traceback."""
         with exit_codes():
             return super().invoke(ctx)
 
@@ -67,5 +72,6 @@ Example:
 def main() -> None:
     """Label geological block models: which blocks lie inside which wireframe, exactly.
 
-    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted,
+    143 ended.
     """

@@ -1,5 +1,5 @@
 """Run the command line as `python -m geodomain.cli`; nothing else."""
 
-from geodomain.cli import main
+import runpy
 
-main(prog_name="geodomain")
+runpy.run_module("geodomain", run_name="__main__", alter_sys=True)

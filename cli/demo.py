@@ -11,50 +11,56 @@ from typing import TYPE_CHECKING
 
 import click
 
+from geodomain.cli import options
+from geodomain.cli.console import Console
+from geodomain.cli.spelling import as_options
+
 if TYPE_CHECKING:
     from geodomain.synthetic import Deposit
 
 
-@click.command(short_help="Make a synthetic deposit and label it.")
+_EXAMPLE = """\b
+Example:
+  geodomain demo demo
+"""
+
+
+@click.command(
+    short_help="Make a synthetic deposit and label it.",
+    epilog=_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
-@click.option("--overwrite", is_flag=True, help="Replace files of an earlier demo in DIR.")
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
+@options.overwrite_option
+@options.quiet_option
 def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
     """Write a synthetic gold deposit to DIR and label its block models.
 
     Folded ore lenses, an oxide zone, a waste dyke that cuts the ore, the topography, and two
-    block models with grades, one regular and one sub-blocked, all at mine coordinates.
-
-    \b
-    Example:
-      geodomain demo demo
-    """  # noqa: D301
+    block models with grades, one regular and one sub-blocked, and drillholes, all at mine
+    coordinates.
+    """
     from geodomain import synthetic
+    from geodomain.labelling.file import label_file
     from geodomain.synthetic import files
-    from geodomain.tables.atomic import refuse_to_replace
 
-    models = (files.REGULAR, files.SUBBLOCKED)
-    results = [folder / f"labelled_{model}" for model in models]
-    made = [folder / name for name in files.file_names()]
-    refuse_to_replace([*made, *results], overwrite=overwrite)
+    files.require_free(folder, overwrite=overwrite)
     deposit = synthetic.deposit()
-    domains = files.write_deposit(deposit, folder)
-    if not quiet:
-        click.echo(_contents(folder, deposit), err=True)
-    for model, result in zip(models, results, strict=True):
-        _label(folder / model, domains, result, quiet)
+    domains = files.write_deposit(deposit, folder, overwrite=overwrite)
+    console = Console(quiet)
+    console.say(_contents(folder, deposit))
+    for model, result in files.labelled_files(folder).items():
+        console.say(f"\n{_command(model, domains, result)}\n")
+        with console.listening():
+            done = label_file(model, domains, result, background="WASTE", overwrite=True)
+        console.say(as_options(str(done)))
 
 
-def _label(model: Path, domains: dict[str, list[Path]], result: Path, quiet: bool) -> None:
-    """Run `geodomain label` with the very arguments that are shown."""
-    from geodomain.cli.label import label
-
+def _command(model: Path, domains: dict[str, list[Path]], result: Path) -> str:
+    """Return the `geodomain label` command that does the same."""
     solids = [f"--solid={name}={path}" for name, paths in domains.items() for path in paths]
-    arguments = [str(model), *solids, "--background=WASTE", "-o", str(result), "--overwrite"]
-    if not quiet:
-        click.echo(f"\n{_command_line(['geodomain', 'label', *arguments])}\n", err=True)
-    quietly = ["--quiet"] if quiet else []
-    label.main([*arguments, *quietly], prog_name="geodomain label", standalone_mode=False)
+    rest = ["--background=WASTE", "-o", str(result), "--overwrite"]
+    return _command_line(["geodomain", "label", str(model), *solids, *rest])
 
 
 def _command_line(words: list[str]) -> str:
@@ -63,12 +69,15 @@ def _command_line(words: list[str]) -> str:
 
 
 def _contents(folder: Path, deposit: Deposit) -> str:
-    """Say what was made."""
+    """Describe the files that were made."""
     from geodomain.synthetic import files
 
     meshes = [*deposit.solids.values(), deposit.topography]
     counts = [f"{len(mesh.triangles):9,} triangles" for mesh in meshes]
     counts += [f"{len(table):9,} blocks" for table in (deposit.regular, deposit.subblocked)]
+    counts += [f"{len(deposit.drilling):9,} collars of drillholes"]
+    counts += [f"{len(deposit.drilling.survey_csv().splitlines()) - 1:9,} survey stations"]
+    counts += [f"{sum(map(len, deposit.drilling.grades)):9,} assays"]
     counts += [f"{len(tomllib.loads(files.DOMAIN_LIST)['domain']):9,} domains of blocks, in order"]
     lines = [f"  {name:16}{count}" for name, count in zip(files.file_names(), counts, strict=True)]
     title = f"A gold deposit that was never mined, at mine coordinates in metres, in {folder}:"

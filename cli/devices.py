@@ -1,13 +1,13 @@
-"""The command `geodomain devices`: what there is to compute on, and what would be used."""
+"""The command `geodomain devices`: list the CPU and the GPUs."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from geodomain.cli.options import CONTEXT
+from geodomain.cli import options
+from geodomain.cli.console import print_json, print_text
 
 if TYPE_CHECKING:
     from geodomain.backends.inventory import Gpu, Inventory
@@ -18,10 +18,10 @@ Example:
 """
 
 
-@click.command(epilog=_EXAMPLE, context_settings=CONTEXT)
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@options.json_option
 def devices(as_json: bool) -> None:
-    """List what there is to compute on, what would be used, and why not the rest.
+    """List the CPU and the GPUs, which would be used, and why the others would not.
 
     Of several GPUs the first is used, or the one whose number is in GEODOMAIN_DEVICE.
 
@@ -30,7 +30,10 @@ def devices(as_json: bool) -> None:
     from geodomain.backends.inventory import take
 
     found = take()
-    click.echo(json.dumps(found.as_dict(), indent=2) if as_json else _as_text(found))
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        print_text(_as_text(found))
 
 
 def _as_text(found: Inventory) -> str:
@@ -50,7 +53,7 @@ def _as_text(found: Inventory) -> str:
 
 
 def _gpu_lines(gpu: Gpu) -> list[str]:
-    """Say one GPU, and where its kernels are from."""
+    """Describe one GPU and the origin of its kernels."""
     use = "used" if gpu.used else f"not used; GEODOMAIN_DEVICE={gpu.number} would"
     size = f"{gpu.memory_bytes / 2**30:.1f} GiB"
     origins = ", ".join(f"{file} from {origin}" for file, origin in gpu.kernels.items())

@@ -1,4 +1,4 @@
-"""How a command ends when something is wrong: one line on stderr and a documented exit code."""
+"""Errors as one line on stderr and a documented exit code."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import NoReturn
 
 import click
 
+from geodomain.cli.missing import mend_missing
+from geodomain.cli.spelling import as_options
 from geodomain.errors import DeviceError, GeodomainError
 
 BAD_INPUT, INPUT_OUTPUT, DEVICE, INTERRUPTED = 3, 4, 5, 130
@@ -27,30 +29,44 @@ def exit_codes() -> Iterator[None]:
         _fail(str(error), DEVICE)
     except GeodomainError as error:
         _fail(str(error), BAD_INPUT)
+    except ModuleNotFoundError as error:
+        mend = mend_missing(error)
+        if mend is None:
+            raise
+        _fail(mend, BAD_INPUT)
     except BrokenPipeError:
         _leave_pipe()
     except OSError as error:
         _fail(_say(error), INPUT_OUTPUT)
+    except MemoryError:
+        _fail("not enough memory", INPUT_OUTPUT)
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        _fail("the system allows no more threads: use fewer with --threads", INPUT_OUTPUT)
     except KeyboardInterrupt:
         _fail("interrupted", INTERRUPTED)
 
 
 def _fail(message: str, code: int) -> NoReturn:
     """End with one red line."""
-    click.secho(f"error: {' '.join(message.split())}", fg="red", err=True)
+    print_error(message)
     raise SystemExit(code)
 
 
+def print_error(message: str) -> None:
+    """Print one red line, with options for the library's keywords."""
+    click.secho(f"error: {as_options(' '.join(message.split()))}", fg="red", err=True)
+
+
 def _say(error: OSError) -> str:
-    """Say which file has what, and by which option it may be overwritten."""
+    """Return the file and the reason."""
     reason = error.strerror or str(error)
-    said = f"{error.filename}: {reason}" if error.filename else reason
-    hint = isinstance(error, FileExistsError) and "--overwrite" not in said
-    return f"{said} with --overwrite" if hint else said
+    return f"{error.filename}: {reason}" if error.filename else reason
 
 
 def _leave_pipe() -> NoReturn:
-    """End without a word, and keep Python from flushing into the closed pipe at exit."""
+    """Exit silently, and keep Python from flushing into the closed pipe."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(0)

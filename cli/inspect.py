@@ -1,20 +1,14 @@
-"""The command `geodomain inspect`: what is understood of a block model, before it is labelled."""
+"""The command `geodomain inspect`: describe a block model before labelling it."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from geodomain.cli import options
-from geodomain.cli.request import table_of
-from geodomain.cli.talk import Talk
-
-if TYPE_CHECKING:
-    from geodomain.inspection.report import Inspection
+from geodomain.cli import hole_options, options
+from geodomain.cli.console import Console, print_json, print_text
 
 _EXAMPLE = """\b
 Example:
@@ -23,56 +17,75 @@ Example:
 
 
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
-@click.argument("blocks", metavar="BLOCKS")
+@click.argument("blocks", metavar="[BLOCKS]", required=False)
 @click.argument("meshes", nargs=-1, metavar="[MESH...]")
-@options.domains_option
+@options.list_option
+@hole_options.optional_holes
+@hole_options.intervals_option
 @options.table_options
 @options.frame_options
 @options.report_options
 def inspect(
-    blocks: str,
+    blocks: str | None,
     meshes: tuple[str, ...],
     domains: Path | None,
     as_json: bool,
     quiet: bool,
-    **given: Any,
+    **table: Any,
 ) -> None:
-    """Say what BLOCKS is: columns, sizes, lattice, rotation, extent, and how each MESH fits it.
+    """Describe BLOCKS: columns, sizes, lattice, rotation, extent, and how each MESH fits it.
 
-    BLOCKS is a block model: text (- for stdin), Parquet or VTK. It is read once and nothing is
-    written. Warnings say where axes seem to be exchanged or another datum is meant, and the last
-    line what labelling takes, by what reading took here. With --domains the meshes of a list are
-    compared too, and BLOCKS is to have the columns that its conditions are about.
+    BLOCKS is a block model: text (- for stdin), Parquet or VTK. The command reads it once and
+    writes nothing. Warnings report axes that seem to be exchanged, and coordinates that seem to use
+    another datum. The last line estimates how long labelling takes. With --domains the command also
+    compares the meshes of that list, and BLOCKS must have the columns that its conditions name.
+
+    With --collar, and without BLOCKS, it describes drillholes: columns, the sign of dips, ends of
+    holes, bends, and every row and hole that is odd or cannot be used.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
-    talk = Talk(quiet)
-    with talk.listening():
-        found = _inspect(blocks, meshes, domains, table_of(given), talk)
+    console = Console(quiet)
+    with console.listening():
+        if table["collar"]:
+            _refuse_both(blocks)
+            found = _report_holes(table)
+        else:
+            found = _report_blocks(blocks, meshes, domains, console, table)
     if as_json:
-        click.echo(json.dumps(found.as_dict(), indent=2))
+        print_json(found.as_dict())
     else:
-        from geodomain.inspection.report import as_table
-
-        click.echo(as_table(found))
+        print_text(found)
 
 
-def _inspect(
-    blocks: str, meshes: tuple[str, ...], domains: Path | None, table: dict[str, Any], talk: Talk
-) -> Inspection:
-    """Read the meshes, pass over the blocks, and say what is doubtful."""
-    from geodomain.blockfiles import open_model
-    from geodomain.domain_file import read_domains
-    from geodomain.inspection.report import inspect_model
-    from geodomain.meshfiles import read_mesh
-    from geodomain.ordering import Domains, condition_columns
-    from geodomain.tables.options import TableOptions
+def _refuse_both(blocks: str | None) -> None:
+    """Refuse a block model beside holes."""
+    if blocks is not None:
+        message = f"--collar describes drillholes, and {blocks} is a block model: give one of them"
+        raise click.UsageError(message)
 
-    listed = Domains() if domains is None else read_domains(domains)
-    read = [*map(read_mesh, meshes), *listed.meshes]
-    with open_model(blocks, TableOptions(**table)) as model, talk.progress("reading") as progress:
-        condition_columns(listed, model.columns, model.name)
-        found = inspect_model(model, read, progress=progress)
-    for doubt in found.warnings:
-        talk.warn(doubt)
-    return replace(found, warnings=tuple(talk.said))
+
+def _report_holes(given: dict[str, Any]) -> Any:
+    """Describe drillholes."""
+    from geodomain.drillholes.drillholes import Drillholes
+
+    asked = hole_options.as_keywords(given)
+    return Drillholes(**asked).report
+
+
+def _report_blocks(
+    blocks: str | None,
+    meshes: tuple[str, ...],
+    domains: Path | None,
+    console: Console,
+    given: dict[str, Any],
+) -> Any:
+    """Describe a block model."""
+    from geodomain.inspection.file import inspect_file
+
+    if blocks is None:
+        message = "nothing to describe: give BLOCKS, or --collar FILE for drillholes"
+        raise click.UsageError(message)
+    hole_options.refuse_without_collar(given)
+    options.require_rotation(given)
+    return inspect_file(blocks, meshes, domains, progress=console.on_terminal, **given)

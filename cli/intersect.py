@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from geodomain.cli import options
-from geodomain.cli.intersecting import answer_files, answer_table
-from geodomain.cli.talk import Talk
+from geodomain.cli.console import Console, print_json, print_text
 
 _INPUTS = "{MESH SEGMENTS.csv | VERTICES TRIANGLES FROM TO}"
 
+_OF_TABLES = ("start", "end", "delimiter", "decimal", "missing")
 _FLOATS = click.Choice(["float32", "float64"])
 
 _EXAMPLE = """\b
@@ -33,24 +31,25 @@ Examples:
 @click.option(
     "--mode",
     type=click.Choice(["boolean", "barycentric", "intercept_count", "all"]),
-    help="Whether a segment crosses; its first crossing; how many; every crossing (of a table). "
-    "[default: boolean, for a table barycentric]",
+    help="What to report: whether a segment crosses, its first crossing, the number of crossings, "
+    "or every crossing (tables only). [default: boolean, for a table barycentric]",
+)
+@options.output_option(
+    "OUT", "Folder for the answers [default: .], or table to write; - is stdout."
 )
 @click.option(
-    "-o",
-    "--output",
-    metavar="OUT",
-    help="The folder of the answers [default: .], or their table; - is stdout.",
+    "--vertex-type", type=_FLOATS, help="Number type of VERTICES, if it cannot be detected."
 )
-@click.option("--vertex-type", type=_FLOATS, help="Numbers in VERTICES, where it is in doubt.")
-@click.option("--ray-type", type=_FLOATS, help="Numbers in FROM and TO, where it is in doubt.")
+@click.option(
+    "--ray-type", type=_FLOATS, help="Number type of FROM and TO, if it cannot be detected."
+)
 @click.option(
     "--start", nargs=3, metavar="X Y Z", help="Columns of the segments' starts in SEGMENTS.csv."
 )
 @click.option("--end", nargs=3, metavar="X Y Z", help="Columns of their ends.")
 @options.segment_table_options
 @options.machine_options
-@click.option("--overwrite", is_flag=True, help="Replace what is there.")
+@options.overwrite_option
 @options.report_options
 def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
     """Find where segments cross a surface, exactly.
@@ -69,30 +68,46 @@ def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
-    began = time.perf_counter()
-    run = {2: answer_table, 4: answer_files}.get(len(inputs))
-    if run is None:
-        message = f"give MESH SEGMENTS.csv, or VERTICES TRIANGLES FROM TO, not {len(inputs)} inputs"
-        raise click.UsageError(message)
+    from geodomain.segments.files import intersect_file
+
+    surface, segments = _inputs(inputs, given)
+    given["output"] = given["output"] or "."
     to_stdout = given["output"] == "-"
-    talk = Talk(quiet or (as_json and to_stdout))
-    with talk.listening():
-        summary = run(inputs, given, talk) | {"seconds": round(time.perf_counter() - began, 3)}
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        summary = intersect_file(surface, segments, **given, progress=console.on_terminal)
     if as_json:
-        click.echo(json.dumps(summary, indent=2), err=to_stdout)
+        print_json(summary.as_dict(), err=to_stdout)
     elif not quiet:
-        click.echo(_as_text(summary), err=True)
+        print_text(summary, err=True)
 
 
-def _as_text(summary: dict[str, Any]) -> str:
-    """Say in a few lines what was found, how fast, and where."""
-    lines = [
-        f"{summary['crossing']:,} of {summary['segments']:,} segments cross a surface of "
-        f"{summary['triangles']:,} triangles"
-    ]
-    if summary["mode"] in ("intercept_count", "all"):
-        lines.append(f"crossings: {summary['crossings']:,}")
-    if summary["missing"]:
-        lines.append(f"{summary['missing']:,} without one of their coordinates cross nothing")
-    lines.append(f"{summary['seconds']:.2f} s, {summary['backend']} ({summary['backend_reason']})")
-    return "\n".join([*lines, *(f"  {output}" for output in summary["outputs"])])
+def _inputs(inputs: tuple[Path, ...], given: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the surface and the segments, from a table or from raw files."""
+    if len(inputs) == 2:
+        _refuse(given, ("vertex_type", "ray_type"), "raw files, and SEGMENTS.csv is a table")
+        if given["output"] is None:
+            _misuse("no output given: use -o HITS.csv, or -o - for stdout")
+        if bool(given["start"]) != bool(given["end"]):
+            _misuse("--start and --end go together")
+        return inputs[0], str(inputs[1])
+    if len(inputs) != 4:
+        _misuse(f"give MESH SEGMENTS.csv, or VERTICES TRIANGLES FROM TO, not {len(inputs)} inputs")
+    _refuse(given, _OF_TABLES, "a table, and FROM and TO are raw files")
+    if given["mode"] == "all":
+        _misuse("--mode all writes a table: give MESH SEGMENTS.csv")
+    if given["output"] == "-":
+        _misuse("raw files go to a folder: -o - is for a table")
+    return inputs[:2], inputs[2:]
+
+
+def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
+    """Raise a usage error for options that belong to the other kind of input."""
+    for name in names:
+        if given[name]:
+            _misuse(f"--{name.replace('_', '-')} is for {why}")
+
+
+def _misuse(message: str) -> NoReturn:
+    """End with exit code 2."""
+    raise click.UsageError(message)

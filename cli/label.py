@@ -1,4 +1,4 @@
-"""The command `geodomain label`: a block model in, the same with a domain column out."""
+"""The command `geodomain label`: add a domain column to a block model."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ Example:
 @options.meeting_options
 @options.machine_options
 @options.replacing_options
+@options.page_option
 @options.report_options
 def label(**given: Any) -> None:
     """Label the blocks of BLOCKS by the wireframes that they are in, above or below.
@@ -32,9 +33,10 @@ def label(**given: Any) -> None:
     Name closed wireframes with --solid, or list domains in a file, --domains domains.toml: solids,
     surfaces and stacks of them, with conditions, codes and an order (see the README).
 
-    BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, or a VTK data set, by its extension,
-    and comes back as what it is: a text table byte for byte, with one column more. The summary goes
-    to stderr.
+    BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
+    GSLIB, or OMF, where FILE:NAME is one of several models. The output has the same format: a text
+    table keeps every byte and gains one column; a GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
+    The summary goes to stderr.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

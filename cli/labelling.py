@@ -1,162 +1,139 @@
-"""The run that `geodomain label` and `geodomain flag` share: read, label, report."""
+"""What `geodomain label` and `geodomain flag` share: options to arguments of `label_file`."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from geodomain.cli import places
-from geodomain.cli.request import Request, read_request
-from geodomain.cli.talk import Talk
+from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.options import require_rotation
+from geodomain.cli.values import by_name
 
 if TYPE_CHECKING:
-    from geodomain.blockfiles import Destination
-    from geodomain.domain_sources import DomainSource
-    from geodomain.label_table import ColumnPlan
-    from geodomain.labeller import Labeller
-    from geodomain.record import Run
-    from geodomain.summary import Summary
+    from geodomain.labelling.run_record import RunRecord
+    from geodomain.labelling.summary import Summary
 
 
 def run_labelling(command: str, given: dict[str, Any]) -> None:
-    """Do what the user asks, and say what came of it."""
-    from geodomain.record import Run
+    """Label a file as the options say, and print the summary."""
+    from geodomain.labelling.file import label_file
+    from geodomain.labelling.run_record import RunRecord
 
-    run = Run(command, dict(given))
-    request = read_request(given)
+    page = given.pop("report", None)
+    run = RunRecord(command, dict(given), given.pop("record"), hashed=page is not None)
+    as_json, quiet = given.pop("as_json"), given.pop("quiet")
+    require_rotation(given)
+    made = _columns(given) | _places(given) | {"domains": domains_of(given)}
+    made["samples"] = command == "flag"
+    asked = given | made  # what is left of the options goes by the same names
+    if asked["leaky"] is not None and not asked["allow_open"]:
+        _misuse("--leaky needs --allow-open: it labels rows at the holes of open meshes")
+    to_stdout = asked["output"] == "-"
+    _require_page(page, asked)
     # JSON on stderr holds the warnings itself, and must stay JSON.
-    talk = Talk(request.quiet or (request.as_json and request.destination == "-"))
-    with talk.listening():
-        summary = _label(request, run, talk)
-    if request.record is not None:
-        run.write(request.record, summary)
-    _report(summary, request)
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        summary = label_file(**asked, record=run, progress=console.on_terminal)
+        done = _write_page(page, asked, run, summary)
+    if as_json:
+        print_json(summary.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(summary, err=True)
+    if done:
+        console.say(done)
 
 
-def _label(request: Request, run: Run, talk: Talk) -> Summary:
-    """Read the meshes and the head, label every row, and say what was found."""
-    from geodomain.blockfiles import open_model
-    from geodomain.label_table import label_table
-    from geodomain.summary import summarise
-    from geodomain.tables.options import TableOptions
+def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
+    """Refuse a report of what is not written to a file, or in a place that it cannot have."""
+    from geodomain.io.files.places import require_places, same_place
 
-    _check_places(request)
-    given = _domains(request)
-    run.inputs.extend(given.files)
-    places.refuse_inputs(_written(request), given.files)
-    labeller, plan = _labeller(request, given), _plan(request, given)
-    table = TableOptions(**request.table)
-    with (
-        open_model(request.blocks, table, digest=run.source) as model,
-        talk.progress() as progress,
-    ):
-        tally = label_table(
-            model,
-            _destination(request, run),
-            labeller,
-            plan,
-            allow_disjoint=request.allow_disjoint,
-            threads=request.threads,
-            progress=progress,
-        )
-    summary = summarise(
-        labeller,
-        tally,
-        plan.labels,
-        seconds=run.seconds,
-        columns=[column.name for column in plan.columns(labeller.targets)],
-        output=request.destination,
-        welds=given.welds,
-    )
-    for doubt in summary.warnings:
-        talk.warn(doubt)
-    return replace(summary, warnings=tuple(talk.said))
-
-
-def _check_places(request: Request) -> None:
-    """Refuse, before there is any work, outputs of another kind or in no folder, or a record."""
-    from geodomain.blockfiles import require_same_kind
-
-    if request.destination is not None:
-        require_same_kind(request.blocks, request.destination)
-    if request.destination not in (None, "-"):
-        places.require_folder(Path(request.destination))
-    if request.record is None:
+    if page is None:
         return
-    places.require_folder(request.record)
-    if request.record.exists() and not request.overwrite:
-        message = f"{request.record} is there already; name another record, or replace it"
-        raise FileExistsError(message)
+    if asked["output"] in (None, "-"):
+        _misuse("--report needs a labelled file: use -o OUT.csv or --in-place")
+    if any(same_place(page, asked[other]) for other in ("output", "model")):
+        _misuse("--report names the model or the output: give the report a name of its own")
+    require_places([page], overwrite=asked["overwrite"])
 
 
-def _written(request: Request) -> list[Path]:
-    """Give the files that are written: the labelled model, if it is one, and the record."""
-    written = [] if request.destination in (None, "-") else [Path(request.destination)]
-    return written + ([] if request.record is None else [request.record])
+# What a report is asked with that a labelling is asked with too.
+_SHARED = (
+    *("x", "y", "z", "dx", "dy", "dz", "missing", "position", "rotation", "origin"),
+    *("local_origin", "delimiter", "decimal", "encoding", "column", "domains", "overwrite"),
+)
 
 
-def _destination(request: Request, run: Run) -> Destination | None:
-    """Say what is written; a dry run has nothing."""
-    from geodomain.blockfiles import Destination
+def _write_page(page: Path | None, asked: dict[str, Any], run: RunRecord, summary: Summary) -> str:
+    """Write the report, if there is to be one, and say so."""
+    from geodomain.report.file import report_file
 
-    if request.destination is None:
-        return None
-    return Destination(request.destination, request.overwrite, request.in_place, run.target)
-
-
-def _domains(request: Request) -> DomainSource:
-    """Read the domains and all the meshes, and weld them if that was asked for."""
-    from geodomain.domain_sources import from_file, from_solids
-
-    if request.domains is not None:
-        return from_file(request.domains, weld=request.weld)
-    return from_solids(request.solids, weld=request.weld)
+    if page is None:
+        return ""
+    shared = {name: asked[name] for name in _SHARED if name in asked}
+    record = run.as_dict(str(asked["model"]), summary)
+    return str(report_file(asked["output"], page, record=record, **shared))
 
 
-def _labeller(request: Request, given: DomainSource) -> Labeller:
-    """Make the domains ready to be asked."""
-    from geodomain.labeller import Labeller
-
-    return Labeller(
-        given.domains,
-        rule=request.rule,
-        backend=request.backend,
-        threads=request.threads,
-        allow_open=request.allow_open,
-        count_on_wall=request.count_on_wall,
-    )
-
-
-def _plan(request: Request, given: DomainSource) -> ColumnPlan:
-    """Say which columns the table gets."""
-    from geodomain.label_table import ColumnPlan
-    from geodomain.labels import labels_of
-
-    return ColumnPlan(
-        request.column,
-        labels_of(
-            given.domains,
-            codes=request.codes,
-            background=request.background,
-            unassigned=request.unassigned,
-            leaky=request.leaky,
-        ),
-        flags=request.flags,
-        replace=request.replace,
-        codes=request.codes,
-        uncertain=request.uncertain,
-    )
+def _columns(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the name of the column, and whether it is rewritten."""
+    replace, column = given.pop("replace_column"), given.pop("column")
+    if column == "":
+        _misuse("--column needs a name")
+    if replace and column and replace != column:
+        _misuse("--replace-column and --column name different columns")
+    for option in ("flags", "uncertain"):
+        if replace is not None and given[option]:
+            _misuse(
+                f"--replace-column rewrites one column, and --{option} adds others: do without one "
+                "of the two, or put the labels in a column of their own with --column"
+            )
+    return {"column": replace or column or "domain", "replace": replace is not None}
 
 
-def _report(summary: Summary, request: Request) -> None:
-    """Write the summary: for scripts to stdout, unless the data are there; to read to stderr."""
-    from geodomain.summary import as_table
+def domains_of(given: dict[str, Any]) -> Path | dict[str, list[str]]:
+    """Return the list of domains, or the solids by name; refuse none and both."""
+    solids, listed = given.pop("solids"), given.pop("domains")
+    if not solids and listed is None:
+        _misuse("no domains given: use --solid NAME=PATH, or --domains FILE.toml")
+    if solids and listed is not None:
+        _misuse("--solid and --domains both list domains: give one of them")
+    if given["codes"] and listed is None:
+        _misuse("--codes writes the codes of --domains FILE.toml, which solids do not have")
+    return listed or by_name(solids)
 
-    if request.as_json:
-        click.echo(json.dumps(summary.as_dict(), indent=2), err=request.destination == "-")
-    elif not request.quiet:
-        click.echo(as_table(summary), err=True)
+
+def _places(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the model and the output; refuse no output, two outputs, and stdin in place."""
+    blocks, output = given.pop("blocks"), given.pop("output")
+    in_place, dry_run = given.pop("in_place"), given.pop("dry_run")
+    if output is None and not (in_place or dry_run):
+        _misuse("no output given: use -o OUT.csv, --in-place, or --dry-run")
+    if output is not None and in_place:
+        _misuse("--in-place writes to BLOCKS.csv, and -o elsewhere: give one of them")
+    if in_place and blocks == "-":
+        _misuse("--in-place cannot rewrite stdin")
+    if dry_run:
+        return {"model": blocks, "output": None}
+    if in_place:
+        return {"model": blocks, "output": blocks, "overwrite": True}
+    _refuse_the_input(blocks, output)
+    return {"model": blocks, "output": output}
+
+
+def _refuse_the_input(blocks: str, output: str) -> None:
+    """Refuse to change a model in place unless --in-place says so; --overwrite is not enough."""
+    from geodomain.errors import TableError
+
+    one, other = Path(blocks), Path(output)
+    if "-" not in (blocks, output) and one.is_file() and other.exists() and one.samefile(other):
+        message = (
+            f"{output} is the input itself; name another output, or rewrite it with --in-place"
+        )
+        raise TableError(message)
+
+
+def _misuse(message: str) -> NoReturn:
+    """End with exit code 2."""
+    raise click.UsageError(message)

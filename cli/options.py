@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import click
 
 from geodomain.cli import values
+
+
+class OptionSettings(TypedDict, total=False):
+    """Settings of an option that differ from command to command."""
+
+    type: object
+    default: str
+    show_default: bool
+    required: bool
+    multiple: bool
+
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -27,22 +38,22 @@ def _column(flag: str, what: str) -> Decorator:
     return click.option(flag, metavar="COLUMN", help=f"Column of the {what}.")
 
 
-_text_options = (
+text_options = (
     click.option(
         "--delimiter",
-        type=values.delimiter,
+        type=values.read_by("read_delimiter"),
         metavar="MARK",
-        help="One of , ; tab |; found otherwise.",
+        help="One of , ; tab |  [default: detected]",
     ),
     click.option(
         "--decimal",
-        type=values.decimal,
+        type=values.read_by("read_decimal"),
         metavar="MARK",
-        help="Decimal comma or point; found otherwise.",
+        help="Decimal comma or point.  [default: detected]",
     ),
     click.option(
         "--encoding",
-        type=values.encoding,
+        type=values.read_by("read_encoding"),
         metavar="NAME",
         default="utf-8",
         show_default=True,
@@ -50,52 +61,87 @@ _text_options = (
     ),
     click.option(
         "--missing",
-        type=values.missing,
+        type=values.read_by("read_missing"),
         multiple=True,
         metavar="VALUE",
-        help="What stands for a coordinate that is missing, such as -99, - or NA; may be repeated. "
-        "Empty and NaN always do.",
+        help="Value that marks a missing coordinate, such as -99, - or NA; may be repeated. Empty "
+        "cells and NaN always count as missing.",
     ),
 )
 
 position_option = click.option(
     "--position",
     type=click.Choice(["centroid", "corner"]),
-    help="What the coordinates are: centroids, or the lowest corners of blocks with sizes.  "
-    "[default: what the head says, or centroid]",
+    help="Meaning of the coordinates: centroids, or the lowest corners of blocks with sizes.  "
+    "[default: as the header says, or centroid]",
 )
 
 rotation_options = together(
     click.option(
         "--rotation",
-        type=values.turns,
+        type=values.read_by("read_turns"),
         metavar="AXIS=DEGREES,...",
-        help="The coordinates are local to a rotated model: the turns of its axes, in their order, "
-        "clockwise seen from the positive end of each: z=30 turns north to azimuth 30.",
+        help="Rotations of the model's axes, in order, if the coordinates are local to a rotated "
+        "model. Clockwise, seen from the axis's positive end: z=30 turns north to azimuth 30.",
     ),
     click.option(
         "--origin",
-        type=values.point,
+        type=values.read_by("read_point"),
         metavar="X,Y,Z",
-        help="With --rotation: its origin in the world.",
+        help="With --rotation: the model's origin in world coordinates.",
     ),
     click.option(
         "--local-origin",
-        type=values.point,
+        type=values.read_by("read_point"),
         metavar="X,Y,Z",
-        help="With --rotation: the same point in the coordinates of the model.  [default: 0,0,0]",
+        help="With --rotation: the same point in the model's coordinates.  [default: 0,0,0]",
     ),
 )
 
 frame_options = together(position_option, rotation_options)
 
+
+def require_rotation(given: Mapping[str, Any]) -> None:
+    """Raise a usage error for an origin without a rotation, and the reverse."""
+    if given["rotation"] is None and (given["origin"] or given["local_origin"]):
+        message = "--origin and --local-origin belong to a --rotation"
+        raise click.UsageError(message)
+    if given["rotation"] is not None and given["origin"] is None:
+        message = "--rotation needs --origin: the world coordinates of the model's origin"
+        raise click.UsageError(message)
+
+
 table_options = together(
     *[_column(f"--{axis}", f"centroid's {axis}") for axis in "xyz"],
-    *[_column(f"--d{axis}", f"block's size in {axis}") for axis in "xyz"],
-    *_text_options,
+    *[_column(f"--d{axis}", f"block's size in {axis}, or its size") for axis in "xyz"],
+    *text_options,
+    click.option(
+        "--gslib-grid",
+        type=values.read_by("read_gslib_grid"),
+        metavar="NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
+        help="Grid of a GSLIB file that does not state it: cells, centre of the first, sizes.",
+    ),
+    click.option(
+        "--points-are-middles",
+        is_flag=True,
+        help="Take coordinates beside FROM and TO for the middles of samples, even where they are "
+        "the same for a whole hole, as those of collars are.",
+    ),
 )
 
-segment_table_options = together(*_text_options)
+segment_table_options = together(*text_options)
+
+
+def weld_option(what: str, *, zero: bool = False) -> Decorator:
+    """Make the option that joins close vertices; a tolerance of zero joins equal ones."""
+    return click.option(
+        "--weld",
+        type=click.FloatRange(min=0, min_open=not zero),
+        callback=values.finite,
+        metavar="TOLERANCE",
+        help=what,
+    )
+
 
 rule_options = together(
     click.option(
@@ -103,49 +149,73 @@ rule_options = together(
         type=click.Choice(["parity", "winding"]),
         default="parity",
         show_default=True,
-        help="What is inside: an odd number of walls above, or a winding number other than 0.",
+        help="Which points are inside: those with an odd number of walls above (parity), or with a "
+        "winding number other than 0 (winding).",
     ),
     click.option("--allow-open", is_flag=True, help="Label with meshes that are not closed."),
-    click.option(
-        "--weld",
-        type=click.FloatRange(min=0, min_open=True),
-        callback=values.finite,
-        metavar="TOLERANCE",
-        help="Join vertices of a mesh that are this close, and say how many moved.",
-    ),
+    weld_option("Join vertices of a mesh that are this close, and report how many moved."),
 )
 
-domains_option = click.option(
-    "--domains",
-    metavar="FILE.toml",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="A list of domains: solids, surfaces, stacks, conditions, order.",
-)
 
-domain_options = together(
-    click.option(
+def solid_option(what: str) -> Decorator:
+    """Make the option that names wireframes by the domains that they bound."""
+    return click.option(
         "--solid",
         "solids",
         type=values.named_path,
         multiple=True,
         metavar="NAME=PATH",
-        help="A closed wireframe and its label; the first one named wins, and a repeated NAME is a "
-        "union. Without NAME= the file's stem.",
+        help=what,
+    )
+
+
+def domains_option(what: str) -> Decorator:
+    """Make the option that names a list of domains."""
+    return click.option(
+        "--domains",
+        metavar="FILE.toml",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help=what,
+    )
+
+
+list_option = domains_option("A list of domains: solids, surfaces, stacks, conditions, order.")
+
+domain_options = together(
+    solid_option(
+        "A closed wireframe and its label; the first one named wins, and a repeated NAME is a "
+        "union. PATH may be FILE:NAME, one solid of a file; without NAME= each solid is a domain."
     ),
-    domains_option,
+    list_option,
     click.option("--codes", is_flag=True, help="Write the domains' codes, not their names."),
 )
 
+
+def output_option(metavar: str, what: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option that names what is written."""
+    return click.option("-o", "--output", metavar=metavar, help=what, **settings)
+
+
+def column_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option that names the column of labels."""
+    return click.option("--column", metavar="NAME", help=what, **settings)
+
+
+def background_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option for the label of what is outside every domain."""
+    return click.option("--background", metavar="LABEL", help=what, **settings)
+
+
 output_options = together(
-    click.option("-o", "--output", metavar="OUT.csv", help="Where to write; - is stdout."),
-    click.option("--column", metavar="NAME", help="Name of the new column.  [default: domain]"),
-    click.option("--background", metavar="LABEL", help="For what is in no domain."),
-    click.option("--unassigned", metavar="LABEL", help="For rows without coordinates."),
+    output_option("OUT.csv", "File to write; - is stdout."),
+    column_option("Name of the new column.  [default: domain]"),
+    background_option("Label for blocks outside every domain."),
+    click.option("--unassigned", metavar="LABEL", help="Label for rows without coordinates."),
     click.option(
         "--leaky",
         metavar="LABEL",
-        help="With --allow-open: for rows above or below a hole, for which an open mesh has no "
-        "answer, unless a domain named before it has them.  [default: as --unassigned]",
+        help="With --allow-open: label for rows above or below a hole, where an open mesh gives no "
+        "answer, unless an earlier domain contains them.  [default: as --unassigned]",
     ),
     click.option(
         "--flags", is_flag=True, help="Add a column in_<name> of 0 and 1 for each domain."
@@ -153,34 +223,48 @@ output_options = together(
     click.option(
         "--uncertain",
         is_flag=True,
-        help="Add a column of 0 and 1: whether rounding may have decided, by winding number of an "
-        "open mesh.",
+        help="Add a column of 0 and 1: 1 where rounding may have decided the winding number of "
+        "an open mesh.",
     ),
 )
 
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace existing files.")
+
+
+def record_option(what: str) -> Decorator:
+    """Make the option that names the record of a run."""
+    return click.option(
+        "--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=what
+    )
+
+
 replacing_options = together(
-    click.option("--overwrite", is_flag=True, help="Replace the output if it is there."),
+    overwrite_option,
     click.option(
         "--replace-column",
         is_flag=False,
         flag_value="",
         default=None,
         metavar="[NAME]",
-        help="Rewrite the column NAME, or that of --column, where it stands.",
+        help="Rewrite the existing column NAME, or the column that --column names.",
     ),
-    click.option("--in-place", is_flag=True, help="Write to the input itself."),
-    click.option("--dry-run", is_flag=True, help="Label and report, and write nothing."),
-    click.option(
-        "--record",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Write to FILE, as JSON, what was run, on what, and what came of it.",
-    ),
+    click.option("--in-place", is_flag=True, help="Rewrite the input file."),
+    click.option("--dry-run", is_flag=True, help="Label and report, but write no file."),
+    record_option("Write a record of the run to FILE as JSON: command, inputs, results."),
 )
 
 meeting_options = together(
-    click.option("--allow-disjoint", is_flag=True, help="Accept that no domain meets the rows."),
-    click.option("--count-on-wall", is_flag=True, help="Count rows exactly on a wireframe."),
+    click.option("--allow-disjoint", is_flag=True, help="Label even if no domain meets the rows."),
+    click.option(
+        "--count-on-wall", is_flag=True, help="Count the rows that lie exactly on a wireframe."
+    ),
+)
+
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of threads.  [default: all cores]",
 )
 
 machine_options = together(
@@ -189,12 +273,22 @@ machine_options = together(
         type=click.Choice(["auto", "cpu", "cuda"]),
         default="auto",
         show_default=True,
-        help="Where to compute; the answers are the same.",
+        help="Where to compute; every backend gives the same answers.",
     ),
-    click.option("--threads", type=click.IntRange(min=1), help="All the cores, if not given."),
+    threads_option,
 )
 
-report_options = together(
-    click.option("--json", "as_json", is_flag=True, help="Write the summary as JSON to stdout."),
-    click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors."),
+page_option = click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html",
+    help="Write a report of the labelled model as well: see 'geodomain report'.",
 )
+
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Write the result as JSON to stdout."
+)
+
+report_options = together(json_option, quiet_option)

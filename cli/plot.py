@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from geodomain.cli import options, places, values
-from geodomain.cli.request import table_of
-from geodomain.cli.talk import Talk
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from geodomain.mesh import Mesh
-    from geodomain.sections.cutting import Section
+from geodomain.cli import options, values
+from geodomain.cli.console import Console
+from geodomain.cli.section import section_option
+from geodomain.cli.values import by_name
 
 _EXAMPLE = """\b
 Example:
@@ -23,79 +18,42 @@ Example:
 """
 
 
-def _section(value: str) -> Section:
-    """Read AXIS=COORDINATE."""
-    from geodomain.sections.cutting import parse_section
-
-    try:
-        return parse_section(value)
-    except ValueError:
-        message = f"{value!r} is not AXIS=COORDINATE, such as z=310"
-        raise click.BadParameter(message) from None
-
-
 @click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
-@click.option(
-    "--section",
-    "sections",
-    type=_section,
-    multiple=True,
-    metavar="AXIS=COORDINATE",
-    help="Where to cut; may be repeated.  [default: across x, y and z through the middle of the "
-    "labelled domains]",
+@section_option(
+    "Where to cut; may be repeated.  [default: across x, y and z through the middle of the "
+    "labelled domains]"
 )
-@click.option(
-    "--solid",
-    "solids",
-    type=values.named_path,
-    multiple=True,
-    metavar="NAME=PATH",
-    help="A wireframe, closed or open, whose trace is drawn in the colour of the domain NAME.",
+@options.solid_option(
+    "A wireframe, closed or open, whose trace is drawn in the colour of the domain NAME."
 )
-@click.option(
-    "--domains",
-    metavar="FILE.toml",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="A list of domains whose wireframes are drawn instead, and whose background is ground.",
+@options.domains_option(
+    "A list of domains whose wireframes are drawn; its background is drawn as ground."
 )
-@click.option("--column", default="domain", show_default=True, help="The column of labels.")
-@click.option(
-    "--background",
-    multiple=True,
-    metavar="LABEL",
-    help="A label that is ground and no domain; may be repeated.",
-)
-@click.option(
-    "-o",
-    "--output",
+@options.column_option("Column of the labels.", default="domain", show_default=True)
+@options.background_option("Label for ground outside every domain; may be repeated.", multiple=True)
+@options.output_option(
+    "OUT.png",
+    "Picture to write: .png, .svg or .pdf.",
     type=click.Path(path_type=Path),
     required=True,
-    metavar="OUT.png",
-    help="The picture; .svg and .pdf too.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace OUT.png if it is there.")
+@options.overwrite_option
 @click.option(
     "--exaggerate",
     type=click.FloatRange(min=0, min_open=True),
     callback=values.finite,
     default=1.0,
     metavar="FACTOR",
-    help="Draw z so many times longer than x and y, for flat deposits.  [default: 1]",
+    help="Vertical exaggeration, for flat deposits.  [default: 1]",
 )
 @options.table_options
 @options.frame_options
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
+@options.quiet_option
 def plot(
     labelled: str,
-    sections: tuple[Section, ...],
     solids: tuple[tuple[str, str], ...],
     domains: Path | None,
-    column: str,
-    background: tuple[str, ...],
-    output: Path,
-    overwrite: bool,
-    exaggerate: float,
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -107,42 +65,14 @@ def plot(
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
+    from geodomain.sections.file import plot_sections
+
     if labelled == "-":
         message = "the model is read twice: give a file, not -"
         raise click.UsageError(message)
-    from geodomain.sections.drawing import draw, require_kind
-    from geodomain.sections.gathering import gather
-    from geodomain.tables.files import open_target
-    from geodomain.tables.options import TableOptions
-
     if solids and domains:
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
-    places.require_folder(output)
-    kind = require_kind(output)
-    talk = Talk(quiet)
-    with talk.listening(), open_target(output, overwrite=overwrite) as target:
-        wireframes, ground = _wireframes(solids, domains)
-        ground = (*background, *ground)
-        table = TableOptions(**table_of(given))
-        cuts = gather(labelled, table, column, sections, background=ground)
-        picture = draw(cuts, wireframes, background=ground, kind=kind, exaggerate=exaggerate)
-        target.write(memoryview(picture))
-
-
-def _wireframes(
-    solids: tuple[tuple[str, str], ...], domains: Path | None
-) -> tuple[dict[str, Sequence[Mesh]], tuple[str, ...]]:
-    """Read wireframes by the domains that they bound, and the label of the background."""
-    from geodomain.meshfiles import read_mesh
-
-    if domains is None:
-        found: dict[str, list[Mesh]] = {}
-        for name, path in solids:
-            found.setdefault(name, []).append(read_mesh(path))
-        return {**found}, ()
-    from geodomain.domain_file import read_domains
-    from geodomain.sections.gathering import wireframes_of
-
-    listed = read_domains(domains)
-    return wireframes_of(listed), (listed.background,) if listed.background else ()
+    options.require_rotation(given)
+    with Console(quiet).listening():
+        plot_sections(labelled, domains=domains or by_name(solids), **given)

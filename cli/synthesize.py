@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodomain.cli import options, values
-from geodomain.cli.talk import Talk
+from geodomain.cli import options
+from geodomain.cli.console import Console, print_json
+from geodomain.cli.scene_options import scene_options
+
+if TYPE_CHECKING:
+    from geodomain.synthetic.segment_files import SceneFiles
 
 _EXAMPLE = """\b
 Example:
@@ -25,29 +28,13 @@ Example:
     context_settings=options.CONTEXT,
 )
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
-@click.option(
-    "--triangles",
-    type=values.terrain_triangles,
-    default="29260",
-    show_default=True,
-    metavar="N",
-    help="About how many; cells of the grid stay square.",
-)
-@click.option(
-    "--rays",
-    type=values.count,
-    default="1e7",
-    show_default=True,
-    metavar="N",
-    help="Segments; half of them cross the surface.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@scene_options(rays="1e7")
 @click.option(
     "--perturb", is_flag=True, help="Let segments pass beside the centroids of triangles."
 )
 @click.option("--float64", is_flag=True, help="Write vertices and segments in double precision.")
-@click.option("--threads", type=click.IntRange(min=1), help="All the cores, if not given.")
-@click.option("--overwrite", is_flag=True, help="Replace such files in DIR.")
+@options.threads_option
+@options.overwrite_option
 @options.report_options
 def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **asked: Any) -> None:
     """Write a test surface and segments across it to DIR, as raw little-endian files.
@@ -59,17 +46,15 @@ def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **asked:
     """
     from geodomain.synthetic.segment_files import write_scene
 
-    with Talk(quiet).progress("synthesizing") as progress:
-        made = write_scene(
-            folder, float_type="float64" if float64 else "float32", progress=progress, **asked
-        )
+    kind = "float64" if float64 else "float32"
+    made = write_scene(folder, float_type=kind, progress=Console(quiet).on_terminal, **asked)
     if as_json:
-        click.echo(json.dumps(made, indent=2))
+        print_json(made)
     elif not quiet:
         click.echo(_summary(folder, made), err=True)
 
 
-def _summary(folder: Path, made: dict[str, Any]) -> str:
+def _summary(folder: Path, made: SceneFiles) -> str:
     """Say what was made and where."""
     share = made["crossing"] / made["rays"]
     return (

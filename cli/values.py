@@ -1,103 +1,97 @@
-"""What the user types for an option, read and checked; which options there are is elsewhere."""
+"""Types of option values: parse and check what the user types."""
 
 from __future__ import annotations
 
-import codecs
+import importlib.util
 import math
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-_DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
-
 
 def named_path(value: str) -> tuple[str, str]:
-    """Split NAME=PATH at the first equals sign; a path alone is named by its stem."""
+    """Split NAME=PATH at the first equals sign; a path alone has the names in its file."""
     name, equals, path = value.partition("=")
     if not equals:
-        name, path = Path(value).stem, value
-    if not name or not path:
+        name, path = "", value
+    if (equals and not name) or not path:
         message = f"{value!r} is not NAME=PATH"
         raise click.BadParameter(message)
     if not Path(path).exists() and Path(value).exists():
-        message = f"the path has an equals sign; say NAME={value}"
+        message = f"the path contains an equals sign; write NAME={value}"
         raise click.BadParameter(message)
     return name, path
 
 
-def delimiter(value: str) -> bytes:
-    """Give the byte of one of the four delimiters, said by itself or by name."""
-    mark = _DELIMITERS.get(value.lower(), value)
-    if mark not in _DELIMITERS.values():
-        message = f"{value!r} is none of , ; tab |"
-        raise click.BadParameter(message)
-    return bytes(mark, "ascii")
+def by_name(solids: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    """Group paths by name; a repeated name is a union.
+
+    Without a name each solid of the file is there, by the name that it has in the file.
+    """
+    found: dict[str, list[str]] = {}
+    for name, path in solids:
+        for solid, place in [(name, path)] if name else _each(path):
+            found.setdefault(solid, []).append(place)
+    return found
 
 
-def decimal(value: str) -> bytes:
-    """Give the byte of a decimal mark."""
-    if value not in (",", "."):
-        message = f"{value!r} is neither , nor ."
-        raise click.BadParameter(message)
-    return bytes(value, "ascii")
+def _each(path: str) -> list[tuple[str, str]]:
+    """List the solids of a file and where each is."""
+    from geodomain.io.meshes.reading import read_meshes
+
+    names = list(read_meshes(path))
+    return [(name, path if len(names) == 1 else f"{path}:{name}") for name in names]
 
 
-def encoding(value: str) -> str:
-    """Give Python's name of an encoding in which ASCII is ASCII, so that cells fit in."""
-    try:
-        known = codecs.lookup(value).name
-        if ",a0".encode(known) == b",a0":
-            return known
-    except (LookupError, UnicodeError):
-        pass
-    message = f"{value!r} is not an encoding that keeps ASCII, such as utf-8"
-    raise click.BadParameter(message)
+def read_by(reader: str) -> Callable[[str], str]:
+    """Return an option type that checks a value by a reader of `geodomain.io.header.keywords`.
 
+    The library reads the text again, so that both take the same words.
+    """
 
-def missing(value: str) -> float | str:
-    """Give a number if it is one, with a point or a comma, and otherwise the text itself."""
-    value = value.strip()
-    try:
-        found = float(value.replace(",", "."))
-    except ValueError:
-        found = math.nan
-    if not value or "\0" in value:
-        message = "it stands for a value; an empty field is missing without it"
-        raise click.BadParameter(message)
-    return found if math.isfinite(found) else value
+    def check(value: str) -> str:
+        from geodomain.io.header import keywords
 
+        try:
+            getattr(keywords, reader)(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+        return value
 
-def turns(value: str) -> tuple[tuple[str, float], ...]:
-    """Split AXIS=DEGREES,... into turns."""
-    found = [part.partition("=") for part in value.split(",")]
-    try:
-        pairs = tuple((axis.strip().lower(), float(angle)) for axis, _, angle in found)
-    except ValueError:
-        pairs = ()
-    if not pairs or any(axis not in "xyz" or not math.isfinite(angle) for axis, angle in pairs):
-        message = f"{value!r} is not AXIS=DEGREES, such as z=30 or z=30,x=-60"
-        raise click.BadParameter(message)
-    return pairs
-
-
-def point(value: str) -> tuple[float, ...]:
-    """Give the three numbers of X,Y,Z."""
-    try:
-        numbers = tuple(map(float, value.split(",")))
-    except ValueError:
-        numbers = ()
-    if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
-        message = f"{value!r} is not X,Y,Z, three numbers with decimal points"
-        raise click.BadParameter(message)
-    return numbers
+    return check
 
 
 def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    """Refuse infinity and NaN, which pass for numbers."""
+    """Raise BadParameter for infinity and NaN."""
     if value is not None and not math.isfinite(value):
         message = f"{value} is not a finite number"
         raise click.BadParameter(message)
     return value
+
+
+class Picture(click.Path):
+    """The path of a picture, with its allowed formats and the library that draws it."""
+
+    def __init__(self, kinds: tuple[str, ...], library: str) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self._kinds, self._library = kinds, library
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """Fail early for a picture that cannot be drawn."""
+        picture = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if picture.suffix.lower() not in self._kinds:
+            self.fail(f"{picture} must end in {' or '.join(self._kinds)}", param, ctx)
+        if importlib.util.find_spec(self._library) is None:
+            message = f"{picture} is drawn by {self._library}, which is not installed: "
+            self.fail(message + f"pip install {self._library}", param, ctx)
+        return picture
 
 
 def count(value: str) -> int:
@@ -113,7 +107,7 @@ def count(value: str) -> int:
 
 
 def terrain_triangles(value: str) -> int:
-    """Read how many triangles the test surface shall have."""
+    """Read the number of triangles of the test surface."""
     from geodomain.synthetic.undulation import require_possible
 
     triangles = count(value)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from geodomain import synthetic as synthetic
     from geodomain.backends.device_arrays import DeviceArray
     from geodomain.backends.pinned import pinned_empty
-    from geodomain.containment import (
-        contains,
-        contains_lattice,
-        count_crossings,
-        generalised_winding,
-        on_surface,
-        winding_numbers,
-    )
-    from geodomain.dataframes import label_blocks
-    from geodomain.domain_file import read_domains
-    from geodomain.domains import Domain
+    from geodomain.domains.domain import Domain
+    from geodomain.domains.order import Domains
+    from geodomain.domains.stack import Stack
+    from geodomain.domains.toml import read_domains
+    from geodomain.drillholes.composite_files import composite_file
+    from geodomain.drillholes.composites import Composites
+    from geodomain.drillholes.compositing import composite
+    from geodomain.drillholes.crossing_files import crossings_file
+    from geodomain.drillholes.crossings import HoleCrossings
+    from geodomain.drillholes.drillholes import Drillholes
+    from geodomain.drillholes.flag_files import flag_file
+    from geodomain.drillholes.flag_frames import flag
+    from geodomain.drillholes.flag_summary import FlagSummary
     from geodomain.errors import (
         DeviceError,
         DomainError,
@@ -28,115 +32,229 @@ if TYPE_CHECKING:
         PointError,
         TableError,
     )
-    from geodomain.faults.report import MeshReport, check
-    from geodomain.faults.welding import WeldResult, weld
-    from geodomain.first_solid import label_codes
-    from geodomain.hits import Hits
-    from geodomain.intersection import intersect
-    from geodomain.intersector import SegmentIntersector
-    from geodomain.labelling import label_points
-    from geodomain.locator import PointLocator
-    from geodomain.mesh import Mesh
-    from geodomain.meshfiles import read_mesh, write_mesh
-    from geodomain.ordering import Domains
-    from geodomain.segments import Segments, sort_rays
-    from geodomain.stacks import Stack
-    from geodomain.surfaces import sides
+    from geodomain.inputs.meshes import as_mesh
+    from geodomain.inputs.wireframes import check, weld, write_mesh
+    from geodomain.inspection.comparison import Comparison, compare_files
+    from geodomain.inspection.file import inspect_file
+    from geodomain.inspection.mesh_file import MeshCheck, check_file
+    from geodomain.inspection.report import Inspection
+    from geodomain.io.blocks.conversion import convert_blocks
+    from geodomain.io.meshes.conversion import convert_file
+    from geodomain.io.meshes.reading import read_mesh, read_meshes
+    from geodomain.labelling.dataframe import label_blocks
+    from geodomain.labelling.file import label_file
+    from geodomain.labelling.lattices import label_grid, label_lattice
+    from geodomain.labelling.points import label_points
+    from geodomain.labelling.summary import Summary
+    from geodomain.mesh.faults.report import MeshReport
+    from geodomain.mesh.faults.welding import WeldResult
+    from geodomain.mesh.mesh import Mesh
+    from geodomain.query.contains import contains, contains_lattice
+    from geodomain.query.counts import (
+        count_crossings,
+        generalised_winding,
+        on_surface,
+        winding_numbers,
+    )
+    from geodomain.query.first_solid import label_codes
+    from geodomain.query.locator import PointLocator, Winding
+    from geodomain.query.surfaces import sides
+    from geodomain.report.file import Report, report_file
+    from geodomain.sections.file import plot_sections
+    from geodomain.segments.files import intersect_file
+    from geodomain.segments.hits import Hits
+    from geodomain.segments.intersect import intersect
+    from geodomain.segments.intersector import SegmentIntersector
+    from geodomain.segments.segments import Segments, sort_rays
+    from geodomain.segments.summary import IntersectionSummary
+    from geodomain.volumes.block_shares import proportions
+    from geodomain.volumes.distance import Nearest, distances, nearest
+    from geodomain.volumes.lattice_shares import proportions_lattice
+    from geodomain.volumes.tonnes import tonnes, tonnes_file
+    from geodomain.volumes.tonnes_table import Tonnes
+
+    __version__: str
+
+if __name__ != "geodomain":  # a second copy, which the path below would allow in a checkout
+    _MESSAGE = f"No module named {__name__!r}: import geodomain"
+    raise ModuleNotFoundError(_MESSAGE, name=__name__)
+
+# In a checkout the commands and the kernels lie beside the package, once installed within it.
+_CHECKOUT = Path(__file__).parents[1]
+_IN_CHECKOUT = (_CHECKOUT / "kernels" / "CMakeLists.txt").is_file()
+if _IN_CHECKOUT and str(_CHECKOUT) not in __path__:
+    __path__.append(str(_CHECKOUT))
 
 # Where each public name lives. It is imported when it is first used, so that
 # `import geodomain` costs nothing and a script pays for what it touches.
 _HOME = {
+    "Comparison": "inspection.comparison",
+    "Composites": "drillholes.composites",
     "DeviceArray": "backends.device_arrays",
     "DeviceError": "errors",
-    "Domain": "domains",
+    "Domain": "domains.domain",
     "DomainError": "errors",
-    "Domains": "ordering",
+    "Domains": "domains.order",
+    "Drillholes": "drillholes.drillholes",
+    "FlagSummary": "drillholes.flag_summary",
     "GeodomainError": "errors",
     "GeodomainWarning": "errors",
-    "Hits": "hits",
-    "Mesh": "mesh",
+    "Hits": "segments.hits",
+    "HoleCrossings": "drillholes.crossings",
+    "Inspection": "inspection.report",
+    "IntersectionSummary": "segments.summary",
+    "Mesh": "mesh.mesh",
+    "MeshCheck": "inspection.mesh_file",
     "MeshError": "errors",
-    "MeshReport": "faults.report",
+    "MeshReport": "mesh.faults.report",
+    "Nearest": "volumes.distance",
     "PointError": "errors",
-    "PointLocator": "locator",
-    "Stack": "stacks",
-    "SegmentIntersector": "intersector",
-    "Segments": "segments",
+    "PointLocator": "query.locator",
+    "Stack": "domains.stack",
+    "Summary": "labelling.summary",
+    "SegmentIntersector": "segments.intersector",
+    "Segments": "segments.segments",
     "TableError": "errors",
-    "WeldResult": "faults.welding",
-    "check": "faults.report",
-    "contains": "containment",
-    "contains_lattice": "containment",
-    "count_crossings": "containment",
-    "generalised_winding": "containment",
-    "label_blocks": "dataframes",
-    "intersect": "intersection",
-    "label_codes": "first_solid",
-    "label_points": "labelling",
-    "on_surface": "containment",
+    "Tonnes": "volumes.tonnes_table",
+    "WeldResult": "mesh.faults.welding",
+    "check_file": "inspection.mesh_file",
+    "Winding": "query.locator",
+    "as_mesh": "inputs.meshes",
+    "check": "inputs.wireframes",
+    "compare_files": "inspection.comparison",
+    "composite": "drillholes.compositing",
+    "composite_file": "drillholes.composite_files",
+    "contains": "query.contains",
+    "contains_lattice": "query.contains",
+    "convert_blocks": "io.blocks.conversion",
+    "convert_file": "io.meshes.conversion",
+    "count_crossings": "query.counts",
+    "crossings_file": "drillholes.crossing_files",
+    "distances": "volumes.distance",
+    "flag": "drillholes.flag_frames",
+    "flag_file": "drillholes.flag_files",
+    "generalised_winding": "query.counts",
+    "label_blocks": "labelling.dataframe",
+    "inspect_file": "inspection.file",
+    "intersect": "segments.intersect",
+    "intersect_file": "segments.files",
+    "label_grid": "labelling.lattices",
+    "label_lattice": "labelling.lattices",
+    "label_codes": "query.first_solid",
+    "label_file": "labelling.file",
+    "label_points": "labelling.points",
+    "nearest": "volumes.distance",
+    "on_surface": "query.counts",
+    "plot_sections": "sections.file",
     "pinned_empty": "backends.pinned",
-    "read_domains": "domain_file",
-    "read_mesh": "meshfiles",
-    "sides": "surfaces",
-    "sort_rays": "segments",
-    "weld": "faults.welding",
-    "winding_numbers": "containment",
-    "write_mesh": "meshfiles",
+    "proportions": "volumes.block_shares",
+    "proportions_lattice": "volumes.lattice_shares",
+    "read_domains": "domains.toml",
+    "read_mesh": "io.meshes.reading",
+    "read_meshes": "io.meshes.reading",
+    "Report": "report.file",
+    "report_file": "report.file",
+    "sides": "query.surfaces",
+    "sort_rays": "segments.segments",
+    "tonnes": "volumes.tonnes",
+    "tonnes_file": "volumes.tonnes",
+    "weld": "inputs.wireframes",
+    "winding_numbers": "query.counts",
+    "write_mesh": "inputs.wireframes",
 }
 
 __all__ = [
+    "Comparison",
+    "Composites",
     "DeviceArray",
     "DeviceError",
     "Domain",
     "DomainError",
     "Domains",
+    "Drillholes",
+    "FlagSummary",
     "GeodomainError",
     "GeodomainWarning",
     "Hits",
+    "HoleCrossings",
+    "Inspection",
+    "IntersectionSummary",
     "Mesh",
+    "MeshCheck",
     "MeshError",
     "MeshReport",
+    "Nearest",
     "PointError",
     "PointLocator",
+    "Report",
     "SegmentIntersector",
     "Segments",
     "Stack",
+    "Summary",
     "TableError",
+    "Tonnes",
     "WeldResult",
+    "Winding",
+    "as_mesh",
     "check",
+    "check_file",
+    "compare_files",
+    "composite",
+    "composite_file",
     "contains",
     "contains_lattice",
+    "convert_blocks",
+    "convert_file",
     "count_crossings",
+    "crossings_file",
+    "distances",
+    "flag",
+    "flag_file",
     "generalised_winding",
+    "inspect_file",
     "intersect",
+    "intersect_file",
     "label_blocks",
     "label_codes",
+    "label_file",
+    "label_grid",
+    "label_lattice",
     "label_points",
+    "nearest",
     "on_surface",
     "pinned_empty",
+    "plot_sections",
+    "proportions",
+    "proportions_lattice",
     "read_domains",
     "read_mesh",
+    "read_meshes",
+    "report_file",
     "sides",
     "sort_rays",
+    "tonnes",
+    "tonnes_file",
     "weld",
     "winding_numbers",
     "write_mesh",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # to a type checker a name that is not above is an error
 
-        return version("geodomain")
-    if name == "synthetic":
-        return importlib.import_module("geodomain.synthetic")
-    if name not in _HOME:
-        message = f"module 'geodomain' has no attribute {name!r}"
-        raise AttributeError(message)
-    value = getattr(importlib.import_module(f"geodomain.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("geodomain")
+        if name == "synthetic":
+            return importlib.import_module("geodomain.synthetic")
+        if name not in _HOME:
+            message = f"module 'geodomain' has no attribute {name!r}"
+            raise AttributeError(message)
+        value = getattr(importlib.import_module(f"geodomain.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,18 @@
-"""The errors that geodomain raises for bad data; nothing else lives here."""
+"""Errors and warnings that geodomain raises."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from types import FrameType
+
+_PACKAGE = str(Path(__file__).parent)
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 class GeodomainError(ValueError):
@@ -7,6 +21,9 @@ class GeodomainError(ValueError):
     A caller's slip (a wrong type, an unknown option) is a plain ``TypeError``
     or ``ValueError``; a bug keeps its traceback.
     """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_sentence(message))
 
 
 class MeshError(GeodomainError):
@@ -29,5 +46,48 @@ class DeviceError(GeodomainError):
     """A compute device that was asked for and cannot be used."""
 
 
+class CoreError(GeodomainError, ImportError):
+    """A compiled core that is missing, or was built from other sources than the Python code's."""
+
+
 class GeodomainWarning(UserWarning):
     """Something the user should know about data that is used all the same."""
+
+
+def _sentence(message: str) -> str:
+    """Return a message in one line that can be read, whatever the file's names hold."""
+    line = re.sub(r"\S{251,}", lambda word: f"{word[0][:120]}...{word[0][-120:]}", message)
+    line = re.sub(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*", " ", line).strip()
+    return line if len(line) <= 1800 else f"{line[:1200]} ... {line[-500:]}"
+
+
+def shown(value: object) -> str:
+    """Give a value as a message shows it: as TOML has it, and not too long."""
+    try:
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
+    except (ValueError, RecursionError):  # a number written in 5,000 hexadecimal digits
+        return "too long to be shown"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def warn(message: str) -> None:
+    """Warn with a GeodomainWarning in the name of the first caller outside the package."""
+    collected, sentence = _COLLECTED.get(), _sentence(message)
+    if collected is not None and sentence not in collected:
+        collected.append(sentence)
+    level = 2
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, GeodomainWarning, stacklevel=level)
+
+
+@contextmanager
+def collect_warnings() -> Iterator[list[str]]:
+    """Keep the text of each warning of a block, once, besides warning as ever."""
+    collected: list[str] = []
+    token = _COLLECTED.set(collected)
+    try:
+        yield collected
+    finally:
+        _COLLECTED.reset(token)

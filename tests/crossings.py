@@ -7,7 +7,9 @@ from fractions import Fraction
 import numpy as np
 from shapes import joined, random_body, staircase
 
-from geodomain import Mesh
+from geodomain import Mesh, SegmentIntersector
+
+MODES = ("boolean", "nearest", "count", "all")
 
 # Smaller than any volume of doubles above 2^-100 that is not 0, and so are its powers.
 STEP = Fraction(1, 2**400)
@@ -153,3 +155,18 @@ def lattice_scene(seed: int, count: int):
     body = staircase(random_body((4, 4, 4), seed), spacing=(2.0, 2.0, 2.0))
     mesh = joined(body, Mesh(soup.reshape(-1, 3), np.arange(180).reshape(-1, 3)))
     return mesh, *rng.integers(0, LARGEST + 1, (2, count, 3)).astype(float)
+
+
+def assert_consistent(intersector: SegmentIntersector, starts, ends) -> None:
+    """Check that the modes agree, and that the hits are in order."""
+    boolean, nearest, count, every = (
+        intersector.intersect((starts, ends), mode=mode) for mode in MODES
+    )
+    assert np.array_equal(boolean, count > 0)
+    assert np.array_equal(nearest.segment, np.flatnonzero(boolean))
+    assert np.array_equal(np.diff(every.offsets), count)
+    first = every.offsets[:-1][boolean]
+    for column in ("segment", "triangle", "t", "u", "v", "distance", "point"):
+        assert np.array_equal(getattr(nearest, column), getattr(every, column)[first])
+    keys = list(zip(every.segment, every.t, every.triangle, strict=True))
+    assert keys == sorted(keys)

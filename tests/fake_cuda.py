@@ -16,10 +16,13 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+from fake_distance import KERNELS as DISTANCE_KERNELS
 from fake_kernels import KERNELS
 from fake_segments import KERNELS as SEGMENT_KERNELS
 
 RUBBISH = 0xA5
+
+RUNNING = threading.RLock()  # held by the thread whose work the device does
 
 
 class Error(Exception):
@@ -164,12 +167,12 @@ class FakeCuda(ModuleType):
         return array
 
     def is_pinned(self, address: int) -> bool:
-        return any(start <= address < start + size for start, size in self.pinned.items())
+        return any(start <= address < start + size for start, size in list(self.pinned.items()))
 
     def at(self, address: int, count: int, dtype: Any = np.uint8) -> np.ndarray:
         """Return memory of the device, all of it within one allocation."""
         size = count * np.dtype(dtype).itemsize
-        for start, memory in self.memory.items():
+        for start, memory in list(self.memory.items()):
             if start <= address and address + size <= start + len(memory):
                 return np.frombuffer(memory, np.uint8)[address - start :][:size].view(dtype)
         msg = f"{size} bytes at {address} are in no allocation"
@@ -228,7 +231,7 @@ class FakeCuda(ModuleType):
         return SimpleNamespace(get_function=lambda name: self._function(name))
 
     def _function(self, name: str) -> Callable[..., None]:
-        kernel = (KERNELS | SEGMENT_KERNELS)[name]
+        kernel = (KERNELS | SEGMENT_KERNELS | DISTANCE_KERNELS)[name]
 
         def launch(packed: np.ndarray, *, grid: Any, block: Any, stream: Any = None) -> None:
             assert grid[0] > 0 and packed.dtype == np.uint8
@@ -283,8 +286,9 @@ class Stream:
             self.run()
 
     def run(self, count: int | None = None) -> None:
-        for _ in range(len(self.waiting) if count is None else count):
-            self.waiting.pop(0)()
+        with RUNNING:  # the null stream runs what others wait with, from any thread
+            for _ in range(len(self.waiting) if count is None else count):
+                self.waiting.pop(0)()
 
     def synchronize(self) -> None:
         self.fake.check("Stream.synchronize")

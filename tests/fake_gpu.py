@@ -15,19 +15,21 @@ import numpy as np
 import pytest
 from fake_cuda import DeviceMemoryPool, FakeCuda
 
-from geodomain.backends import (
-    auto,
-    buffers,
-    cubins,
-    device,
-    lattice_in_place,
-    lattice_on_device,
-    libcuda,
-    mishaps,
-    pools,
-)
+from geodomain import backends
+from geodomain.backends.auto import choice
+from geodomain.backends.cuda import buffers, cubins, device, lattice_in_place, libcuda, pools
+from geodomain.backends.cuda import lattice_slabs as lattice_on_device
 
-CACHED = ("driver", "number", "context", "architecture", "has_slow_doubles", "module", "kernel")
+CACHED = (
+    "driver",
+    "number",
+    "_process",
+    "context",
+    "architecture",
+    "has_slow_doubles",
+    "module",
+    "kernel",
+)
 
 
 def forget() -> None:
@@ -35,8 +37,7 @@ def forget() -> None:
     for name in CACHED:
         getattr(device, name).cache_clear()
     pools.memory_pool.cache_clear()
-    mishaps._crash.clear()
-    auto._record.__init__()  # type: ignore[misc]
+    backends._choosing.cache_clear()
 
 
 @pytest.fixture
@@ -74,8 +75,15 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let anything pay for the GPU."""
-    for name in ("_COLD", "_WARM", "_GPU_POINT", "_GPU_BLOCK"):
-        monkeypatch.setattr(auto, name, 0.0)
+    for name in ("_COLD", "_WARM"):
+        monkeypatch.setattr(choice, name, 0.0)
+    for what in ("point", "block", "distance"):
+        monkeypatch.setitem(choice.COSTS, what, choice.COSTS[what]._replace(cuda=0.0))
+
+
+def taken() -> tuple[str, str]:
+    """Return where the last call of "auto" went, and why."""
+    return backends._choosing().choice.record.taken
 
 
 @pytest.fixture

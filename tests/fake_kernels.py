@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from geodomain.backends import cpu
+from geodomain.backends import layout
+from geodomain.backends.cpu import lattices
+from geodomain.backends.cpu import points as cpu
 
-GRID_VIEW, POINTS_VIEW, LATTICE_VIEW, MESH_VIEW, SINGLE_VIEW = 216, 48, 160, 24, 16
-RULER = 48
-SOLIDS_VIEW, SOLID = 16, GRID_VIEW + SINGLE_VIEW
 ALL_ONES = np.uint64(2**64 - 1)
 
 
-def _points(fake: Any, view: bytes, rows: int) -> Any:
-    *places, sx, sy, sz = struct.unpack("@QQQqqq", view)
+def unpacked(packed: bytes, *kinds: str) -> list[Any]:
+    """Return a kernel's arguments: numbers by their letters, structures as records by name."""
+    found, at = [], 0
+    for kind in kinds:
+        size = struct.calcsize(kind) if len(kind) == 1 else layout.structure(kind).size
+        at += -at % (size if len(kind) == 1 else 8)
+        if len(kind) == 1:
+            found.append(struct.unpack_from(kind, packed, at)[0])
+        else:
+            found.append(layout.structure(kind).read(packed, at))
+        at += size
+    assert at == len(packed), f"{len(packed) - at} bytes are left"
+    return found
+
+
+def points_of(fake: Any, view: Any, rows: int) -> Any:
     columns = []
-    for place, step in zip(places, (sx, sy, sz), strict=True):
+    for axis in "xyz":
+        place, step = int(view[axis]), int(view[f"stride_{axis}"])
         first = min(place, place + step * (rows - 1))
         span = abs(step) * (rows - 1) + 8
         raw = fake.at(first, span)
@@ -29,18 +44,22 @@ def _points(fake: Any, view: bytes, rows: int) -> Any:
     return tuple(columns)
 
 
-def _mesh(fake: Any, view: bytes) -> tuple[np.ndarray, np.ndarray]:
-    vertices_at, triangles_at, count = struct.unpack("@QQq", view)
-    triangles = fake.at(triangles_at, 3 * count, np.int32).reshape(-1, 3)
-    vertices = fake.at(vertices_at, 3 * (int(triangles.max()) + 1), np.float64).reshape(-1, 3)
-    return vertices, triangles
+def mesh_of(fake: Any, view: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the arrays of a MeshView."""
+    count = int(view["triangle_count"])
+    triangles = fake.at(int(view["triangles"]), 3 * count, np.int32).reshape(-1, 3)
+    vertices = fake.at(int(view["vertices"]), 3 * (int(triangles.max()) + 1), np.float64)
+    return vertices.reshape(-1, 3), triangles
 
 
-def _index(fake: Any, view: bytes) -> cpu.Index:
-    vertices, triangles = _mesh(fake, view[:MESH_VIEW])
-    bounds = np.frombuffer(view[24:72]).reshape(2, 3)
-    closed = struct.unpack_from("@i", view, 208)[0] != 0
-    return cpu.Index(vertices, triangles, bounds, closed=closed, threads=1)
+def _index(fake: Any, view: Any) -> cpu.CpuPointIndex:
+    vertices, triangles = mesh_of(fake, view["mesh"])
+    bounds = np.array([[view["bounds"][end][axis] for axis in "xyz"] for end in ("low", "high")])
+    closed = bool(view["closed"])
+    return cpu.CpuPointIndex(
+        SimpleNamespace(vertices=vertices, triangles=triangles, bounds=bounds, is_closed=closed),
+        threads=1,
+    )
 
 
 def _refuse(fake: Any, place: int, row: int) -> None:
@@ -49,38 +68,47 @@ def _refuse(fake: Any, place: int, row: int) -> None:
         refused[0] = min(refused[0], np.uint64(row))
 
 
+def append(fake: Any, view: Any, rows: np.ndarray) -> None:
+    """Put rows at the end of a RowList."""
+    count = fake.at(int(view["count"]), 1, np.uint32)
+    place = int(view["rows"]) + 4 * int(count[0])
+    fake.at(place, len(rows), np.uint32)[:] = rows
+    count[0] += len(rows)
+
+
+def _listed(fake: Any, rows_at: int, count_at: int) -> np.ndarray:
+    count = int(fake.at(count_at, 1, np.uint32)[0])
+    return fake.at(rows_at, count, np.uint32)
+
+
 def look_up(fake: Any, packed: bytes, threads: int) -> None:
     """List every row, so that the others have something to do."""
-    rows, _, open_at, count_at = struct.unpack("@IQQQ", packed[GRID_VIEW + POINTS_VIEW :])
+    _, _, rows, _, listed = unpacked(packed, "GridView", "PointsView", "I", "Q", "RowList")
     assert threads >= rows
-    count = fake.at(count_at, 1, np.uint32)
-    fake.at(open_at + 4 * int(count[0]), rows, np.uint32)[:] = np.arange(rows)[::-1]
-    count[0] += rows
+    append(fake, listed, np.arange(rows)[::-1])
 
 
 def count_quick(fake: Any, packed: bytes, threads: int) -> None:
-    rows_at, count_at, _, unsure_at, unsure_count_at = struct.unpack(
-        "@QQQQQ", packed[GRID_VIEW + POINTS_VIEW :]
+    _, _, rows_at, count_at, _, unsure = unpacked(
+        packed, "GridView", "PointsView", "Q", "Q", "Q", "RowList"
     )
-    count = int(fake.at(count_at, 1, np.uint32)[0])
-    unsure = fake.at(unsure_count_at, 1, np.uint32)
-    target = fake.at(unsure_at + 4 * int(unsure[0]), count, np.uint32)
-    target[:] = fake.at(rows_at, count, np.uint32)
-    unsure[0] += count
+    append(fake, unsure, _listed(fake, rows_at, count_at))
 
 
 def count_single(fake: Any, packed: bytes, threads: int) -> None:
     """See that the halves are those of the mesh, and go on as count_quick."""
-    halves_at, reach = struct.unpack_from("@Qf", packed, GRID_VIEW)
-    vertices, _ = _mesh(fake, packed[:MESH_VIEW])
-    halves = fake.at(halves_at, 2 * vertices.size, np.float32).astype(float)
+    grid, single, _, rows_at, count_at, _, unsure = unpacked(
+        packed, "GridView", "SingleView", "PointsView", "Q", "Q", "Q", "RowList"
+    )
+    vertices, _ = mesh_of(fake, grid["mesh"])
+    halves = fake.at(int(single["vertices"]), 2 * vertices.size, np.float32).astype(float)
     assert np.allclose(halves.reshape(-1, 3, 2).sum(axis=2), vertices, rtol=1e-14)
-    assert np.abs(vertices).max() <= reach
-    count_quick(fake, packed[:GRID_VIEW] + packed[GRID_VIEW + SINGLE_VIEW :], threads)
+    assert np.abs(vertices).max() <= single["reach"]
+    append(fake, unsure, _listed(fake, rows_at, count_at))
 
 
 def halve_vertices(fake: Any, packed: bytes, threads: int) -> None:
-    vertices_at, count, out_at = struct.unpack("@QqQ", packed)
+    vertices_at, count, out_at = unpacked(packed, "Q", "q", "Q")
     vertices = fake.at(vertices_at, 3 * count, np.float64)
     high = vertices.astype(np.float32)
     halves = np.stack([high, (vertices - high).astype(np.float32)], axis=1)
@@ -88,163 +116,154 @@ def halve_vertices(fake: Any, packed: bytes, threads: int) -> None:
 
 
 def count_full(fake: Any, packed: bytes, threads: int) -> None:
-    rows_at, count_at, out_at, refused_at = struct.unpack(
-        "@QQQQ", packed[GRID_VIEW + POINTS_VIEW :]
+    grid, view, rows_at, count_at, out_at, refused_at = unpacked(
+        packed, "GridView", "PointsView", "Q", "Q", "Q", "Q"
     )
-    count = int(fake.at(count_at, 1, np.uint32)[0])
-    listed = fake.at(rows_at, count, np.uint32)
-    if count == 0:
+    listed = _listed(fake, rows_at, count_at)
+    if not len(listed):
         return
     rows = int(listed.max()) + 1
-    points = _points(fake, packed[GRID_VIEW:][:POINTS_VIEW], rows)
     labels = np.empty(rows, np.bool_)
-    row = _index(fake, packed[:GRID_VIEW]).contains(points, labels, 1)
+    row = _index(fake, grid).contains(points_of(fake, view, rows), labels, 1)
     fake.at(out_at, rows)[listed] = labels[listed]
     _refuse(fake, refused_at, row)
 
 
 def crossings(fake: Any, packed: bytes, threads: int) -> None:
-    rows, signed, out_at, refused_at = struct.unpack("@qiQQ", packed[GRID_VIEW + POINTS_VIEW :])
-    points = _points(fake, packed[GRID_VIEW:][:POINTS_VIEW], rows)
+    grid, view, rows, signed, out_at, refused_at = unpacked(
+        packed, "GridView", "PointsView", "q", "i", "Q", "Q"
+    )
     out = fake.at(out_at, rows, np.int32)
-    row = _index(fake, packed[:GRID_VIEW]).crossings(points, out, 1, signed=bool(signed))
-    _refuse(fake, refused_at, row)
+    points = points_of(fake, view, rows)
+    _refuse(fake, refused_at, _index(fake, grid).crossings(points, out, 1, signed=bool(signed)))
 
 
 def on_surface(fake: Any, packed: bytes, threads: int) -> None:
-    rows, out_at, refused_at = struct.unpack("@qQQ", packed[GRID_VIEW + POINTS_VIEW :])
-    points = _points(fake, packed[GRID_VIEW:][:POINTS_VIEW], rows)
+    grid, view, rows, out_at, refused_at = unpacked(packed, "GridView", "PointsView", *"qQQ")
     out = fake.at(out_at, rows, np.bool_)
-    _refuse(fake, refused_at, _index(fake, packed[:GRID_VIEW]).on_surface(points, out, 1))
+    _refuse(fake, refused_at, _index(fake, grid).on_surface(points_of(fake, view, rows), out, 1))
 
 
 def sides(fake: Any, packed: bytes, threads: int) -> None:
-    rows, below, out_at, refused_at = struct.unpack("@qiQQ", packed[GRID_VIEW + POINTS_VIEW :])
-    points = _points(fake, packed[GRID_VIEW:][:POINTS_VIEW], rows)
-    found = np.empty((rows, 2), np.int32)
-    _refuse(fake, refused_at, _index(fake, packed[:GRID_VIEW]).sides(points, found, 1))
-    fake.at(out_at, rows, np.int32)[:] = found[:, below]
+    grid, view, rows, out_at, refused_at = unpacked(packed, "GridView", "PointsView", *"qQQ")
+    out = fake.at(out_at, 2 * rows, np.int32).reshape(rows, 2)
+    _refuse(fake, refused_at, _index(fake, grid).sides(points_of(fake, view, rows), out, 1))
 
 
 def winding(fake: Any, packed: bytes, threads: int) -> None:
-    rows, ends_at, weights_at, edges, word, out_at, refused_at = struct.unpack(
-        "@qQQqiQQ", packed[GRID_VIEW + POINTS_VIEW :]
+    grid, view, rows, rim, out_at, refused_at = unpacked(
+        packed, "GridView", "PointsView", "q", "Rim", "Q", "Q"
     )
-    points = _points(fake, packed[GRID_VIEW:][:POINTS_VIEW], rows)
-    rim = fake.at(ends_at, 6 * edges, np.float64), fake.at(weights_at, edges, np.int32)
-    found = np.empty((rows, 2))
-    index = _index(fake, packed[:GRID_VIEW])
-    _refuse(fake, refused_at, index.winding(points, found, 1, rim=rim))
-    fake.at(out_at, rows, np.int32)[:] = found.view(np.int32)[:, word]
+    edges = int(rim["edge_count"])
+    ends = fake.at(int(rim["ends"]), 6 * edges, np.float64)
+    weights = fake.at(int(rim["weights"]), edges, np.int32)
+    out = fake.at(out_at, 2 * rows, np.float64).reshape(rows, 2)
+    index, points = _index(fake, grid), points_of(fake, view, rows)
+    _refuse(fake, refused_at, index.winding(points, out, 1, rim=(ends, weights)))
 
 
-def _solids(fake: Any, packed: bytes) -> list[cpu.Index]:
-    solids_at, count = struct.unpack_from("@Qi", packed)
-    views = fake.at(solids_at, count * SOLID).reshape(count, SOLID)
-    return [_index(fake, view.tobytes()[:GRID_VIEW]) for view in views]
+def _solids(fake: Any, view: Any) -> np.ndarray:
+    solid, count = layout.structure("Solid"), int(view["count"])
+    return fake.at(int(view["solid"]), count * solid.size).view(solid.dtype)
 
 
 def codes_look_up(fake: Any, packed: bytes, threads: int) -> None:
     """List every finite row, open from the first solid on."""
-    rows, codes_at, open_at, count_at = struct.unpack("@IQQQ", packed[SOLIDS_VIEW + POINTS_VIEW :])
+    _, view, rows, codes_at, listed = unpacked(packed, "Solids", "PointsView", *"IQ", "RowList")
     assert threads >= rows
-    points = np.stack(_points(fake, packed[SOLIDS_VIEW:][:POINTS_VIEW], rows))
-    finite = np.isfinite(points).all(axis=0)
-    fake.at(codes_at, rows, np.int32)[:] = np.where(finite, -3, -2)
-    count = fake.at(count_at, 1, np.uint32)
-    assert count[0] == 0, "the lists were not emptied"
-    listed = np.flatnonzero(finite)[::-1]
-    fake.at(open_at, len(listed), np.uint32)[:] = listed
-    count[0] = len(listed)
+    finite = np.isfinite(np.stack(points_of(fake, view, rows))).all(axis=0)
+    still_open = layout.constant("kOpen") + ~0
+    codes = np.where(finite, still_open, layout.constant("kNotFinite"))
+    fake.at(codes_at, rows, np.int32)[:] = codes
+    assert fake.at(int(listed["count"]), 1, np.uint32)[0] == 0, "the lists were not emptied"
+    append(fake, listed, np.flatnonzero(finite)[::-1])
 
 
 def codes_quick(fake: Any, packed: bytes, threads: int) -> None:
-    rows_at, count_at, _, unsure_at, unsure_count_at = struct.unpack(
-        "@QQQQQ", packed[SOLIDS_VIEW + POINTS_VIEW :]
+    _, _, rows_at, count_at, _, unsure = unpacked(
+        packed, "Solids", "PointsView", "Q", "Q", "Q", "RowList"
     )
-    count = int(fake.at(count_at, 1, np.uint32)[0])
-    fake.at(unsure_at, count, np.uint32)[:] = fake.at(rows_at, count, np.uint32)
-    fake.at(unsure_count_at, 1, np.uint32)[0] = count
+    append(fake, unsure, _listed(fake, rows_at, count_at))
 
 
 def codes_single(fake: Any, packed: bytes, threads: int) -> None:
     """See that every solid has halves, and go on as codes_quick."""
-    solids_at, count = struct.unpack_from("@Qi", packed)
-    for view in fake.at(solids_at, count * SOLID).reshape(count, SOLID):
-        halves_at, reach = struct.unpack_from("@Qf", view.tobytes(), GRID_VIEW)
-        assert halves_at and reach > 0
+    solids = unpacked(packed, "Solids", "PointsView", "Q", "Q", "Q", "RowList")[0]
+    for solid in _solids(fake, solids):
+        assert solid["single"]["vertices"] and solid["single"]["reach"] > 0
     codes_quick(fake, packed, threads)
 
 
 def codes_full(fake: Any, packed: bytes, threads: int) -> None:
-    rows_at, count_at, codes_at, refused_at = struct.unpack(
-        "@QQQQ", packed[SOLIDS_VIEW + POINTS_VIEW :]
+    solids, view, rows_at, count_at, codes_at, refused_at = unpacked(
+        packed, "Solids", "PointsView", *"QQQQ"
     )
-    listed = fake.at(rows_at, int(fake.at(count_at, 1, np.uint32)[0]), np.uint32)
+    listed = _listed(fake, rows_at, count_at)
     if not len(listed):
         return
     rows = int(listed.max()) + 1
-    points = _points(fake, packed[SOLIDS_VIEW:][:POINTS_VIEW], rows)
     codes = np.empty(rows, np.int32)
-    row = cpu.codes(_solids(fake, packed), points, codes, 1)
+    indexes = [_index(fake, solid["grid"]) for solid in _solids(fake, solids)]
+    row = cpu.codes(indexes, points_of(fake, view, rows), codes, 1)
     fake.at(codes_at, rows, np.int32)[listed] = codes[listed]
     _refuse(fake, refused_at, row)
 
 
 def nonzero(fake: Any, packed: bytes, threads: int) -> None:
-    numbers_at, rows, out_at = struct.unpack("@QIQ", packed)
+    numbers_at, rows, out_at = unpacked(packed, "Q", "I", "Q")
     fake.at(out_at, rows)[:] = fake.at(numbers_at, rows, np.int32) != 0
 
 
-def _axis(fake: Any, view: bytes, number: int) -> np.ndarray:
-    value_at, count = struct.unpack_from("@Qi", view, RULER * number)
-    return fake.at(value_at, count, np.float64)
+def _axis(fake: Any, ruler: Any) -> np.ndarray:
+    return fake.at(int(ruler["value"]), int(ruler["count"]), np.float64)
 
 
 def lattice_toggle(fake: Any, packed: bytes, threads: int) -> None:
     """Write the labels at once; the full kernel has nothing to do."""
-    axes = [_axis(fake, packed, number) for number in range(3)]
-    words, bits_at = struct.unpack_from("@iQ", packed, 3 * RULER)
-    vertices, triangles = _mesh(fake, packed[LATTICE_VIEW:][:MESH_VIEW])
+    lattice, mesh, unsure = unpacked(packed, "LatticeView", "MeshView", "Pairings")
+    axes = [_axis(fake, lattice[axis]) for axis in "xyz"]
+    vertices, triangles = mesh_of(fake, mesh)
     assert threads >= len(triangles)
-    _, counts_at, room = struct.unpack_from("@QQI", packed, LATTICE_VIEW + MESH_VIEW)
-    bits = cpu.lattice_bits(vertices, triangles, tuple(axes), 1)
-    assert bits is not None and bits.shape[2] == words
-    place = fake.at(bits_at, bits.size, np.uint64)
+    bits = lattices.lattice_bits(
+        SimpleNamespace(vertices=vertices, triangles=triangles), tuple(axes), 1
+    )
+    assert bits is not None and bits.shape[2] == lattice["words"]
+    place = fake.at(int(lattice["bits"]), bits.size, np.uint64)
     assert not place.any(), "the bits were not cleared"
-    place[:] = bits.ravel() if fake.unsure <= room else ALL_ONES
-    fake.at(counts_at, 1, np.uint32)[0] = fake.unsure
+    place[:] = bits.ravel() if fake.unsure <= unsure["room"] else ALL_ONES
+    fake.at(int(unsure["count"]), 1, np.uint32)[0] = fake.unsure
 
 
-def _settled(fake: Any, packed: bytes, threads: int, in_flight: int) -> tuple[np.ndarray, int]:
+def _settled(
+    fake: Any, lattice: Any, lanes: int, threads: int, in_flight: int
+) -> tuple[np.ndarray, int]:
     """Return the bits, (columns, bytes), and the depth."""
-    nx, ny, depth = (len(_axis(fake, packed, number)) for number in range(3))
-    words, bits_at, lanes = struct.unpack_from("@iQi", packed, 3 * RULER)
+    nx, ny, depth = (len(_axis(fake, lattice[axis])) for axis in "xyz")
+    words, bits_at = int(lattice["words"]), int(lattice["bits"])
     assert lanes in (1, 2, 4, 8, 16, 32) and lanes >= min(words, 32)
     assert threads // 32 * (32 // lanes) * in_flight >= nx * ny
     return fake.at(bits_at, 8 * nx * ny * words).reshape(nx * ny, 8 * words), depth
 
 
 def lattice_settle_few(fake: Any, packed: bytes, threads: int) -> None:
-    lattice_settle(fake, packed, 8 * threads)
+    lattice_settle(fake, packed, layout.constant("kBitsInFlight") * threads)
 
 
 def lattice_settle(fake: Any, packed: bytes, threads: int) -> None:
-    bits, _ = _settled(fake, packed, threads, 8)
-    rows_at, row_bytes = struct.unpack_from("@Qi", packed, LATTICE_VIEW + 8)
+    lattice, lanes, rows_at, row_bytes = unpacked(packed, "LatticeView", *"iQi")
+    bits, _ = _settled(fake, lattice, lanes, threads, layout.constant("kBitsInFlight"))
     fake.at(rows_at, len(bits) * row_bytes)[:] = bits[:, :row_bytes].ravel()
 
 
 def lattice_settle_tile(fake: Any, packed: bytes, threads: int) -> None:
-    words, _, lanes = struct.unpack_from("@iQi", packed, 3 * RULER)
-    row_bytes = struct.unpack_from("@i", packed, LATTICE_VIEW + 16)[0]
-    assert 2 <= words <= lanes and row_bytes > 8 and row_bytes % 8
+    lattice, lanes, _, row_bytes = unpacked(packed, "LatticeView", *"iQi")
+    assert 2 <= lattice["words"] <= lanes and row_bytes > 8 and row_bytes % 8
     lattice_settle(fake, packed, threads)
 
 
 def lattice_settle_bytes(fake: Any, packed: bytes, threads: int) -> None:
-    bits, depth = _settled(fake, packed, threads, 4)
-    blocks_at = struct.unpack_from("@Q", packed, LATTICE_VIEW + 8)[0]
+    lattice, lanes, blocks_at = unpacked(packed, "LatticeView", *"iQ")
+    bits, depth = _settled(fake, lattice, lanes, threads, layout.constant("kBytesInFlight"))
     blocks = np.unpackbits(bits, axis=1, count=depth, bitorder="little")
     fake.at(blocks_at, blocks.size)[:] = blocks.ravel()
 
@@ -258,9 +277,12 @@ def build_plan(fake: Any, packed: bytes, threads: int) -> None:
 
     Where ``fake.crowded`` is true, say that the host has to build.
     """
-    plan_at = struct.unpack_from("@Q", packed, MESH_VIEW + 48)[0]
-    plan = fake.at(plan_at + 72, 6, np.uint32)
-    plan[:] = [1, 1, fake.crowded, 0, 0, 0]
+    plan_at = int(unpacked(packed, "Building", *"Qid")[0]["plan"])
+    plan = layout.structure("Plan")
+    row = fake.at(plan_at, plan.size).view(plan.dtype)
+    row[:] = 0
+    row["cell_count"] = row["entry_count"] = 1
+    row["crowds"] = fake.crowded
 
 
 KERNELS: dict[str, Callable[[Any, bytes, int], None]] = {

@@ -14,18 +14,16 @@ import numpy as np
 import pytest
 from crossings import adversarial, same
 from fake_gpu import eager, fake, on_device
+from fake_gpu import taken as auto_taken
 from shapes import star
 
 from geodomain import DeviceError, GeodomainWarning, SegmentIntersector, Segments, intersect
-from geodomain.backends import (
-    auto,
-    auto_segments,
-    choose_segments,
-    cpu_segments,
-    cuda_segments,
-    device,
-    taken,
-)
+from geodomain.backends import _choosing, choose, taken
+from geodomain.backends.auto import choice
+from geodomain.backends.cpu import segments as cpu_segments
+from geodomain.backends.cuda import backend as cuda_backend
+from geodomain.backends.cuda import device
+from geodomain.backends.cuda import segments as cuda_segments
 
 __all__ = ["eager", "fake"]
 
@@ -40,7 +38,10 @@ def gpu(fake, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Put a surface where the GPU's would be; return what it is asked."""
     asked: list[str] = []
 
-    class Surface(cpu_segments.Surface):
+    class Surface(cpu_segments.CpuSegmentIndex):
+        def __init__(self, *arrays, strategy: str, grid: int | None) -> None:
+            super().__init__(*arrays, strategy=strategy, threads=1)
+
         def _ask(self, function: str, *arguments) -> None:
             asked.append(function)
             super()._ask(function, *arguments)
@@ -49,14 +50,15 @@ def gpu(fake, monkeypatch: pytest.MonkeyPatch) -> list[str]:
             asked.append("close")
             super().close()
 
-    monkeypatch.setattr(cuda_segments, "Surface", Surface)
+    monkeypatch.setattr(cuda_backend, "CudaSegmentIndex", Surface)
     return asked
 
 
 @pytest.fixture
 def free(monkeypatch: pytest.MonkeyPatch, eager) -> None:
     """Let anything pay for the GPU."""
-    monkeypatch.setitem(auto_segments._COST, "cuda", (0.0, 0.0))
+    for what in ("segment", "triangle"):
+        monkeypatch.setitem(choice.COSTS, what, choice.COSTS[what]._replace(cuda=0.0))
 
 
 def test_few_segments_stay_on_the_cpu(gpu, fake) -> None:
@@ -81,28 +83,30 @@ def test_many_segments_go_to_the_gpu(gpu, free) -> None:
 
 
 def test_the_gpu_is_taken_once_the_work_so_far_would_have_paid(gpu, monkeypatch) -> None:
-    monkeypatch.setattr(auto_segments, "_COST", {"cpu": (1.0, 0.0), "cuda": (0.0, 0.0)})
-    monkeypatch.setattr(auto, "_COLD", 2.5 * 400)
+    monkeypatch.setitem(choice.COSTS, "segment", choice.Cost(1.0, 0.0))
+    monkeypatch.setitem(choice.COSTS, "triangle", choice.Cost(0.0, 0.0))
+    monkeypatch.setattr(choice, "_COLD", 2.5 * 400)
     intersector = SegmentIntersector(MESH, threads=1)
     for expected in ("cpu", "cpu", "cuda"):
         intersector.intersect((STARTS, ENDS))
-        assert auto.taken()[0] == expected
+        assert auto_taken()[0] == expected
 
 
 def test_a_large_surface_pays_by_itself(gpu, monkeypatch) -> None:
     """Building is work too, and it is done once."""
-    monkeypatch.setattr(auto_segments, "_COST", {"cpu": (0.0, 1.0), "cuda": (0.0, 0.5)})
-    monkeypatch.setattr(auto, "_COLD", 1.0)
+    monkeypatch.setitem(choice.COSTS, "segment", choice.Cost(0.0, 0.0))
+    monkeypatch.setitem(choice.COSTS, "triangle", choice.Cost(1.0, 0.5))
+    monkeypatch.setattr(choice, "_COLD", 1.0)
     intersector = SegmentIntersector(MESH, threads=1)
     for _ in range(2):
         intersector.intersect((STARTS, ENDS))
-        assert auto.taken()[0] == "cuda"
+        assert auto_taken()[0] == "cuda"
 
 
 def test_points_and_segments_share_one_record(gpu, monkeypatch) -> None:
-    monkeypatch.setattr(auto._record, "points", auto._COLD)
+    monkeypatch.setattr(_choosing().choice.record, "saved", choice._COLD)
     SegmentIntersector(MESH).intersect((STARTS, ENDS))
-    assert auto.taken()[0] == "cuda"
+    assert auto_taken()[0] == "cuda"
 
 
 def test_the_cpu_takes_over_from_a_gpu_that_fails(gpu, free, monkeypatch) -> None:
@@ -111,7 +115,7 @@ def test_the_cpu_takes_over_from_a_gpu_that_fails(gpu, free, monkeypatch) -> Non
         raise DeviceError(message)
 
     intersector = SegmentIntersector(MESH)
-    monkeypatch.setattr(cuda_segments.Surface, "_ask", fail)
+    monkeypatch.setattr(cuda_backend.CudaSegmentIndex, "_ask", fail)
     with pytest.warns(GeodomainWarning, match="fell off the bus; the CPU takes over"):
         assert same(intersector.intersect((STARTS, ENDS)), EXPECTED["boolean"])
     assert intersector.machine == ("cpu", "the GPU fell off the bus")
@@ -125,7 +129,7 @@ def test_boxes_without_a_question_are_the_cpus(gpu) -> None:
 
 def test_without_pycuda_there_is_nothing_to_choose(monkeypatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    assert choose_segments("auto") is cpu_segments
+    assert choose("auto") is choose("cpu")
     assert SegmentIntersector(MESH).machine == ("cpu", "PyCUDA is not installed")
     assert SegmentIntersector(MESH, backend="cpu").machine == ("cpu", "asked for")
 
@@ -146,7 +150,7 @@ def test_what_a_question_sends_to_the_gpu_is_not_mixed(monkeypatch) -> None:
         time.sleep(0.001)
 
     kept = SimpleNamespace(rows=1, ends=0, sorted=False, unsure=lambda: send() or b"")
-    surface = object.__new__(cuda_segments.Surface)
+    surface = object.__new__(cuda_segments.CudaSegmentIndex)
     surface._held = SimpleNamespace(view=b"", frame=None)
     surface._grid = 1
     monkeypatch.setattr(device, "launch", send)
@@ -165,5 +169,5 @@ def test_what_a_question_sends_to_the_gpu_is_not_mixed(monkeypatch) -> None:
 
 
 def test_a_gpu_that_is_asked_for_is_named(fake) -> None:
-    surface = object.__new__(cuda_segments.Surface)
+    surface = object.__new__(cuda_segments.CudaSegmentIndex)
     assert taken("cuda", [surface]) == ("cuda", "asked for")

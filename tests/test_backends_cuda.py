@@ -13,10 +13,13 @@ from shapes import UNDECIDABLE, cube, minute, star
 
 import geodomain
 from geodomain import PointError, PointLocator
-from geodomain.backends import buffers, cuda, pipeline
-from geodomain.backends.kept import keeping
-from geodomain.backends.staging import Stager
-from geodomain.labeller import Labeller
+from geodomain.backends.cpu import points as cpu
+from geodomain.backends.cuda import buffers, device, pipeline, pools
+from geodomain.backends.cuda import points as cuda
+from geodomain.backends.cuda.staging import Stager
+from geodomain.backends.point_cache import keeping
+from geodomain.labelling.labeller import Labeller
+from geodomain.mesh.rim import signed_rim
 
 __all__ = ["fake", "small_buffers"]
 
@@ -72,15 +75,15 @@ def test_answers_of_several_words(fake, count: int) -> None:
 def test_page_locked_arrays_go_straight(fake, order: str) -> None:
     given = points(5000)
     locator = PointLocator(MESH, backend="cuda")
-    with cuda.device.current():
+    with device.current():
         pinned = fake.pagelocked_empty((5000, 3), np.float64, order=order)
     pinned[:] = given
     out = geodomain.pinned_empty(5000, bool)
     assert locator.contains(pinned, out=out) is out
     assert np.array_equal(out, geodomain.contains(MESH, given, backend="cpu"))
     # Nothing was filled for the bus.
-    assert buffers.pool.kept and not buffers.rings.kept
-    for kept in buffers.pool._idle:
+    assert buffers.pool_of(4).kept and not buffers.rings.kept
+    for kept in buffers.pool_of(4)._idle:
         assert all((slot.host_answers == 0xA5).all() for slot in kept.slots)
 
 
@@ -118,7 +121,7 @@ def test_a_labelling_sends_its_points_once(fake, order: str) -> None:
     assert fake.calls.count("htod") == sent(3000)
     labeller.judge(points(3000, seed=1))
     assert fake.calls.count("htod") == 2 * sent(3000)
-    cuda.release()
+    pools.release()
     assert fake.used_bytes == held and "leak" not in fake.calls
 
 
@@ -136,22 +139,22 @@ def test_points_that_cannot_be_kept_are_sent_again(fake, monkeypatch) -> None:
 def test_points_that_are_kept_by_chunks_of_other_sizes(fake) -> None:
     """As where another thread has the larger buffers in between."""
     given = points(1000)
-    with cuda.device.current():
+    with device.current():
         pinned = fake.pagelocked_empty((1000, 3), np.float64, order="F")
     pinned[:] = given
     expected = geodomain.contains(MESH, given, backend="cpu")
     locator = PointLocator(MESH, backend="cuda")
-    with keeping(pinned):
+    with keeping(pinned) as kept:
         for room in (256, 128, 256, 512, 128):
             with buffers_of(room):
-                assert np.array_equal(locator.contains(pinned), expected)
+                assert np.array_equal(locator.contains(kept), expected)
     assert "leak" not in fake.calls
 
 
 @contextlib.contextmanager
 def buffers_of(room: int) -> Iterator[None]:
     """Let chunks be of so many points."""
-    cuda.release()
+    pools.release()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "room_for", lambda rows: room)
         yield
@@ -162,11 +165,11 @@ def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
     assert labeller.machine == ("cuda", "asked for")
     labeller.judge(points(1000))
     assert labeller.machine == ("cuda", "asked for")
-    cuda.release()
+    pools.release()
     fake.room = 1000
-    with pytest.warns(geodomain.GeodomainWarning, match="done on the CPU"):
+    with pytest.warns(geodomain.GeodomainWarning, match="computed on the CPU"):
         labeller.judge(points(500))
-    want = "the GPU has not the memory for 500 points"
+    want = "not enough GPU memory for 500 points"
     assert labeller.machine == (
         "cuda",
         f"asked for; 1,500 of 4,500 answers are the CPU's: {want}",
@@ -174,7 +177,7 @@ def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
     with pytest.warns(geodomain.GeodomainWarning, match="wireframe's index"):
         labeller = Labeller(DOMAINS, rule="winding", backend="cuda")
     labeller.judge(points(500))
-    assert labeller.machine == ("cpu", "the GPU has not the memory for the wireframe's index")
+    assert labeller.machine == ("cpu", "not enough GPU memory for the wireframe's index")
 
 
 def test_meshes_of_different_backends_are_refused(fake) -> None:
@@ -228,10 +231,10 @@ def test_buffers_are_used_again_and_given_back(fake) -> None:
     locator.contains(points(3000))
     assert "mem_alloc" not in fake.calls and "pagelocked_empty" not in fake.calls
     held = fake.used_bytes
-    cuda.release()
+    pools.release()
     assert fake.used_bytes < held
     del locator
-    cuda.release()
+    pools.release()
     assert fake.used_bytes == 0 and "leak" not in fake.calls
 
 
@@ -240,7 +243,7 @@ def test_a_point_takes_at_most_64_bytes(fake) -> None:
     fake.most_bytes = before = fake.used_bytes
     locator.contains(points(100_000))
     assert fake.most_bytes - before <= 64 * 4 * 1024
-    buffers.pool.drain()
+    buffers.pool_of(4).drain()
 
 
 def test_cards_with_slow_doubles_try_floats_first(fake) -> None:
@@ -289,7 +292,7 @@ def test_callers_of_several_threads_have_buffers_of_their_own(fake) -> None:
 def test_an_error_on_the_way(fake, monkeypatch, which: int, sent: bool) -> None:
     """No thread waits for ever, no memory is lost, and the next call has what it needs."""
     locator = PointLocator(MESH, backend="cuda")
-    cuda.release()
+    pools.release()
     held, running, calls = fake.used_bytes, threading.active_count(), []
     place, name = (fake, "memcpy_htod_async") if sent else (Stager, "copy")
     real = getattr(place, name)
@@ -303,7 +306,9 @@ def test_an_error_on_the_way(fake, monkeypatch, which: int, sent: bool) -> None:
 
     with monkeypatch.context() as patch:
         patch.setattr(place, name, fail)
-        with pytest.raises(geodomain.DeviceError, match="the GPU refuses: cuMemcpy failed"):
+        with pytest.raises(
+            geodomain.DeviceError, match="the GPU reported an error: cuMemcpy failed"
+        ):
             locator.contains(points(6000))
     assert threading.active_count() == running
     assert fake.used_bytes == held and "leak" not in fake.calls
@@ -361,12 +366,12 @@ def test_page_locked_arrays(fake) -> None:
 def test_memory_that_an_error_leaves_is_freed_in_time(fake) -> None:
     """In another thread than the one that made the context, where PyCUDA would leak it."""
     locator = PointLocator(MESH, backend="cuda")
-    cuda.release()
+    pools.release()
     held, found = fake.used_bytes, []
     fake.room = 37 * 256 * 3
 
     def ask() -> None:
-        with pytest.warns(geodomain.GeodomainWarning, match="done on the CPU"):
+        with pytest.warns(geodomain.GeodomainWarning, match="computed on the CPU"):
             found.append(locator.contains(points(3000)))
 
     thread = threading.Thread(target=ask)
@@ -374,3 +379,20 @@ def test_memory_that_an_error_leaves_is_freed_in_time(fake) -> None:
     thread.join()
     assert np.array_equal(found[0], geodomain.contains(MESH, points(3000), backend="cpu"))
     assert "leak" not in fake.calls and fake.used_bytes == held
+
+
+@pytest.mark.parametrize("verb", ["sides", "winding"])
+def test_one_launch_answers_however_wide_the_answer(fake, verb: str) -> None:
+    """A pair of counts, and a pair of doubles: eight bytes and sixteen."""
+    mesh = geodomain.Mesh(MESH.vertices, MESH.triangles[1:])
+    given = points(200)  # a chunk
+    index, on_cpu = (kind(mesh, threads=2) for kind in (cuda.CudaPointIndex, cpu.CpuPointIndex))
+    options = {"rim": signed_rim(mesh)} if verb == "winding" else {}
+    dtype = np.float64 if verb == "winding" else np.int32
+    found, expected = np.empty((200, 2), dtype), np.empty((200, 2), dtype)
+    columns = tuple(given[:, axis] for axis in range(3))
+    fake.calls.clear()
+    assert getattr(index, verb)(columns, found, 2, **options) == -1
+    assert fake.calls.count(f"geodomain_{verb}") == 1
+    getattr(on_cpu, verb)(columns, expected, 2, **options)
+    assert np.array_equal(found, expected)

@@ -11,7 +11,8 @@ from fake_gpu import fake
 from shapes import star
 
 from geodomain import SegmentIntersector, Segments, intersect
-from geodomain.backends import cuda_segments, device
+from geodomain.backends.cuda import device
+from geodomain.backends.cuda import segments as cuda_segments
 
 __all__ = ["fake"]
 

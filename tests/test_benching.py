@@ -177,16 +177,18 @@ def test_a_report_has_every_table(report: Report) -> None:
 
 
 @pytest.mark.filterwarnings("default")  # of matplotlib
-def test_the_chart_shows_who_is_missing_and_every_mode(report: Report, monkeypatch) -> None:
+def test_the_chart_shows_who_is_missing_and_every_mode(
+    report: Report, monkeypatch, tmp_path
+) -> None:
     said: list[str] = []
 
-    def read(figure, _) -> None:
+    def read(figure, _, **options) -> None:
         for axes in figure.axes:
             said.extend([axes.get_title(loc="left"), *(text.get_text() for text in axes.texts)])
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", read)
     absent = Run("absent", 200, lacking="not installed: absent")
-    chart.draw(replace(report, peers=(absent, *report.peers)), Path())
+    chart.draw(replace(report, peers=(absent, *report.peers)), tmp_path / "a.png")
     assert {"Libraries", "Strategies", "Modes", "Building the hierarchy (cpu)"} <= set(said)
     assert "not installed: absent" in said
 

@@ -63,7 +63,7 @@ def test_a_picture_that_cannot_be_drawn_is_refused_at_once(
 
 def test_a_level_of_the_hierarchy_is_drawn(tmp_path: Path) -> None:
     picture = tmp_path / "tree.png"
-    command = [sys.executable, "-m", "geodomain.cli", "bench", *SMALL, "-q", "--tree", "0", picture]
+    command = [sys.executable, "-m", "geodomain", "bench", *SMALL, "-q", "--tree", "0", picture]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode < 0:
         pytest.skip("VTK cannot draw here: neither a display nor EGL")

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from shapes import cube, joined
-from surfaces import MINE, divided_roof, hairline, lidless, soup
+from surfaces import MINE, divided_roof, hairline, lidless, soup, torus
 
-from geodomain import Mesh
-
-meshfiles = pytest.importorskip("geodomain.meshfiles")
+from geodomain import Mesh, read_mesh, write_mesh
 
 
 def run(*arguments: str | Path, code: int = 0) -> Result:
@@ -37,13 +35,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "twice.ply": joined(cube(), cube()),
     }
     for name, mesh in meshes.items():
-        meshfiles.write_mesh(mesh, tmp_path / name)
+        write_mesh(mesh, tmp_path / name)
     return tmp_path
 
 
 def test_a_good_mesh_is_fit(folder):
     said = run("ok.ply").stdout
-    assert said.startswith("ok.ply: fit to label with\n")
+    assert said.startswith("ok.ply: can be used for labelling\n")
     assert "12 on 8 vertices" in said
     assert "x 2296021 to 2296031; y 414095 to 414105; z 1590 to 1600" in said
     assert "signed volume       1000" in said
@@ -52,8 +50,8 @@ def test_a_good_mesh_is_fit(folder):
 
 def test_a_mesh_that_is_not_fit_ends_in_3(folder):
     said = run("ok.ply", "box.ply", code=3).stdout
-    assert "ok.ply: fit to label with" in said
-    assert "box.ply: NOT FIT to label with" in said
+    assert "ok.ply: can be used for labelling" in said
+    assert "box.ply: cannot be used for labelling" in said
     assert "open edges          4" in said
     assert "weld at 0.01        does not close it" in said
     assert "box.ply is not closed: 4 open edges, the first from (0.0, 0.0, 1.0)" in said
@@ -69,13 +67,13 @@ def test_it_says_which_weld_closes(folder):
 def test_the_command_that_is_proposed_works(folder):
     said = run("hair.ply", "--weld", "0.0005", "-o", "closed.ply").stdout
     assert said.startswith("welded at 0.0005: 4 vertices moved, at most 0.0004; 0 triangles")
-    assert "closed.ply: fit to label with" in said
-    assert meshfiles.read_mesh("closed.ply").is_closed
+    assert "closed.ply: can be used for labelling" in said
+    assert read_mesh("closed.ply").is_closed
 
 
 def test_a_weld_without_output_is_tried(folder):
     before = sorted(folder.iterdir())
-    assert "hair.ply: fit" in run("hair.ply", "--weld", "0.001").stdout
+    assert "hair.ply: can be used" in run("hair.ply", "--weld", "0.001").stdout
     assert sorted(folder.iterdir()) == before
 
 
@@ -84,7 +82,7 @@ def test_what_is_reported_is_what_the_file_holds(folder):
     thin = soup(cube(1.0, MINE))
     corners = thin.vertices.copy()
     corners[:, 0] = MINE[0] + (corners[:, 0] - MINE[0]) * 0.01
-    meshfiles.write_mesh(Mesh(corners, thin.triangles), "thin.ply")
+    write_mesh(Mesh(corners, thin.triangles), "thin.ply")
     result = run("thin.ply", "--weld", "1e-6", "-o", "thin.stl", "--json")
     report = json.loads(result.stdout)[0]
     assert report["name"] == "thin.stl"
@@ -95,7 +93,7 @@ def test_what_is_reported_is_what_the_file_holds(folder):
 
 def test_json_is_a_list_of_reports(folder):
     reports = json.loads(run("ok.ply", "hair.ply", "twice.ply", "--json", code=3).stdout)
-    assert [report["fit"] for report in reports] == [True, False, True]
+    assert [report["fit"] for report in reports] == [True, False, False]
     assert reports[1]["weld_closes"] == {"1e-06": False, "0.001": True, "0.01": True}
     assert reports[0]["weld"] is None and reports[0]["weld_closes"] == {}
     assert reports[2]["duplicate_shells"] == 1
@@ -128,7 +126,7 @@ def test_a_slip_is_a_usage_error(folder, arguments, words):
 
 def test_a_file_that_is_there_is_kept(folder):
     before = Path("ok.ply").read_bytes()
-    with pytest.raises(FileExistsError, match="--overwrite"):
+    with pytest.raises(FileExistsError, match="is there already"):
         run("hair.ply", "--weld", "0.001", "-o", "ok.ply")
     assert Path("ok.ply").read_bytes() == before
     run("hair.ply", "--weld", "0.001", "-o", "ok.ply", "--overwrite")
@@ -145,13 +143,13 @@ def test_an_output_in_no_folder_exits_4(folder):
 
 def test_a_weld_to_nothing_is_not_written(folder):
     said = run("ok.ply", "--weld", "100", "-o", "none.ply", code=3).stdout
-    assert "12 triangles dropped" in said and "NOT FIT" in said
+    assert "12 triangles dropped" in said and "cannot be used" in said
     assert not (folder / "none.ply").exists()
 
 
 def test_a_mesh_can_be_welded_in_place(folder):
     run("hair.ply", "--weld", "0.001", "-o", "hair.ply", "--overwrite")
-    assert meshfiles.read_mesh("hair.ply").is_closed
+    assert read_mesh("hair.ply").is_closed
 
 
 def test_what_cannot_be_read_is_said(folder):
@@ -172,3 +170,44 @@ def test_the_help_ends_in_an_example():
 def test_an_open_edge_is_not_called_mis_oriented_as_well(folder):
     said = run("box.ply", code=3).stdout
     assert "4 open edges" in said and "face opposite ways" not in said
+
+
+def test_a_solid_that_is_there_twice_is_not_fit(folder):
+    said = run("twice.ply", code=3).stdout
+    assert "twice.ply: cannot be used for labelling" in said
+    assert said.count("twice.ply has a duplicate closed shell") == 1
+
+
+def test_shells_that_overlap_are_not_fit(folder):
+    write_mesh(joined(cube(), cube(1.0, (0.5, 0.5, 0.5))), folder / "over.ply")
+    assert "over.ply has a pair of overlapping shells" in run("over.ply", code=3).stdout
+
+
+def test_an_open_surface_is_one_and_not_to_be_mended(folder):
+    corners = [[0, 0, 5], [9, 0, 6], [0, 9, 7], [9, 9, 5]]
+    write_mesh(Mesh(corners, [[0, 1, 2], [1, 3, 2]]), folder / "ground.ply")
+    said = run("ground.ply", code=3).stdout
+    assert (
+        "ground.ply is an open surface, not a solid: use it with kind = 'above' or kind = 'be"
+        in (said)
+    )
+    assert "weld" not in said
+    said = run("ground.ply", "--kind", "surface").stdout
+    assert said.startswith("ground.ply: can be used for labelling as a surface\n")
+    found = json.loads(run("ground.ply", "--kind", "surface", "--json").stdout)
+    assert found[0]["kind"] == "surface" and found[0]["fit"] and not found[0]["faults"]
+    assert "ok.ply is closed: as a surface" in run("ok.ply", "--kind", "surface", code=3).stdout
+
+
+def test_a_weld_that_closes_by_taking_triangles_says_so(folder):
+    speck = cube(0.0005)  # with a hole, beside a torus that has none
+    speck = Mesh(speck.vertices, speck.triangles[1:])
+    ring = torus()
+    write_mesh(joined(Mesh(ring.vertices * 100, ring.triangles), speck), folder / "fan.ply")
+    said = run("fan.ply", code=3).stdout
+    assert (
+        "weld at 0.001       closes it by collapsing 11 triangles (largest move of a vertex" in said
+    )
+    assert "Welding closes it only by collapsing 11 triangles" in said
+    assert "geodomain check fan.ply --weld 0.001 -o closed.ply" in said
+    assert "fan.ply: can be used for labelling" in run("fan.ply", "--weld", "0.001").stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from click.testing import CliRunner, Result
 from wireframes import box
 
 from geodomain.cli import main
-from geodomain.meshfiles import write_mesh
+from geodomain.io.meshes.writing import write_mesh
 
 NULLS = pyarrow.csv.ConvertOptions(null_values=["-"])
 SOLID = ("--solid", "ORE=ore.obj")
@@ -120,3 +121,13 @@ def test_a_model_that_another_one_follows(
         arguments = ["label", "blocks.parquet", *SOLID, "-o", "out.parquet"]
         found = CliRunner().invoke(main, arguments)
         assert found.exit_code == 3 and f"{column} in the first blocks" in found.stderr
+
+
+def test_an_option_that_commands_share_is_declared_once() -> None:
+    folder = Path(__file__).parents[1] / "cli"
+    declared: dict[str, list[str]] = {}
+    for path in sorted(folder.glob("*.py")):
+        for flag in re.findall(r'option\(\s*(?:"-\w", )?"(--[a-z0-9-]+)"', path.read_text()):
+            declared.setdefault(flag, []).append(path.name)
+    assert declared["--output"] == declared["--json"] == declared["--weld"] == ["options.py"]
+    assert {flag: places for flag, places in declared.items() if len(places) > 1} == {}

@@ -11,7 +11,7 @@ from fake_gpu import eager, fake
 from wireframes import cube
 
 import geodomain
-from geodomain.backends import cubins
+from geodomain.backends.cuda import cubins
 from geodomain.cli import main
 
 __all__ = ["eager", "fake"]
@@ -132,7 +132,7 @@ def test_no_file_is_left_by_a_gpu_that_stops(fake, table: list[str], tmp_path: P
     out = ["-o", str(tmp_path / "out.csv"), "--backend", "cuda"]
     result = run(*[word for word in table if word not in ("--dry-run", "--json")], *out)
     fake.crash = None
-    assert result.exit_code == 5 and "only a new process mends" in result.stderr
+    assert result.exit_code == 5 and "only a new process can use it again" in result.stderr
     assert set(tmp_path.iterdir()) - before <= {cubins.folder()}
 
 

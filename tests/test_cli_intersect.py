@@ -13,10 +13,11 @@ from click.testing import CliRunner, Result
 from crossings import adversarial, crossings
 from shapes import star
 
-from geodomain import Mesh, SegmentIntersector, hit_files, intersect, synthetic, write_mesh
-from geodomain.backends import cpu_segments
+from geodomain import Mesh, SegmentIntersector, intersect, synthetic, write_mesh
+from geodomain.backends import segment_rows
 from geodomain.cli import main
-from geodomain.rawfiles import open_segments
+from geodomain.segments import raw_hits as hit_files
+from geodomain.segments.raw.reading import open_segments
 
 REACH = 400.0
 RAW = ("vertices_f32", "triangles_i32", "rayFrom_f32", "rayTo_f32")
@@ -312,7 +313,7 @@ def test_columns_can_be_named(table, tmp_path: Path) -> None:
     ends = ("--start", "a", "b", "c", "--end", "d", "e", "f")
     assert done(*named, *ends, "-o", "-").stdout == done(*table, "-o", "-").stdout
     result = run(*named, "-o", "-")
-    assert (result.exit_code, "--start X Y Z --end X Y Z" in result.stderr) == (3, True)
+    assert (result.exit_code, "--start X Y Z and --end X Y Z" in result.stderr) == (3, True)
 
 
 def test_a_long_table_counts_its_rows_through(ground, segments, tmp_path: Path) -> None:
@@ -335,7 +336,7 @@ def test_a_long_table_counts_its_rows_through(ground, segments, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "say where to write"),
+        ((), "no output given"),
         (("-o", "-", "--start", "x1", "y1", "z1"), "go together"),
         (("-o", "-", "--ray-type", "float32"), "--ray-type is for raw files"),
     ],
@@ -362,13 +363,13 @@ def test_slips_with_raw_files(raw, options, said: str) -> None:
 
 def test_no_more_threads_are_taken_than_are_given(raw, table, tmp_path: Path, monkeypatch) -> None:
     asked = set()
-    pack = cpu_segments.pack
+    pack = segment_rows.pack
 
     def packed(starts, ends, order, threads: int):
         asked.add(threads)
         return pack(starts, ends, order, threads)
 
-    monkeypatch.setattr(cpu_segments, "pack", packed)
+    monkeypatch.setattr(segment_rows, "pack", packed)
     for inputs in (raw, table):
         done(*inputs, "-o", str(tmp_path / f"out{len(inputs)}"), "--threads", "3")
     assert asked == {3}

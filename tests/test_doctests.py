@@ -15,6 +15,8 @@ MODULES = sorted(
     for found in pkgutil.walk_packages(geodomain.__path__, "geodomain.")
     # The GPU's modules import PyCUDA; `__main__` runs the command.
     if not found.name.endswith(("__main__", ".cuda", ".device", ".cubins"))
+    # In a checkout the package is beside the commands, and so below itself.
+    and not found.name.startswith("geodomain.geodomain")
 )
 
 

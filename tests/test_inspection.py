@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from surfaces import hairline
 from wireframes import box
 
-from geodomain.frames import LocalFrame
+import geodomain
+from geodomain import write_mesh
+from geodomain.cli import main
 from geodomain.inspection.lattice_guess import find_lattice, sub_blocking
 from geodomain.inspection.survey import Survey, azimuth_of
+from geodomain.io.header.frames import LocalFrame
 from geodomain.synthetic import deposit
-
-DATA = Path(__file__).parents[1].parent / "shared/data"
 
 
 def grid(shape=(5, 4, 3), size=(10.0, 20.0, 5.0), origin=(414_000.0, 7_480_000.0, 150.0)):
@@ -120,18 +122,49 @@ def test_blocks_in_the_box_of_a_mesh() -> None:
     assert surveyed(points, sizes, boxes=[bounds]).inside.tolist() == [3 * 2 * 3]
 
 
-def _rows(path: Path) -> Iterator[list[float]]:
-    for line in path.read_text().splitlines()[1:]:
-        yield [float(cell) for cell in line.split(",")[1:7]]
+def test_inspect_file_returns_what_the_command_prints(tmp_path: Path) -> None:
+    points, sizes = grid()
+    rows = [",".join(map(repr, row)) for row in np.hstack([points, sizes]).tolist()]
+    path = tmp_path / "b<1>.csv"
+    path.write_text("\n".join(["X,Y,Z,DX,DY,DZ", *rows, ""]))
+    ore, far = (box(tuple(at), tuple(at + 20)) for at in (points[0], points[0] + 900))
+    write_mesh(ore, tmp_path / "ore.obj")
+    (tmp_path / "d.toml").write_text('[[domain]]\nname = "ORE"\nmesh = "ore.obj"\n')
+    said = CliRunner().invoke(main, ["inspect", str(path), str(tmp_path / "ore.obj")])
+    found = geodomain.inspect_file(path, tmp_path / "ore.obj")
+    # The last line says a time.
+    assert said.stdout.splitlines()[:-1] == str(found).splitlines()[:-1]
+    assert found.rows == 60 and found.meshes[0].meets and found.warnings == ()
+    listed = geodomain.inspect_file(path, domains=tmp_path / "d.toml")
+    mapped = geodomain.inspect_file(path, domains={"ORE": [tmp_path / "ore.obj"]})
+    assert listed.meshes == mapped.meshes == found.meshes
+    with pytest.warns(geodomain.GeodomainWarning, match="does not meet the block model"):
+        found = geodomain.inspect_file(path, [ore, far], dx="DX", dy="DY", dz="DZ")
+    assert len(found.warnings) == 1 and len(found.meshes) == 2
+    assert "b<1>.csv: 60 blocks, regular, 2 meshes, 1 warnings" in repr(found)
+    html = found._repr_html_()
+    assert "b&lt;1&gt;.csv" in html and "b<1>" not in html and "warning: " in html
 
 
-def test_a_real_rotated_octree() -> None:
-    path = DATA / "bunny/bunny_blocks.csv"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    table = np.array(list(_rows(path)))
-    survey = surveyed(table[:, :3], table[:, 3:], chunk=1000)
-    lattice = find_lattice(survey)
-    assert survey.azimuth == pytest.approx(-10, abs=1e-6)
-    assert lattice and lattice.cells == (8, 6, 8) and lattice.spacing == (400, 400, 400)
-    assert lattice.filled == pytest.approx(1) and sub_blocking(survey) == "octree"
+def test_check_file_reports_on_what_it_wrote(tmp_path: Path) -> None:
+    path, out = tmp_path / "hair.ply", tmp_path / "closed.ply"
+    write_mesh(hairline(0.0004), path)
+    found = geodomain.check_file(path)
+    assert not found.report.fit and found.welded is None
+    assert found.weld_closes == {1e-6: False, 1e-3: True, 1e-2: True}
+    found = geodomain.check_file(path, out, weld=0.001)
+    assert found.report.fit and found.report.name == "closed.ply"
+    assert found.welded is not None and found.welded["moved"] == 4
+    assert str(found).startswith("welded at 0.001: 4 vertices moved")
+    before = out.read_bytes()
+    for options, error in (
+        ({"weld": 0.001}, FileExistsError),
+        ({}, ValueError),
+        ({"weld": -1.0, "overwrite": True}, ValueError),
+    ):
+        with pytest.raises(error):
+            geodomain.check_file(path, out, **options)
+    with pytest.raises(FileNotFoundError):
+        geodomain.check_file(path, tmp_path / "no" / "x.ply", weld=0.001)
+    assert out.read_bytes() == before
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["closed.ply", "hair.ply"]

@@ -5,9 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from geodomain.backends import meshcheck
+from geodomain.backends import mesh_checks
 from geodomain.errors import GeodomainError, MeshError
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float64)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]], dtype=np.int32)
@@ -169,7 +169,7 @@ def test_survives_pickling_frozen():
 
 
 def bodies(triangles, vertex_count, merged=None):
-    found = meshcheck.find_bodies(np.ascontiguousarray(triangles), merged, vertex_count)
+    found = mesh_checks.find_bodies(np.ascontiguousarray(triangles), merged, vertex_count)
     return found.count, found.vertices, found.triangles
 
 
@@ -187,7 +187,7 @@ def test_knows_one_body_from_several():
 
 
 def repeats(triangles, vertex_count):
-    return meshcheck.find_bodies(np.ascontiguousarray(triangles), None, vertex_count).repeats
+    return mesh_checks.find_bodies(np.ascontiguousarray(triangles), None, vertex_count).repeats
 
 
 def test_counts_what_uses_an_edge_again_in_the_same_direction():
@@ -210,8 +210,8 @@ def test_bodies_are_the_same_for_any_number_of_threads(monkeypatch):
     rng = np.random.default_rng(3)
     soup = rng.integers(0, 60_000, (40_000, 3)).astype(np.int32)
     soup[-9:] = soup[:9]
-    alone = meshcheck.find_bodies(soup, None, 60_000)
-    monkeypatch.setattr(meshcheck, "_threads", lambda _: 8)
-    assert [meshcheck.find_bodies(soup, None, 60_000) for _ in range(5)] == [alone] * 5
+    alone = mesh_checks.find_bodies(soup, None, 60_000)
+    monkeypatch.setattr(mesh_checks, "_threads", lambda _: 8)
+    assert [mesh_checks.find_bodies(soup, None, 60_000) for _ in range(5)] == [alone] * 5
     assert 1 < alone.count < alone.vertices < 60_000
     assert alone.repeats >= 9

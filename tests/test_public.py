@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 import geodomain
 
@@ -22,6 +26,31 @@ def test_the_version_is_the_installed_one() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(geodomain, "nothing")
+
+
+def test_an_unknown_name_is_an_error_to_a_type_checker(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")
+    # The package alone is followed: what its names are made of takes mypy half a minute.
+    (tmp_path / "mypy.ini").write_text(
+        "[mypy]\nfollow_imports = skip\n[mypy-geodomain]\nfollow_imports = normal\n"
+    )
+    (tmp_path / "use.py").write_text("import geodomain\n\ngeodomain.contains\ngeodomain.contain\n")
+    options = ["--config-file", str(tmp_path / "mypy.ini"), f"--cache-dir={tmp_path}"]
+    said, _, status = api.run([*options, str(tmp_path / "use.py")])
+    assert status == 1
+    assert 'use.py:4: error: Module has no attribute "contain"' in said
+    assert "use.py:3" not in said
+
+
+def test_every_public_name_is_known_to_a_type_checker() -> None:
+    tree = ast.parse(Path(geodomain.__file__).read_text(encoding="utf-8"))
+    imported = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(geodomain.__all__) <= imported
 
 
 SCRIPT = """

@@ -16,21 +16,17 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 from wireframes import box, cube
 
+from geodomain import plot_sections
 from geodomain.cli import main
 from geodomain.errors import TableError
-from geodomain.frames import LocalFrame
-from geodomain.meshfiles import write_mesh
-from geodomain.sections.cutting import (
-    Section,
-    cut_blocks,
-    cut_triangles,
-    is_cut,
-    parse_section,
-)
+from geodomain.io.header.frames import LocalFrame
+from geodomain.io.header.options import TableOptions
+from geodomain.io.meshes.writing import write_mesh
+from geodomain.sections.colours import colours_of
+from geodomain.sections.cutting import Section, cut_blocks, cut_triangles, is_cut, parse_section
 from geodomain.sections.drawing import draw
 from geodomain.sections.gathering import gather
 from geodomain.sections.page import lay_out
-from geodomain.tables.options import TableOptions
 
 pv = pytest.importorskip("pyvista")
 
@@ -185,11 +181,14 @@ def test_local_models_are_drawn_in_the_world(folder: Path) -> None:
     assert cut.points.tolist() == [[1, 0.5, 0.5]] and cut.labels.tolist() == ["A"]
 
 
+ORE, W = (colours_of([name])[name][1:] for name in ("ORE", "W"))
+
+
 def shares(picture: bytes) -> dict[str, float]:
     """Give which part of the drawn area each of the first colours has."""
     pixels = (imread(io.BytesIO(picture))[..., :3] * 255).round().astype(int)
     code = pixels @ [65536, 256, 1]
-    counts = {name: (code == int(name, 16)).sum() for name in ("b5382c", "3d6b73", "e4e0d6")}
+    counts = {name: (code == int(name, 16)).sum() for name in (ORE, W, "e4e0d6")}
     return {name: count / sum(counts.values()) for name, count in counts.items()}
 
 
@@ -199,10 +198,10 @@ def test_colours_cover_the_areas_of_the_domains(folder: Path) -> None:
     Path("c.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n" + "\n".join(rows) + "\n")
     cuts = gather("c.csv", TableOptions(), "domain", [Section("z", 5)])
     found = shares(draw(cuts, background=["W"]))
-    assert found["b5382c"] == pytest.approx(0.25, abs=0.01)
+    assert found[ORE] == pytest.approx(0.25, abs=0.01)
     assert found["e4e0d6"] == pytest.approx(0.75, abs=0.01)
     found = shares(draw(cuts, {"W": [cube()]}))
-    assert found["b5382c"] == pytest.approx(0.75, abs=0.02)
+    assert found[W] == pytest.approx(0.75, abs=0.02)
 
 
 @given(st.lists(st.tuples(st.floats(1, 1e4), st.floats(1, 1e4)), min_size=1, max_size=12))
@@ -313,3 +312,54 @@ def test_a_kind_of_picture_that_is_not_drawn(folder: Path) -> None:
 def test_help_ends_in_an_example() -> None:
     lines = run("-h").stdout.splitlines()
     assert lines[-2].strip() == "Example:" and lines[-1].strip().startswith("geodomain plot")
+
+
+def test_plot_sections_draws_what_the_command_draws(folder: Path) -> None:
+    options = ["--section", "z=5", "--solid", "ORE=ore.obj", "--background", "W"]
+    run("b.csv", *options, "-o", "one.svg")
+    ore = {"ORE": "ore.obj"}
+    drawn = plot_sections("b.csv", "two.svg", "z=5", domains=ore, background="W")
+    assert drawn == (Section("z", 5.0),)
+    assert without_ids("two.svg") == without_ids("one.svg")
+    for sections in (("z", 5), [("z", 5)], [Section("z", 5)], ["z=5"]):
+        again = plot_sections("b.csv", "two.svg", sections, domains=ore, overwrite=True)
+        assert again == drawn
+    assert [cut.axis for cut in plot_sections("b.csv", "three.png")] == ["x", "y", "z"]
+
+
+def without_ids(path: str) -> str:
+    return re.sub(r"[a-z]?[0-9a-f]{10,}", "", Path(path).read_text())
+
+
+def test_a_picture_that_cannot_be_written_is_refused(folder: Path) -> None:
+    Path("s.png").write_text("mine")
+    before = sorted(folder.iterdir())
+    for output, sections, error in (
+        ("s.png", (), FileExistsError),
+        ("no/s.png", (), FileNotFoundError),
+        ("s.gif", (), TableError),
+        ("t.png", "z=99", TableError),
+        ("t.png", "w=9", ValueError),
+    ):
+        with pytest.raises(error):
+            plot_sections("b.csv", output, sections)
+    with pytest.raises(ValueError, match="read twice"):
+        plot_sections("-", "t.png")
+    with pytest.raises(ValueError, match="above 0"):
+        plot_sections("b.csv", "t.png", exaggerate=0)
+    assert sorted(folder.iterdir()) == before and Path("s.png").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("step", "refused"), [(1, True), (4, False)])
+def test_a_column_of_grades_is_refused_and_codes_are_not(tmp_path, step, refused):
+    rows = [f"{x},5,5,10,10,10,{x // 10 // step * 0.25}" for x in range(5, 2005, 10)]
+    (tmp_path / "b.csv").write_text("\n".join(["X,Y,Z,DX,DY,DZ,AU", *rows, ""]))
+
+    def plot() -> None:
+        plot_sections(tmp_path / "b.csv", tmp_path / "s.svg", "z=5", column="AU")
+
+    if not refused:
+        plot()
+        return
+    with pytest.raises(TableError, match=r"200 different numbers.*column="):
+        plot()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import geodomain
 from geodomain import synthetic
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 from geodomain.synthetic.blocks import NAMES
+from geodomain.synthetic.drilling import path
 from geodomain.synthetic.ground import EXTENT, LENSES, ORIGIN
 from geodomain.synthetic.sheets import SURVEY_STEP
 
@@ -227,3 +230,27 @@ def test_terrain_is_open_and_faces_up() -> None:
     assert len({tuple(sorted(e)) for e in directed_edges(mesh)}) == 3 * 11**2 + 2 * 11
     a, b, c = np.moveaxis(mesh.vertices[mesh.triangles], 1, 0)
     assert (np.cross(b - a, c - a)[:, 2] > 0).all()
+
+
+def test_drillholes_follow_their_surveys(small: synthetic.Deposit, tmp_path: Path) -> None:
+    """Desurveyed, they are where their samples were taken: on arcs that are known exactly."""
+    holes = small.drilling
+    for name, text in (("collar", holes.collar_csv()), ("survey", holes.survey_csv())):
+        (tmp_path / f"{name}.csv").write_bytes(text)
+    read = geodomain.Drillholes(tmp_path / "collar.csv", tmp_path / "survey.csv")
+    assert read.names == tuple(holes.names) and not read.report.left_out
+    assert read.report.down == "negative"
+    depths = np.arange(1.0, 180, 2)
+    for row, name in enumerate(holes.names):
+        exact = path(holes.collars[row], depths)
+        assert np.abs(read.positions(name, depths) - exact).max() < 1e-8
+
+
+def test_drillholes_have_the_grades_of_the_deposit(small: synthetic.Deposit) -> None:
+    holes = small.drilling
+    depths = np.arange(1.0, 200, 2)
+    middles = np.concatenate([path(collar, depths) for collar in holes.collars])
+    grades = np.concatenate(holes.grades)
+    ore = geodomain.label_points(middles, {"ORE": small.domains["ORE"]}) == "ORE"
+    assert 0.05 < ore.mean() < 0.5
+    assert grades[ore].mean() > 20 * grades[~ore].mean()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 
 _FACES = [
     [0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7], [0, 1, 5], [0, 5, 4],

@@ -1,41 +1,46 @@
-"""Where the kernels run: a dictionary from name to module with the same functions."""
+"""Where the kernels run: a backend for each machine, and one that chooses between them."""
 
 from __future__ import annotations
 
-import importlib
+import functools
 import importlib.util
-from collections.abc import Sequence
-from types import ModuleType
-from typing import Any
+from collections.abc import Callable, Sequence
+
+from geodomain.backends.api import Backend, PointIndex, SegmentIndex, Taken
+from geodomain.backends.auto.backend import AutoBackend
+from geodomain.backends.cpu.backend import CpuBackend
+from geodomain.backends.cuda.backend import CudaBackend
+from geodomain.backends.cuda.pools import release
+
+__all__ = ["BACKENDS", "Backend", "choose", "release", "taken"]
+
+_cpu = functools.cache(CpuBackend)
+_cuda = functools.cache(CudaBackend)
 
 
-def _cpu() -> ModuleType:
-    from geodomain.backends import cpu
-
-    return cpu
-
-
-def _cuda() -> ModuleType:
-    from geodomain.backends import cuda, device
-
-    device.context()  # DeviceError here, where it is asked for, and not in the middle
-    return cuda
+@functools.cache
+def _choosing() -> AutoBackend:
+    """Return the one that a process has: what it learns about the GPU holds for all calls."""
+    return AutoBackend(_cpu(), _cuda())
 
 
-def _auto() -> ModuleType:
+def _started() -> Backend:
+    """Return the GPU's: DeviceError here, where it is asked for, and not in the middle."""
+    backend = _cuda()
+    backend.start()
+    return backend
+
+
+def _auto() -> Backend:
     """Return what chooses call by call; where no GPU can be, there is nothing to choose."""
-    if importlib.util.find_spec("pycuda") is None:
-        return _cpu()
-    from geodomain.backends import auto
-
-    return auto
+    return _cpu() if importlib.util.find_spec("pycuda") is None else _choosing()
 
 
-BACKENDS = {"auto": _auto, "cpu": _cpu, "cuda": _cuda}
+BACKENDS: dict[str, Callable[[], Backend]] = {"auto": _auto, "cpu": _cpu, "cuda": _started}
 
 
-def choose(backend: str) -> ModuleType:
-    """Return the module of the backend that is asked for.
+def choose(backend: str) -> Backend:
+    """Return the backend that is asked for.
 
     Raises
     ------
@@ -48,30 +53,8 @@ def choose(backend: str) -> ModuleType:
     return BACKENDS[backend]()
 
 
-def choose_segments(backend: str) -> ModuleType:
-    """Return the module that asks about segments.
-
-    Raises
-    ------
-    DeviceError
-        As `choose`.
-    """
-    return segments_of(choose(backend))
-
-
-def segments_of(module: ModuleType) -> ModuleType:
-    """Return the module that asks about segments where another asks about points."""
-    return importlib.import_module(f"{module.__name__}_segments")
-
-
-def taken(backend: str, indexes: Sequence[Any]) -> tuple[str, str]:
+def taken(backend: str, indexes: Sequence[PointIndex] | Sequence[SegmentIndex]) -> Taken:
     """Return where what indexes were asked was computed, "cpu" or "cuda", and why there."""
-    module = choose(backend)
-    name = module.__name__.rpartition(".")[2]
-    if name == "cpu":
-        return name, "asked for" if backend == name else "PyCUDA is not installed"
-    if name == "cuda":
-        where: tuple[str, str] = module.taken(indexes, "asked for")
-        return where
-    found = [index.taken() for index in indexes]
-    return max(found, default=("cpu", "nothing was asked"))  # the GPU, if any took it
+    chosen = choose(backend)
+    why = "asked for" if chosen.name == backend else "PyCUDA is not installed"
+    return chosen.taken(indexes, why)

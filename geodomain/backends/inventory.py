@@ -1,11 +1,14 @@
-"""What there is to compute on, what would be used, and why not the rest; nothing is started."""
+"""Inventory of the CPU and the GPUs, and which of them would be used."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
-from geodomain.backends import cubins, device, mishaps, native
+from geodomain.backends import kernel_files, native
+from geodomain.backends.cuda import cubins, device
+from geodomain.backends.cuda import errors as cuda_errors
+from geodomain.backends.cuda.pycuda_types import Driver
+from geodomain.backends.threads import thread_count
 from geodomain.errors import DeviceError
 
 
@@ -75,8 +78,8 @@ class Inventory:
     cpu_threads: int
     cpu_level: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give plain values, ready for JSON."""
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON."""
         return asdict(self)
 
 
@@ -86,7 +89,7 @@ def take() -> Inventory:
     version = None
     try:
         cuda = device.driver()
-        version = mishaps.version_text(cuda.get_driver_version())
+        version = cuda_errors.version_text(cuda.get_driver_version())
         gpus = _gpus(cuda)
         used = device.number()
         gpus = tuple(replace(gpu, used=gpu.number == used) for gpu in gpus)
@@ -103,20 +106,20 @@ def take() -> Inventory:
         nvcc=compiler and compiler.rsplit(" ", 2)[0],
         cache=str(cubins.folder()),
         cache_is_private=cubins.is_private(cubins.folder()),
-        cpu_threads=native.thread_count(None),
+        cpu_threads=thread_count(None),
         cpu_level=native.level(),
     )
 
 
-def _gpus(cuda: Any) -> tuple[Gpu, ...]:
+def _gpus(cuda: Driver) -> tuple[Gpu, ...]:
     try:
         return tuple(_gpu(cuda, number) for number in range(cuda.Device.count()))
     except cuda.Error as error:  # one that has fallen off the bus, say
-        message = f"a GPU does not answer: {error}; use --backend cpu"
+        message = f"a GPU does not answer: {error}; use backend='cpu'"
         raise DeviceError(message) from error
 
 
-def _gpu(cuda: Any, number: int) -> Gpu:
+def _gpu(cuda: Driver, number: int) -> Gpu:
     one = cuda.Device(number)
     major, minor = one.compute_capability()
     architecture = f"sm_{major}{minor}"
@@ -133,7 +136,8 @@ def _gpu(cuda: Any, number: int) -> Gpu:
 
 def _kernel_files() -> list[str]:
     """Return the names of the files with kernels."""
-    return sorted({path.name for folder in native.kernel_folders() for path in folder.glob("*.cu")})
+    folders = kernel_files.kernel_folders()
+    return sorted({path.name for one in folders for path in (one / "faces").glob("*.cu")})
 
 
 def _origin(file: str, architecture: str) -> str:

@@ -1,19 +1,25 @@
-"""Page-locked arrays for callers who copy much to a GPU."""
+"""Page-locked arrays, for fast copies to a GPU."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TypeVar, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from geodomain.backends import device
-from geodomain.backends.mishaps import OutOfDeviceMemory
+from geodomain.backends.cuda import device
+from geodomain.backends.cuda.errors import OutOfDeviceMemory
 from geodomain.errors import DeviceError
 
+Number = TypeVar("Number", bound=np.generic)
 
-def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+
+@overload
+def pinned_empty(shape: int | tuple[int, ...], dtype: type[Number]) -> NDArray[Number]: ...
+@overload
+def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.generic]: ...
+def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.generic]:
     """Return a new NumPy array in page-locked memory, which a GPU reads and writes directly.
 
     Points and ``out`` arrays in such memory, made here, by PyTorch, CuPy or PyCUDA, go over the

@@ -1,14 +1,18 @@
-"""The picture of a benchmark: rates of everyone beside each other, and what building takes."""
+"""The chart of a benchmark: the rates of all contenders, and the build times."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from geodomain.benching.report import rounded
+from geodomain.io.files.streams import replaced
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from geodomain.benching.report import Report
     from geodomain.benching.timing import Run
 
@@ -19,7 +23,7 @@ Bars = dict[str, tuple[float, str]]  # by name: its length, and what stands besi
 
 
 def draw(report: Report, path: Path) -> None:
-    """Draw a report as a PNG, or whatever the ending of the path asks matplotlib for.
+    """Draw a report in the format that the path's extension names.
 
     Parameters
     ----------
@@ -55,11 +59,14 @@ def draw(report: Report, path: Path) -> None:
         _draw_bars(axes, values)
         axes.set_title(title, loc="left", fontsize=10, color=_INK)
         axes.set_xlabel(unit, fontsize=9, color=_INK)
-    figure.savefig(path)
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix.removeprefix(".") or None)
+    with replaced(path) as file:
+        file.write(picture.getvalue())
 
 
 def _rates(runs: Sequence[Run]) -> Bars:
-    """Return the rates, in millions, of those that ran, and why the others did not."""
+    """Return the rates in millions of the contenders that ran, and why the others did not."""
     return {
         run.name: (0.0, run.lacking)
         if run.lacking
@@ -72,8 +79,8 @@ def _milliseconds(parts: dict[str, float]) -> Bars:
     return {name: (1e3 * seconds, rounded(1e3 * seconds)) for name, seconds in parts.items()}
 
 
-def _draw_bars(axes: Any, bars: Bars) -> None:
-    """Draw a bar for each, the first on top; logarithmic where they are far apart."""
+def _draw_bars(axes: Axes, bars: Bars) -> None:
+    """Draw a bar for each contender, the first on top; logarithmic if rates differ much."""
     lengths = [length for length, _ in bars.values()]
     others = any(name.startswith(_OUR_NAME) for name in bars)
     colours = [_THEIRS if others and not name.startswith(_OUR_NAME) else _OURS for name in bars]

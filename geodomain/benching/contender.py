@@ -1,4 +1,4 @@
-"""What a benchmark compares: ways to test segments against a mesh, and whether they can run."""
+"""The contenders of a benchmark: ways to test segments against a mesh."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 
 Floats = NDArray[np.float64]
 Answers = NDArray[np.bool_]
@@ -44,7 +44,7 @@ class Contender:
     unfit: Callable[[], str] = _nothing
 
     def lacking(self) -> str:
-        """Say in a few words why it cannot run here; nothing if it can."""
+        """Return in a few words why it cannot run here; empty if it can."""
         for name in self.modules:
             try:
                 importlib.import_module(name)

@@ -5,19 +5,21 @@ Their libraries are imported when they are made ready, never before.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.benching.contender import Answers, Ask, Contender, Floats, Load
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
+
+if TYPE_CHECKING:
+    import open3d
 
 
 def _from_arrays(ask: Callable[[Floats, Floats], Answers]) -> Load:
-    """Load nothing: the library takes the arrays as they are each time."""
+    """Return a loader for a library that takes arrays on each call."""
     return lambda starts, ends: lambda: ask(starts, ends)
 
 
@@ -41,8 +43,7 @@ def _vtk_obb_tree(mesh: Mesh) -> Load:
 
     def ask(starts: Floats, ends: Floats) -> Answers:
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-        none: Any = None
-        return np.array([tree.IntersectWithLine(a, b, none, none) != 0 for a, b in pairs])
+        return np.array([tree.IntersectWithLine(a, b, None, None) != 0 for a, b in pairs])
 
     return _from_arrays(ask)
 
@@ -58,7 +59,8 @@ def _pyvista_multi_ray_trace(mesh: Mesh) -> Load:
 
 
 def _trimesh(mesh: Mesh) -> Load:
-    trimesh: Any = importlib.import_module("trimesh")
+    import trimesh
+
     caster = trimesh.Trimesh(mesh.vertices, mesh.triangles, process=False).ray
 
     def ask(starts: Floats, ends: Floats) -> Answers:
@@ -69,7 +71,7 @@ def _trimesh(mesh: Mesh) -> Load:
 
 
 def _within(starts: Floats, ends: Floats, points: Floats, rays: NDArray[np.int64]) -> Answers:
-    """Keep of the first hits of endless rays those that come before the segment's end."""
+    """Return which rays' first hits lie within the segment."""
     hit = np.zeros(len(starts), dtype=bool)
     if len(rays):
         far = ((points - starts[rays]) ** 2).sum(axis=1)
@@ -77,9 +79,12 @@ def _within(starts: Floats, ends: Floats, points: Floats, rays: NDArray[np.int64
     return hit
 
 
-def _open3d(mesh: Mesh, answer: Callable[[Any, Any], Answers]) -> Load:
+def _open3d(
+    mesh: Mesh, answer: Callable[[open3d.t.geometry.RaycastingScene, open3d.core.Tensor], Answers]
+) -> Load:
     """Build Open3D's scene; its rays are a start and a direction in single precision."""
-    open3d: Any = importlib.import_module("open3d")
+    import open3d
+
     scene = open3d.t.geometry.RaycastingScene()
     scene.add_triangles(
         open3d.core.Tensor(mesh.vertices.astype(np.float32)),

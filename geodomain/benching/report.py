@@ -1,18 +1,30 @@
-"""What a benchmark found, as data and as text; nothing is measured here."""
+"""The report of a benchmark, as data and as text."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from geodomain.benching.timing import Run
 
 
+class Setting(TypedDict):
+    """What was asked, and of what machine."""
+
+    triangles: int
+    rays: int
+    crossing: int
+    seed: int
+    repeat: int
+    threads: int
+    machine: str
+
+
 @dataclass(frozen=True)
 class Report:
-    """Hold all that one benchmark measured.
+    """The results of one benchmark.
 
     Attributes
     ----------
@@ -27,15 +39,15 @@ class Report:
         For each backend, bytes of each array that a query needs.
     """
 
-    setting: dict[str, Any]
+    setting: Setting
     peers: tuple[Run, ...]
     strategies: tuple[Run, ...]
     modes: tuple[Run, ...] = ()
     build: dict[str, dict[str, float]] = field(default_factory=dict)
     memory: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give everything for JSON."""
+    def as_dict(self) -> dict[str, object]:
+        """Return everything for JSON."""
         return {
             "setting": self.setting,
             "peers": _with_gains(self.peers),
@@ -45,8 +57,12 @@ class Report:
             "memory_bytes": self.memory,
         }
 
+    def __str__(self) -> str:
+        """Return all the tables as text."""
+        return as_text(self)
 
-def _with_gains(runs: Sequence[Run]) -> list[dict[str, Any]]:
+
+def _with_gains(runs: Sequence[Run]) -> list[dict[str, object]]:
     return [run.as_dict() | {"gain": gain} for run, gain in zip(runs, gains(runs), strict=True)]
 
 
@@ -60,7 +76,7 @@ _HEADINGS = ("", "rays", "build", "load", "time", "rays/s", "Mi/s", "gain", "dif
 
 
 def as_text(report: Report) -> str:
-    """Lay out all the tables."""
+    """Return all the tables as text."""
     parts = [
         _setting(report.setting),
         _runs("Table 1. Libraries on this machine; gain over the first", report.peers),
@@ -83,8 +99,8 @@ def as_text(report: Report) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _setting(setting: dict[str, Any]) -> str:
-    """Say what was measured where."""
+def _setting(setting: Setting) -> str:
+    """Describe the setting of the measurements."""
     return (
         f"{setting['triangles']:,} triangles, {setting['rays']:,} rays "
         f"({setting['crossing']:,} cross), seed {setting['seed']}, best of {setting['repeat']}, "
@@ -112,7 +128,7 @@ def _runs(title: str, runs: Sequence[Run]) -> str:
 
 
 def _cells(run: Run, gain: float | None) -> tuple[str, ...]:
-    """Give the row of one contender: two cells where it did not run."""
+    """Return the row of one contender: two cells if it did not run."""
     if gain is None:
         return run.name, f"({run.lacking})"
     return (
@@ -128,20 +144,23 @@ def _cells(run: Run, gain: float | None) -> tuple[str, ...]:
     )
 
 
-def _shares(title: str, parts: dict[str, Any], say: Any) -> str:
+def _shares(title: str, parts: Mapping[str, float], say: Callable[[float], str]) -> str:
     """Lay out the parts of a whole and their sum."""
     if not parts:
         return ""
     total = sum(parts.values())
-    rows = [(name, say(part), part / total) for name, part in parts.items()]
-    rows.append(("in all", say(total), 1.0))
-    width, widest = (max(len(row[i]) for row in rows) for i in (0, 1))
-    lines = [f"{name:{width}}  {text:>{widest}}  {share:4.0%}" for name, text, share in rows]
+    names, values = [*parts, "in all"], [*parts.values(), total]
+    texts = [say(value) for value in values]
+    width, widest = max(map(len, names)), max(map(len, texts))
+    lines = [
+        f"{name:{width}}  {text:>{widest}}  {value / total:4.0%}"
+        for name, text, value in zip(names, texts, values, strict=True)
+    ]
     return "\n".join([title, *lines])
 
 
 def _time(seconds: float) -> str:
-    """Say a time with three figures, in the unit that suits it."""
+    """Format a time with three figures in a suitable unit."""
     if math.isnan(seconds):
         return ""
     unit, scale = next(
@@ -151,8 +170,8 @@ def _time(seconds: float) -> str:
     return f"{rounded(seconds * scale)} {unit}"
 
 
-def _bytes(count: int) -> str:
-    """Say bytes with three figures."""
+def _bytes(count: float) -> str:
+    """Format bytes with three figures."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= scale:
             return f"{rounded(count / scale)} {unit}"

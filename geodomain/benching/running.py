@@ -1,30 +1,84 @@
-"""One benchmark from its scene to its report: everyone's times, and the parts of ours."""
+"""A benchmark from its scene to its report."""
 
 from __future__ import annotations
 
 import os
 import platform
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
 from geodomain.backends import inventory
-from geodomain.backends.native import thread_count
+from geodomain.backends.threads import thread_count
+from geodomain.benching.chart import draw
 from geodomain.benching.contender import Contender
 from geodomain.benching.peers import PEERS
-from geodomain.benching.report import Report
+from geodomain.benching.report import Report, Setting
 from geodomain.benching.strategies import MACHINES, best, modes, strategies
 from geodomain.benching.timing import Run, Scene, measure
-from geodomain.hits import Hits
-from geodomain.intersector import SegmentIntersector
-from geodomain.questions import WORDS, Answer
-from geodomain.segments import Segments
+from geodomain.benching.tree import draw_level
+from geodomain.io.files.places import require_places
+from geodomain.segments.hits import Hits
+from geodomain.segments.intersector import SegmentIntersector
+from geodomain.segments.modes import WORDS, Answer
+from geodomain.segments.segments import Segments
 from geodomain.synthetic.across import segments_across
 from geodomain.synthetic.segment_files import longest_segment
 from geodomain.synthetic.undulation import undulating_terrain
 
 Step = Callable[[str], None]
+
+
+def compare(
+    triangles: int = 29_260,
+    rays: int = 1_000_000,
+    *,
+    seed: int = 0,
+    repeat: int = 3,
+    threads: int | None = None,
+    chart: Path | None = None,
+    tree: tuple[int, Path] | None = None,
+    overwrite: bool = False,
+    step: Step = lambda _: None,
+) -> Report:
+    """Make the scene of `geodomain synthesize`, measure all contenders, and draw the charts.
+
+    Parameters
+    ----------
+    triangles, rays, seed
+        As for `geodomain.synthetic.segment_files.write_scene`.
+    repeat, threads, step
+        As for `run`.
+    chart : Path, optional
+        A picture of the rates.
+    tree : tuple of int and Path, optional
+        A level of the hierarchy, and a picture of its boxes.
+    overwrite : bool
+        Whether pictures that are there may be replaced.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    FileExistsError, FileNotFoundError
+        If a picture is there already, or its folder is not; before anything is measured.
+    LevelError
+        If the hierarchy has no such level.
+    """
+    pictures = [chart, tree and tree[1]]
+    require_places([path for path in pictures if path], overwrite=overwrite)
+    step("making the scene")
+    scene, intersector = make_scene(triangles, rays, seed, threads)
+    if tree:
+        step("drawing the hierarchy")
+        draw_level(intersector, *tree)
+    report = run(scene, repeat=repeat, threads=threads, step=step)
+    if chart:
+        draw(report, chart)
+    return report
 
 
 def make_scene(
@@ -46,7 +100,7 @@ def run(
     threads: int | None = None,
     step: Step = lambda _: None,
 ) -> Report:
-    """Measure everyone on one scene.
+    """Measure all contenders on one scene.
 
     Parameters
     ----------
@@ -101,7 +155,7 @@ def _each(
 
 
 def memory(scene: Scene, backend: str, threads: int | None) -> dict[str, int]:
-    """Return the bytes of each array of a query where it is asked, every mode's answer included."""
+    """Return the bytes of each array of a query, the answers of all modes included."""
     with (
         SegmentIntersector(scene.mesh, backend=backend, threads=threads) as intersector,
         Segments(scene.starts, scene.ends, threads=threads) as segments,
@@ -125,7 +179,7 @@ def _bytes(answer: Answer) -> int:
     return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
 
-def _setting(scene: Scene, repeat: int, threads: int | None) -> dict[str, Any]:
+def _setting(scene: Scene, repeat: int, threads: int | None) -> Setting:
     """Say what was asked, and of what machine."""
     return {
         "triangles": len(scene.mesh.triangles),
@@ -139,7 +193,7 @@ def _setting(scene: Scene, repeat: int, threads: int | None) -> dict[str, Any]:
 
 
 def _machine() -> list[str]:
-    """Name what is measured, the GPU last, if there is one."""
+    """Return the parts of the machine, the GPU last, if there is one."""
     return [
         f"{platform.system()} {platform.machine()}",
         f"{os.cpu_count()} cores",

@@ -1,25 +1,33 @@
-"""Our own ways to test segments, as contenders: those of arXiv 2209.02878, and our modes."""
+"""Our own strategies as contenders: those of arXiv 2209.02878, and our modes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 
-from geodomain.backends import BACKENDS, choose_segments
+from geodomain.backends import BACKENDS, choose
 from geodomain.benching.contender import Answers, Ask, Contender, Floats, Load
 from geodomain.errors import DeviceError
-from geodomain.hits import Hits
-from geodomain.intersector import SegmentIntersector
-from geodomain.mesh import Mesh
-from geodomain.questions import WORDS, Answer, Mode
-from geodomain.segments import Segments
+from geodomain.mesh.mesh import Mesh
+from geodomain.segments.hits import Hits
+from geodomain.segments.intersector import SegmentIntersector
+from geodomain.segments.modes import WORDS, Answer, Mode
+from geodomain.segments.segments import Segments
 
 MACHINES = tuple(name for name in BACKENDS if name != "auto")
 
+
+class _Strategy(TypedDict, total=False):
+    """Options of the intersector that make a strategy."""
+
+    strategy: Literal["bvh", "brute"]
+    grid: int
+
+
 # What the paper calls versions 1, 2.0, 2.1 and 2.2, and the number of blocks that suits the
 # segments. On the CPU a number of blocks has no meaning: there are threads.
-_STRATEGIES: dict[str, dict[str, Any]] = {
+_STRATEGIES: dict[str, _Strategy] = {
     "brute": {"strategy": "brute"},
     "bvh, one block": {"grid": 1},
     "bvh, sixteen blocks": {"grid": 16},
@@ -44,14 +52,17 @@ def modes(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
 
 
 def best(backend: str, threads: int | None = None) -> Contender:
-    """Return what a user gets who chooses nothing but the backend."""
+    """Return the default strategy on a backend."""
     return _absent(backend) if unfit(backend) else _ours("bvh", backend, threads)
 
 
 def _absent(backend: str) -> Contender:
-    """Stand for a backend that cannot be used here, and say why."""
-    unready: Any = None
-    return Contender(f"geodomain ({backend})", unready, unfit=lambda: unfit(backend))
+    """Return a contender for a backend that cannot be used here, with the reason."""
+
+    def never(_: Mesh) -> Load:
+        raise DeviceError(unfit(backend))
+
+    return Contender(f"geodomain ({backend})", never, unfit=lambda: unfit(backend))
 
 
 def _ours(
@@ -61,7 +72,7 @@ def _ours(
     *,
     sort: bool = False,
     mode: Mode = "boolean",
-    **options: Any,
+    **options: Unpack[_Strategy],
 ) -> Contender:
     """Make a contender of the intersector with some options."""
 
@@ -87,9 +98,9 @@ def _whether(answer: Answer) -> Answers:
 
 
 def unfit(backend: str) -> str:
-    """Say why a backend cannot be used here, or nothing."""
+    """Return why a backend cannot be used here, or an empty text."""
     try:
-        choose_segments(backend)
+        choose(backend)
     except DeviceError as error:
         return str(error).split(";")[0][:70]
     return ""

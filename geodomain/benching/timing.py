@@ -6,12 +6,12 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from geodomain.benching.contender import Answers, Contender, Floats, Load
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 
 Result = TypeVar("Result")
 
@@ -23,7 +23,7 @@ PATIENCE = 2.0  # seconds for one repetition, about
 
 @dataclass(frozen=True)
 class Scene:
-    """Hold what everyone is asked: a mesh, segments, and the exact answers.
+    """What all contenders are asked: a mesh, segments, and the exact answers.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Run:
-    """Say how one contender did.
+    """The result of one contender.
 
     Attributes
     ----------
@@ -84,13 +84,13 @@ class Run:
         """Return triangles times rays over time: the tests that trying every pair would take."""
         return self.triangles * self.rays_per_second
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give everything for JSON, None where there is no number."""
+    def as_dict(self) -> dict[str, object]:
+        """Return everything for JSON, None where there is no number."""
         rates = {"rays_per_second": self.rays_per_second, "tests_per_second": self.tests_per_second}
         return {key: _plain(value) for key, value in (asdict(self) | rates).items()}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -130,7 +130,7 @@ def measure(contender: Contender, scene: Scene, *, repeat: int = 3, loaded: bool
 
 
 def _measure(contender: Contender, scene: Scene, repeat: int, loaded: bool) -> Run:
-    """Time a contender that is there."""
+    """Time a contender that can run."""
     builds = [timed(lambda: contender.prepare(scene.mesh)) for _ in range(repeat)]
     load = builds[-1][1]
     rays = _patient_count(load, scene)
@@ -151,7 +151,7 @@ def _measure(contender: Contender, scene: Scene, repeat: int, loaded: bool) -> R
 
 
 def _patient_count(load: Load, scene: Scene) -> int:
-    """Return how many segments can be asked about in a while, going by fewer of them."""
+    """Return how many segments the time allows, estimated from fewer of them."""
     pilot = min(PILOT_RAYS, len(scene))
     while True:
         ask = load(scene.starts[:pilot], scene.ends[:pilot])

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from geodomain.intersector import SegmentIntersector
+from geodomain.io.files.streams import replaced
+from geodomain.segments.intersector import SegmentIntersector
+
+if TYPE_CHECKING:
+    import pyvista
 
 _HEIGHTS = 4
+
+
+class LevelError(ValueError):
+    """A level that the hierarchy does not have."""
 
 
 def draw_level(intersector: SegmentIntersector, level: int, path: Path) -> None:
@@ -27,18 +36,22 @@ def draw_level(intersector: SegmentIntersector, level: int, path: Path) -> None:
 
     Raises
     ------
-    ValueError
+    LevelError
         If there is no such level.
     OSError
         If the file cannot be written.
     """
-    boxes = intersector.to_pyvista(level)  # ValueError before a window is made
+    try:
+        boxes = intersector.to_pyvista(level)
+    except ValueError as error:  # before a window is made
+        raise LevelError(str(error)) from None
     with _quiet():
         _draw(intersector.mesh.to_pyvista(), boxes, level, path)
 
 
-def _draw(surface: Any, boxes: Any, level: int, path: Path) -> None:
+def _draw(surface: pyvista.PolyData, boxes: pyvista.PolyData, level: int, path: Path) -> None:
     """Draw a surface and the boxes around its parts."""
+    # Typed too narrowly in PyVista, whose own documentation uses it otherwise.
     pyvista: Any = importlib.import_module("pyvista")
     plotter = pyvista.Plotter(off_screen=True, window_size=(1400, 850))
     plotter.set_background("white")
@@ -51,15 +64,19 @@ def _draw(surface: Any, boxes: Any, level: int, path: Path) -> None:
     plotter.view_vector((0.5, -1.0, 0.9))
     plotter.camera.zoom(1.35)
     try:
-        plotter.screenshot(path)
+        picture = io.BytesIO()
+        plotter.screenshot(picture)
+        with replaced(path) as file:
+            file.write(picture.getvalue())
     finally:
         plotter.close()
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep VTK from saying that there is no display, where it then finds that it needs none."""
-    logger: Any = importlib.import_module("vtkmodules.vtkCommonCore").vtkLogger
+    """Silence VTK's message about a missing display, which it does not need."""
+    from vtkmodules.vtkCommonCore import vtkLogger as logger
+
     logger.SetStderrVerbosity(logger.VERBOSITY_ERROR)
     try:
         yield

@@ -1,1 +1,1 @@
-"""What a block model is, found in one pass: extent, sizes, lattice, and how meshes fit it."""
+"""Description of a block model in one pass: extent, sizes, lattice, and how meshes fit it."""

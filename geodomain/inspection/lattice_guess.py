@@ -1,4 +1,4 @@
-"""What lattice the blocks of a survey lie on, if they do; a description, never used for labels."""
+"""The lattice that the blocks of a survey lie on, if any; used for description only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SLACK = 0.02
 
 
 @dataclass(frozen=True)
-class Lattice:
+class LatticeGuess:
     """Cells of one size, in which every block lies.
 
     Attributes
@@ -34,7 +34,7 @@ class Lattice:
     filled: float
 
 
-def find_lattice(survey: Survey) -> Lattice | None:
+def find_lattice(survey: Survey) -> LatticeGuess | None:
     """Describe the lattice of all the blocks, or None where they lie on none.
 
     Parents of sub-blocks are the largest blocks; without sizes the cells are as large as the
@@ -61,23 +61,25 @@ def find_lattice(survey: Survey) -> Lattice | None:
     whole = float(np.prod(cells, dtype=np.float64))
     there = survey.rows - survey.missing
     filled = there / whole if sizes is None else survey.volume / (whole * float(np.prod(spacing)))
-    return Lattice(tuple(cells.tolist()), tuple(spacing.tolist()), tuple(starts.tolist()), filled)
+    return LatticeGuess(
+        tuple(cells.tolist()), tuple(spacing.tolist()), tuple(starts.tolist()), filled
+    )
 
 
 def _step(values: NDArray[np.float64]) -> float:
-    """Give the smallest distance between coordinates, 1 where there is but one."""
+    """Return the smallest distance between coordinates, 1 where there is only one."""
     gaps = np.diff(values)
     return float(gaps.min()) if len(gaps) else 1.0
 
 
 def _on_steps(values: NDArray[np.float64], step: float) -> bool:
-    """Tell whether coordinates are whole numbers of steps apart."""
+    """Return whether coordinates are whole numbers of steps apart."""
     steps = (values - values[0]) / step
     return bool((np.abs(steps - np.round(steps)) < _SLACK).all())
 
 
 def sub_blocking(survey: Survey) -> str:
-    """Say how blocks divide: regular, octree, sub-blocked, sizes unknown, many sizes."""
+    """Return how blocks are divided: regular, octree, sub-blocked, sizes unknown, many sizes."""
     if not survey.sized or not survey.sizes:
         return "sizes unknown"
     if len(survey.sizes) == 1:

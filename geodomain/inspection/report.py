@@ -1,21 +1,24 @@
-"""Inspects a block model in one pass, and lays out what was understood; nothing is written."""
+"""Inspect a block model in one pass, and report on it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
-from geodomain.blockfiles import BlockFile, Floats, Progress
-from geodomain.boxes import say_box
-from geodomain.frames import shortest
-from geodomain.inspection.lattice_guess import Lattice, find_lattice, sub_blocking
+from geodomain.html.table import html_table
+from geodomain.inspection.lattice_guess import LatticeGuess, find_lattice, sub_blocking
+from geodomain.inspection.repeats import Repeats
 from geodomain.inspection.survey import Survey
-from geodomain.mesh import Mesh
-from geodomain.misfits import explain_apart, explain_better, meet, share_within
+from geodomain.io.blocks.model import BlockFile, Floats, Progress, Relabelling
+from geodomain.io.header.frames import shortest
+from geodomain.labelling.block_checks import MISSING_OPTION, BlockChecks, has_realisations
+from geodomain.labelling.overlap import explain_apart, explain_better, meet, say_box, share_within
+from geodomain.mesh.mesh import Mesh
 
 # Measured on two cores of a server: what labelling takes besides the pass that was timed.
 _READING, _SECONDS_PER_BLOCK, _SECONDS_PER_TRIANGLE = 2.0, 25e-9, 0.4e-6
@@ -24,7 +27,7 @@ _BYTES_PER_TRIANGLE = 200
 
 @dataclass(frozen=True)
 class Fit:
-    """How a mesh lies to the model.
+    """The position of a mesh relative to the model.
 
     Attributes
     ----------
@@ -53,9 +56,19 @@ class Fit:
     blocks: int
 
 
-@dataclass(frozen=True)
+class SizeCount(TypedDict):
+    """A block size, and how many blocks have it."""
+
+    size: list[float]
+    blocks: int
+
+
+@dataclass(frozen=True, repr=False)
 class Inspection:
-    """What was understood of a model; lengths in the unit of the file, angles in degrees."""
+    """The description of a model; lengths in the unit of the file, angles in degrees.
+
+    `str` lays it out to be read, and a notebook shows a table.
+    """
 
     name: str
     facts: dict[str, str]
@@ -70,17 +83,33 @@ class Inspection:
     centroids: list[list[float]] | None
     extent: list[list[float]] | None
     blocks: str
-    kinds: list[dict[str, Any]]
-    lattice: Lattice | None
+    kinds: list[SizeCount]
+    lattice: LatticeGuess | None
     volume: float | None
     meshes: tuple[Fit, ...]
     memory_bytes: int
     seconds: float
     warnings: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give plain values, ready for JSON."""
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON."""
         return asdict(self)
+
+    def __str__(self) -> str:
+        """Return everything as lines of text."""
+        return as_table(self)
+
+    def __repr__(self) -> str:
+        """Return one line: the model, its size, and the number of wireframes."""
+        return (
+            f"<Inspection of {self.name}: {self.rows:,} blocks, {self.blocks}, "
+            f"{len(self.meshes)} meshes, {len(self.warnings)} warnings>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        notes = [f"warning: {one}" for one in self.warnings]
+        return html_table(self.name, _lines(self)[1:], notes=notes)
 
 
 def inspect_model(
@@ -90,7 +119,7 @@ def inspect_model(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Inspection:
-    """Pass over a block model once and say what it is.
+    """Describe a block model in one pass.
 
     Parameters
     ----------
@@ -114,16 +143,19 @@ def inspect_model(
     """
     boxes = [mesh.bounds for mesh in meshes]
     survey, looking = Survey(model.frame.local, boxes), 0.0
+    checks, repeats = BlockChecks(compare=False), Repeats()
 
-    def look(points: Floats, sizes: Floats | None, _: object) -> list[Any]:
+    def look(points: Floats, sizes: Floats | None, _: object) -> list[NDArray[np.int32]]:
         nonlocal looking
         began = time.perf_counter()
         survey.add(points, sizes)
+        checks.add(points, sizes)
+        repeats.add(points, sizes)
         looking += time.perf_counter() - began
         return []
 
     began = time.perf_counter()
-    model.relabel(None, (), look, threads=threads, progress=progress)
+    model.relabel(Relabelling(look, threads=threads, progress=progress))
     reading = time.perf_counter() - began - looking
     fits = tuple(_fit(mesh, survey, number) for number, mesh in enumerate(meshes))
     triangles = sum(fit.triangles for fit in fits)
@@ -151,7 +183,11 @@ def inspect_model(
         seconds=reading * _READING
         + survey.rows * (max(len(fits), 1) * _SECONDS_PER_BLOCK + model.writing)
         + triangles * _SECONDS_PER_TRIANGLE,
-        warnings=tuple(_doubts(survey, lattice, meshes)),
+        warnings=(
+            *_warnings(survey, lattice, meshes),
+            *(() if has_realisations(model.facts()) else repeats.warnings()),
+            *checks.warnings(mend=MISSING_OPTION),
+        ),
     )
 
 
@@ -169,8 +205,10 @@ def _fit(mesh: Mesh, survey: Survey, number: int) -> Fit:
     )
 
 
-def _doubts(survey: Survey, lattice: Lattice | None, meshes: Sequence[Mesh]) -> Iterator[str]:
-    """Yield a sentence for everything that a geologist should look at before labelling."""
+def _warnings(
+    survey: Survey, lattice: LatticeGuess | None, meshes: Sequence[Mesh]
+) -> Iterator[str]:
+    """Yield a warning for everything that a geologist should look at before labelling."""
     if survey.rows == survey.missing:
         yield "no block has a centroid"
         return
@@ -179,7 +217,7 @@ def _doubts(survey: Survey, lattice: Lattice | None, meshes: Sequence[Mesh]) -> 
     if lattice and lattice.filled > 1.0001:
         yield (
             f"the blocks fill {lattice.filled:.1%} of the cells that they lie in: some overlap, "
-            "or are there twice"
+            "or occur twice"
         )
     for mesh in meshes:
         if meet(mesh.bounds, survey.extent):
@@ -193,6 +231,13 @@ def _doubts(survey: Survey, lattice: Lattice | None, meshes: Sequence[Mesh]) -> 
 
 def as_table(found: Inspection) -> str:
     """Lay an inspection out as lines to read."""
+    rows = _lines(found)
+    width = max(len(key) for key, _ in rows)
+    return "\n".join(f"{key:<{width}}  {value}" for key, value in rows)
+
+
+def _lines(found: Inspection) -> list[tuple[str, str]]:
+    """Return each property of the model with its value."""
     rows = [("model", found.name), *found.facts.items(), ("columns", ", ".join(found.columns))]
     if found.centroid:
         word = "centroid" if found.position == "centroid" else "lowest corner"
@@ -216,24 +261,23 @@ def as_table(found: Inspection) -> str:
     rows.append(
         ("to label it", f"about {found.memory_bytes / 1e6:,.0f} MB and {found.seconds:.1f} s")
     )
-    width = max(len(key) for key, _ in rows)
-    return "\n".join(f"{key:<{width}}  {value}" for key, value in rows)
+    return rows
 
 
 def _rotation(found: Inspection) -> str:
-    """Say how the model is turned, and who says so."""
+    """Describe the rotation of the model and its source."""
     if found.rotation:
         return f"{found.rotation}, turned into world coordinates"
     if found.azimuth:
         return (
-            "none to undo: centroids are in the world, on a lattice turned by "
+            "none to undo: centroids are world coordinates, on a lattice rotated by "
             f"z={found.azimuth:.6g}"
         )
     return "none"
 
 
-def _lattice(lattice: Lattice | None) -> str:
-    """Say what cells there are."""
+def _lattice(lattice: LatticeGuess | None) -> str:
+    """Describe the cells of the lattice."""
     if lattice is None:
         return "none that all blocks lie on"
     return (
@@ -243,7 +287,7 @@ def _lattice(lattice: Lattice | None) -> str:
 
 
 def _fit_rows(fit: Fit) -> list[tuple[str, str]]:
-    """Say how a mesh lies to the model."""
+    """Describe the position of a mesh relative to the model."""
     kind = "closed" if fit.closed else "open"
     meets = (
         f"{fit.share:.0%} of its box is in the model" if fit.meets else "does not meet the model"
@@ -255,5 +299,5 @@ def _fit_rows(fit: Fit) -> list[tuple[str, str]]:
 
 
 def _by(numbers: Sequence[float]) -> str:
-    """Say three numbers as a size."""
+    """Format three numbers as a size."""
     return " x ".join(shortest(number) for number in numbers)

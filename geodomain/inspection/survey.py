@@ -1,4 +1,4 @@
-"""Gathers, chunk by chunk and in bounded memory, what a block model is made of; judges nothing."""
+"""Gather the facts about a block model, chunk by chunk and in bounded memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.frames import LocalFrame
+from geodomain.io.header.frames import LocalFrame
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ _PARTS = 10_000
 
 
 class Survey:
-    """All that is to be known of the blocks of a model.
+    """Statistics of the blocks of a model.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Survey:
         return self._frame is not None
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
-        """Take in a chunk: (n, 3) world centroids and their (n, 3) sizes, or None."""
+        """Add a chunk: (n, 3) world centroids and their (n, 3) sizes, or None."""
         self.rows += len(points)
         finite = np.isfinite(points).all(axis=1)
         self.missing += int(len(points) - finite.sum())
@@ -84,7 +84,7 @@ class Survey:
         self._measure(points, self._usable(sizes))
 
     def _usable(self, sizes: Floats | None) -> Floats | None:
-        """Count the sizes; give them, zero where they are none."""
+        """Count the sizes, and return them with zero for unusable ones."""
         if sizes is None:
             self.sized = False
             return None
@@ -113,7 +113,7 @@ class Survey:
                 self._axes[axis] = merged if len(merged) <= MOST_VALUES else None
 
     def to_local(self, points: Floats) -> Floats:
-        """Give coordinates along the axes of the lattice."""
+        """Return coordinates along the axes of the lattice."""
         if self._frame is None:
             return points
         offsets = points - np.array(self._frame.origin)
@@ -121,7 +121,7 @@ class Survey:
         return turned
 
     def _begin(self, points: Floats, sizes: Floats | None) -> None:
-        """Settle from the first blocks how the lattice is turned, and what counts as equal."""
+        """Derive the lattice's rotation and the tolerance from the first blocks."""
         if self._frame is None and sizes is not None:
             self.azimuth = azimuth_of(points, sizes)
             if self.azimuth:
@@ -133,7 +133,7 @@ class Survey:
         self._quantum = smallest / _PARTS
 
     def lows(self, axis: int) -> Floats | None:
-        """Give the different coordinates of lowest corners along an axis of the lattice, ascending.
+        """Return the distinct coordinates of lowest corners along an axis, ascending.
 
         Centroids stand for them where there are no sizes. None where there are too many.
         """
@@ -144,7 +144,7 @@ class Survey:
 
 
 def azimuth_of(points: Floats, sizes: Floats) -> float:
-    """Give how far blocks are turned about z: by neighbours that follow each other in a row.
+    """Return the azimuth of the blocks' rows, from blocks that follow each other.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def azimuth_of(points: Floats, sizes: Floats) -> float:
 
 
 def _kinds(sizes: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Give the different sizes, (k, 3), and how many blocks have each."""
+    """Return the different sizes, (k, 3), and how many blocks have each."""
     if (sizes == sizes[0]).all():
         return sizes[:1], np.array([len(sizes)])
     # Sorting numbers one axis at a time is far quicker than sorting rows.
@@ -179,7 +179,7 @@ def _kinds(sizes: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def _least(sizes: Floats) -> Floats:
-    """Give the smallest size above zero along each axis."""
+    """Return the smallest size above zero along each axis."""
     least = np.where(sizes > 0, sizes, np.inf).min(axis=0)
     return np.where(np.isfinite(least), least, 1.0)
 
@@ -197,6 +197,6 @@ def _steps(points: Floats) -> Floats:
 
 
 def _grow(box: Floats, low: Floats, high: Floats) -> None:
-    """Take points into a box."""
+    """Extend a box by points."""
     box[0] = np.fmin(box[0], low.min(axis=0))
     box[1] = np.fmax(box[1], high.max(axis=0))

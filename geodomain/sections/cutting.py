@@ -43,18 +43,18 @@ class Section:
 
     @property
     def across(self) -> int:
-        """Give the number of the axis."""
+        """Return the number of the axis."""
         return AXES.index(self.axis)
 
     @property
     def along(self) -> tuple[int, int]:
-        """Give the axes that are drawn to the right and up: x and y, x and z, y and z."""
+        """Return the axes that are drawn to the right and up: x and y, x and z, y and z."""
         one, two = (axis for axis in range(3) if axis != self.across)
         return one, two
 
 
 def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> NDArray[np.bool_]:
-    """Tell the blocks whose extent contains the section's coordinate; the upper face is out of it.
+    """Return the blocks whose extent contains the section's coordinate, the upper face excluded.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> N
 def cut_blocks(
     section: Section, points: Floats, sizes: Floats, matrix: Floats
 ) -> list[NDArray[np.float64]]:
-    """Give the polygon, (k, 2), in which a plane cuts each block; all of them must be cut.
+    """Return the polygon, (k, 2), in which a plane cuts each block; it must cut all of them.
 
     A block may be turned: the polygon has as many corners as edges are cut, three to six.
     """
@@ -91,7 +91,7 @@ def cut_blocks(
 
 
 def cut_triangles(section: Section, corners: Floats) -> Floats:
-    """Give the lines, (k, 2, 2), in which a plane cuts triangles, (t, 3, 3)."""
+    """Return the lines, (k, 2, 2), in which a plane cuts triangles, (t, 3, 3)."""
     starts, ends = corners, np.roll(corners, -1, axis=1)
     places, crossed = _cross(section, starts, ends)
     # A triangle that is cut has two edges that are.
@@ -101,7 +101,7 @@ def cut_triangles(section: Section, corners: Floats) -> Floats:
 
 
 def _cross(section: Section, starts: Floats, ends: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Give where edges meet the plane, in its own two axes, and which of them do."""
+    """Return which edges meet the plane, and where, in the plane's two axes."""
     low, high = starts[..., section.across], ends[..., section.across]
     crossed = (low > section.at) != (high > section.at)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -128,6 +128,6 @@ def parse_section(text: str) -> Section:
 
 
 def box_of(polygons: Sequence[Floats]) -> Floats:
-    """Give the box, (2, 2), of polygons or lines."""
+    """Return the box, (2, 2), of polygons or lines."""
     stacked = np.concatenate([polygon.reshape(-1, 2) for polygon in polygons])
     return np.stack([stacked.min(axis=0), stacked.max(axis=0)])

@@ -1,4 +1,4 @@
-"""Draws sections with matplotlib, off screen: blocks by domain, wireframes' traces over them."""
+"""Drawing of sections with matplotlib, off screen: blocks by domain, then wireframes' traces."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import io
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geodomain.errors import TableError
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
+from geodomain.sections.colours import GROUND, NOTHING, colours_of, darker
 from geodomain.sections.cutting import Floats, box_of, cut_blocks, cut_triangles
 from geodomain.sections.gathering import Cut
 from geodomain.sections.page import lay_out
 
-# Told apart by people who see colours differently; then they come again, paler and darker.
-_COLOURS = (
-    "#b5382c", "#3d6b73", "#e6a532", "#6a4c93", "#5b8c3e", "#c97b9b",
-    "#2f5d9b", "#8c5a2b", "#49a6a6", "#9b9b2f",
-)  # fmt: skip
-_GROUND, _NOTHING, _INK = "#e4e0d6", "#e9edf1", "#222222"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_INK = "#222222"
 _AXES = ("x, east", "y, north", "z, up")
 _LOOKING = ("looking west", "looking north", "plan")
 _DOTS = 150
@@ -84,7 +84,7 @@ def draw(
 
 
 def require_kind(path: Path) -> str:
-    """Give the kind of picture that a path asks for by its extension.
+    """Return the picture format of a path, by its extension.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def require_kind(path: Path) -> str:
     """
     kind = path.suffix.lower().removeprefix(".")
     if kind not in _KINDS:
-        message = f"{path} is no picture: give it one of the extensions .{', .'.join(_KINDS)}"
+        message = f"{path} does not end as a picture: use one of .{', .'.join(_KINDS)}"
         raise TableError(message)
     return kind
 
@@ -120,12 +120,12 @@ class _Panel:
 
     @property
     def lengths(self) -> Floats:
-        """Give how long the window is drawn to the right and up."""
+        """Return the width and height at which the window is drawn."""
         return np.asarray((self.window[1] - self.window[0]) * [1, self.stretch])
 
     @property
     def shown(self) -> set[str]:
-        """Give the labels of its blocks, and the domains whose traces are in the window."""
+        """Return the labels of its blocks, and the domains whose traces are in the window."""
         low, high = self.window
         inside = {
             name
@@ -134,8 +134,8 @@ class _Panel:
         }
         return inside | set(self.cut.labels.tolist())
 
-    def draw(self, axes: Any, colours: Mapping[str, str], scale: float) -> None:
-        """Draw blocks, then traces, then what names the axes."""
+    def draw(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
+        """Draw blocks, traces and axes."""
         from matplotlib.collections import LineCollection, PolyCollection
 
         edge = self._edge(scale)
@@ -154,7 +154,7 @@ class _Panel:
             )
         for name, lines in self.traces.items():
             # A pale line below the dark one: it shows on blocks of any colour.
-            for colour, width, order_of in (("#ffffff", 2.6, 3), (_darker(colours[name]), 1.3, 4)):
+            for colour, width, order_of in (("#ffffff", 2.6, 3), (darker(colours[name]), 1.3, 4)):
                 axes.add_collection(
                     LineCollection(
                         list(lines),
@@ -167,13 +167,13 @@ class _Panel:
         self._frame(axes)
 
     def _edge(self, scale: float) -> float:
-        """Give the width of the lines between blocks, in points; none where blocks are dots."""
+        """Return the width of the lines between blocks, in points; none where blocks are dots."""
         smallest = float(self.cut.sizes[:, list(self.cut.section.along)].min())
         dots = smallest * scale * _DOTS
         return 0.0 if dots < 12 else min(0.6, dots / 40)
 
-    def _frame(self, axes: Any) -> None:
-        """Set the window, the scale, and the words around it."""
+    def _frame(self, axes: Axes) -> None:
+        """Set the window, the scale, the title and the axis labels."""
         from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
         right, up = self.cut.section.along
@@ -186,7 +186,7 @@ class _Panel:
         taller = f", vertical x {self.stretch:g}" if self.stretch != 1 else ""
         title = f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}"
         axes.set_title(title, color=_INK, loc="left", fontsize=11)
-        width, height = axes.bbox.size / _DOTS
+        width, height = np.asarray(axes.bbox.size) / _DOTS
         for axis, inches in ((axes.xaxis, width), (axes.yaxis, 2 * height)):
             ticks = int(np.clip(inches, 1, 6))
             axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 5, 10]))
@@ -197,54 +197,38 @@ class _Panel:
 def _colours(
     cuts: Sequence[Cut], wireframes: Mapping[str, Sequence[Mesh]], background: Sequence[str]
 ) -> dict[str, str]:
-    """Give each label its colour: wireframes' domains first, in their order, then the others."""
+    """Return each label its colour: wireframes' domains first, in their order, then the others."""
     labels = sorted({label for cut in cuts for label in cut.labels.tolist()}, key=_by_number)
     ground = [label for label in labels if label in background]
     domains = [*wireframes, *(one for one in labels if one not in (*wireframes, *ground, ""))]
-    chosen = dict.fromkeys(ground, _GROUND) | ({"": _NOTHING} if "" in labels else {})
-    return chosen | {name: _colour(number) for number, name in enumerate(domains)}
+    chosen = dict.fromkeys(ground, GROUND) | ({"": NOTHING} if "" in labels else {})
+    return chosen | colours_of(domains)
 
 
 def _by_number(label: str) -> list[tuple[int, str]]:
-    """Order labels as people count: 2 before 10."""
+    """Return a sort key that puts 2 before 10."""
     return [
         (int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)
     ]
 
 
-def _colour(number: int) -> str:
-    """Give one of thirty colours."""
-    again, which = divmod(number, len(_COLOURS))
-    towards, share = ((0, 0.0), (255, 0.5), (0, 0.4))[again % 3]
-    return _blended(_COLOURS[which], towards, share)
-
-
 def _legend_columns(names: Collection[str], width: float) -> int:
-    """Give how many names stand beside each other below a page so wide."""
+    """Return the number of legend columns for a page of this width."""
     longest = max(map(len, names))
     return max(1, min(len(names), 8, int(width / (longest * _LETTER + _PATCH))))
 
 
-def _legend(figure: Any, colours: Mapping[str, str], there: Collection[str], columns: int) -> None:
-    """Name the colours below the panels; what has no block there is a line."""
+def _legend(
+    figure: Figure, colours: Mapping[str, str], there: Collection[str], columns: int
+) -> None:
+    """Draw the legend below the panels; a domain without a block there is shown as a line."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles = [
         Patch(facecolor=colour, edgecolor="#999999", lw=0.4, label=name or "(not labelled)")
         if name in there
-        else Line2D([], [], color=_darker(colour), lw=1.3, label=name)
+        else Line2D([], [], color=darker(colour), lw=1.3, label=name)
         for name, colour in colours.items()
     ]
     figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, borderpad=0.0)
-
-
-def _darker(colour: str) -> str:
-    """Give a colour's darker sister."""
-    return _blended(colour, 0, 0.45)
-
-
-def _blended(colour: str, towards: int, share: float) -> str:
-    """Mix a colour with some share of black, 0, or white, 255."""
-    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)

@@ -1,4 +1,4 @@
-"""Reads a labelled model for its sections: the blocks they cut, and where to cut if nobody says."""
+"""Read the blocks of a labelled model that its sections cut."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.blockfiles import BlockFile, open_model
+from geodomain.domains.order import Domains
 from geodomain.errors import TableError
-from geodomain.frames import LocalFrame
 from geodomain.inspection.lattice_guess import find_lattice
 from geodomain.inspection.survey import Survey
-from geodomain.mesh import Mesh
-from geodomain.ordering import Domains
+from geodomain.io.blocks.model import BlockFile, open_model
+from geodomain.io.header.families import find_column
+from geodomain.io.header.frames import LocalFrame
+from geodomain.io.header.options import TableOptions
+from geodomain.mesh.mesh import Mesh
 from geodomain.sections.cutting import AXES, Section, is_cut
-from geodomain.tables.families import find_column
-from geodomain.tables.options import TableOptions
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class _Shape:
-    """What a first pass finds: the sizes of blocks without any, their turn, their middle."""
+    """The result of a first pass: block spacing, rotation, and the middle of the domains."""
 
     spacing: Floats | None
     matrix: Floats
@@ -57,7 +57,7 @@ class _Shape:
 
 
 def wireframes_of(domains: Domains) -> dict[str, Sequence[Mesh]]:
-    """Give the wireframes of domains by name, those of stacks by the layer that each is the top of.
+    """Return wireframes by domain; a surface of a stack belongs to the layer below it.
 
     The uppermost layer of a stack has none. A surface above a layer without a name is called by its
     own.
@@ -125,7 +125,7 @@ def gather(
 
 
 def _survey(model: BlockFile, column: str, background: set[str]) -> _Shape:
-    """Find the turn, the spacing and the middle of the labelled domains in one pass."""
+    """Find the rotation, the spacing and the middle of the labelled domains in one pass."""
     survey = Survey(model.frame.local)
     domains = np.array([[np.inf] * 3, [-np.inf] * 3])
     for points, sizes, labels in model.rows(column):
@@ -151,7 +151,7 @@ def _survey(model: BlockFile, column: str, background: set[str]) -> _Shape:
 
 
 def _amid(survey: Survey, axis: int, middle: float) -> float:
-    """Move a section off the faces of blocks, where either side could be drawn: amid the blocks."""
+    """Move a section that lies on faces of blocks to the middle of the blocks."""
     lows = None if survey.is_turned else survey.lows(axis)
     if lows is None:
         length = float(np.ptp(survey.extent[:, axis])) or 1.0
@@ -164,13 +164,13 @@ def _amid(survey: Survey, axis: int, middle: float) -> float:
 
 
 def _sizes(points: Floats, sizes: Floats | None, shape: _Shape, name: str) -> Floats:
-    """Give the sizes of blocks, those of the lattice where they have none."""
+    """Return the sizes of blocks, or the spacing of the lattice if they have none."""
     if sizes is not None:
         return sizes
     if shape.spacing is None:
         message = (
-            f"{name} has no block sizes, and its centroids lie on no lattice that would show them: "
-            "name the sizes with --dx, --dy and --dz"
+            f"{name} has no block sizes, and its centroids are on no lattice that would give them: "
+            "name the sizes with dx=, dy= and dz="
         )
         raise TableError(message)
     return np.broadcast_to(shape.spacing, points.shape)
@@ -182,7 +182,7 @@ def _together(
     shape: _Shape,
     name: str,
 ) -> Cut:
-    """Put the chunks of a section together; one that cuts nothing is refused."""
+    """Join the chunks of a section; raise TableError if it cuts no block."""
     points, sizes, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
     if not len(points):
         low, high = shape.extent[:, section.across]

@@ -1,4 +1,4 @@
-"""How panels of one scale are laid out on a page, in columns; nothing is drawn here."""
+"""The layout of panels of one scale on a page, in columns."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def lay_out(lengths: Floats, *, below: float = 0.0) -> Page:
 
 
 def _scale(lengths: Floats, columns: Sequence[Sequence[int]]) -> float:
-    """Give the scale at which columns fit on a page."""
+    """Return the scale at which columns fit on a page."""
     across = sum(float(lengths[column, 0].max()) for column in columns)
     up = max(float(lengths[column, 1].sum()) for column in columns)
     return min(_WIDTH / across, _HEIGHT / up)
 
 
 def _divisions(count: int) -> Iterator[list[list[int]]]:
-    """Give every way to divide panels into columns, or the two plain ones if there are many."""
+    """Return every way to divide panels into columns, or two simple ones for many panels."""
     plain = [(True,) * (count - 1), (False,) * (count - 1)]
     for after in plain if count > _MOST else product((True, False), repeat=count - 1):
         starts = [0, *(index + 1 for index, cut in enumerate(after) if cut), count]

@@ -1,4 +1,4 @@
-"""Ground that never was, for demos, tests and benchmarks; arrays only, no files."""
+"""Synthetic ground for demos, tests and benchmarks: arrays, no files."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 from geodomain.synthetic.sheets import Floats
 from geodomain.synthetic.undulation import STEP
 
@@ -25,7 +25,7 @@ _PERTURBATION = 0.1
 
 @dataclass(frozen=True)
 class SegmentChunk:
-    """Hold some segments and what they were made to do.
+    """Some segments, and whether each was made to cross.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def segments_across(
 
 
 def _drawn(mesh: Mesh, numbers: Floats, reach: float, perturb: bool) -> SegmentChunk:
-    """Turn five numbers from [0, 1) into each segment."""
+    """Return segments from five numbers in [0, 1) each."""
     pick, scale, part, first, second = numbers.T
     triangles = (pick * len(mesh.triangles)).astype(np.int64)
     a, b, c = np.moveaxis(mesh.vertices[mesh.triangles[triangles]], 1, 0)

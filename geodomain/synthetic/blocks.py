@@ -8,13 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.synthetic.ground import (
-    EXTENT,
-    LENSES,
-    ORIGIN,
-    oxidation_height,
-    topography_height,
-)
+from geodomain.synthetic.ground import EXTENT, LENSES, ORIGIN, oxidation_height, topography_height
 from geodomain.synthetic.sheets import Floats
 
 NAMES = ("XC", "YC", "ZC", "XINC", "YINC", "ZINC", "AU", "DENSITY", "ROCK")
@@ -111,7 +105,7 @@ def straddling(centroids: Floats, size: Floats) -> NDArray[np.bool_]:
 
 
 def described(centroids: Floats, sizes: Floats, seed: int) -> BlockTable:
-    """Give each block a rock, a density and a grade."""
+    """Return each block a rock, a density and a grade."""
     x, y, z = (centroids - ORIGIN).T
     ore = np.zeros(len(centroids), dtype=bool)
     for lens in LENSES:

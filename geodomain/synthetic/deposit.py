@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 from geodomain.synthetic import ground
 from geodomain.synthetic.blocks import BlockTable, regular, subblocked
+from geodomain.synthetic.drilling import HoleTables, drilling
 
 # Name: parent block (m), rings of a lens, spacing of the dyke and of the surveyed surfaces (m).
 SIZES = {
@@ -32,6 +33,8 @@ class Deposit:
         The ground, an open surface; the roof of ``oxide`` coincides with it.
     regular, subblocked : BlockTable
         Two models of the same ground.
+    drilling : HoleTables
+        Holes through it, and their samples.
     """
 
     solids: dict[str, Mesh]
@@ -39,6 +42,7 @@ class Deposit:
     topography: Mesh
     regular: BlockTable
     subblocked: BlockTable
+    drilling: HoleTables
 
 
 def deposit(size: str = "small", *, seed: int = 1) -> Deposit:
@@ -83,4 +87,5 @@ def deposit(size: str = "small", *, seed: int = 1) -> Deposit:
         topography=ground.topography(survey_spacing),
         regular=regular(np.array(block), seed),
         subblocked=subblocked(np.array(block), seed),
+        drilling=drilling(seed),
     )

@@ -1,15 +1,18 @@
-"""Writes the synthetic deposit as the files a mining package would export; reads nothing."""
+"""Write the synthetic deposit as the files that a mining package would export."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from geodomain.meshfiles import write_mesh
+from geodomain.io.files.atomic import refuse_to_replace
+from geodomain.io.files.streams import replaced
+from geodomain.io.meshes.writing import write_mesh
 from geodomain.synthetic.deposit import Deposit
 
 # Two formats that keep float64, one of them binary, one text.
 SUFFIXES = {"dyke": ".ply", "ore_upper": ".ply", "ore_lower": ".ply", "oxide": ".obj"}
 TOPOGRAPHY, REGULAR, SUBBLOCKED = "topography.ply", "regular.csv", "subblocked.csv"
+COLLAR, SURVEY, ASSAY = "collar.csv", "survey.csv", "assay.csv"
 DOMAINS = "domains.toml"
 
 # What `geodomain label --domains` makes of the deposit: all kinds of domain but a stack.
@@ -50,11 +53,24 @@ code = 4
 def file_names() -> tuple[str, ...]:
     """Return the names of all the files of a deposit, wireframes first, the domains last."""
     solids = (name + suffix for name, suffix in SUFFIXES.items())
-    return (*solids, TOPOGRAPHY, REGULAR, SUBBLOCKED, DOMAINS)
+    return (*solids, TOPOGRAPHY, REGULAR, SUBBLOCKED, COLLAR, SURVEY, ASSAY, DOMAINS)
 
 
-def write_deposit(deposit: Deposit, folder: Path) -> dict[str, list[Path]]:
-    """Write wireframes, block models and domains into a folder, replacing what has their names.
+def labelled_files(folder: Path) -> dict[Path, Path]:
+    """Return where the demo writes each block model of a folder when it has been labelled."""
+    return {folder / model: folder / f"labelled_{model}" for model in (REGULAR, SUBBLOCKED)}
+
+
+def require_free(folder: Path, *, overwrite: bool = False) -> None:
+    """Raise FileExistsError if a file of the demo is there, labelled ones included."""
+    made = [folder / name for name in file_names()]
+    refuse_to_replace([*made, *labelled_files(folder).values()], overwrite=overwrite)
+
+
+def write_deposit(
+    deposit: Deposit, folder: Path, *, overwrite: bool = False
+) -> dict[str, list[Path]]:
+    """Write wireframes, block models, drillholes and domains into a folder.
 
     Parameters
     ----------
@@ -62,6 +78,8 @@ def write_deposit(deposit: Deposit, folder: Path) -> dict[str, list[Path]]:
         What to write.
     folder : Path
         Where to; made if it is missing.
+    overwrite : bool
+        Whether files that are there may be replaced.
 
     Returns
     -------
@@ -70,17 +88,29 @@ def write_deposit(deposit: Deposit, folder: Path) -> dict[str, list[Path]]:
 
     Raises
     ------
+    FileExistsError
+        If one of the files is there and may not be replaced.
     OSError
         If a file cannot be written.
     """
+    refuse_to_replace([folder / name for name in file_names()], overwrite=overwrite)
     folder.mkdir(parents=True, exist_ok=True)
     for name, mesh in deposit.solids.items():
-        write_mesh(mesh, folder / (name + SUFFIXES[name]))
-    write_mesh(deposit.topography, folder / TOPOGRAPHY)
+        write_mesh(mesh, folder / (name + SUFFIXES[name]), overwrite=overwrite)
+    write_mesh(deposit.topography, folder / TOPOGRAPHY, overwrite=overwrite)
     for table, name in ((deposit.regular, REGULAR), (deposit.subblocked, SUBBLOCKED)):
-        with (folder / name).open("wb") as file:
+        with replaced(folder / name) as file:
             file.writelines(table.csv())
-    (folder / DOMAINS).write_text(DOMAIN_LIST, encoding="utf-8")
+    holes = deposit.drilling
+    texts = {
+        COLLAR: holes.collar_csv(),
+        SURVEY: holes.survey_csv(),
+        ASSAY: holes.assay_csv(),
+        DOMAINS: DOMAIN_LIST.encode(),
+    }
+    for name, text in texts.items():
+        with replaced(folder / name) as file:
+            file.write(text)
     return {
         domain: [folder / (mesh.name + SUFFIXES[mesh.name]) for mesh in meshes]
         for domain, meshes in deposit.domains.items()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 from geodomain.synthetic.sheets import Floats, between, disc, grid, surveyed
 
 ORIGIN = np.array([414_000.0, 7_480_000.0, 150.0])  # south-west corner at the lowest bench, m

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 from geodomain.synthetic.icosphere import geodesic_sphere
 from geodomain.synthetic.sheets import Floats, grid
 
@@ -22,7 +22,7 @@ def star_shaped_orebody(
     centre: Sequence[float] = (0.0, 0.0, 0.0),
     radii: Sequence[float] = (250.0, 200.0, 125.0),
 ) -> Mesh:
-    """Make a smooth, bumpy closed body, every ray from whose centre leaves it once.
+    """Make a smooth, bumpy closed body that is star-shaped about its centre.
 
     Parameters
     ----------

@@ -1,18 +1,19 @@
-"""Writes the undulating terrain, segments across it and the truth about them; reads nothing."""
+"""Write the undulating terrain, segments across it, and their exact answers."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from geodomain.intersector import SegmentIntersector
-from geodomain.rawfiles import written_together
-from geodomain.rawfiles.number_type import FLOATS
+from geodomain.progress import Progress, show_progress
+from geodomain.segments.intersector import SegmentIntersector
+from geodomain.segments.raw.number_type import FLOATS
+from geodomain.segments.raw.writing import written_together
 from geodomain.synthetic.across import segments_across
 from geodomain.synthetic.undulation import cell_size, undulating_terrain
 
@@ -34,6 +35,23 @@ def file_names(float_type: str = "float32") -> tuple[str, str, str, str]:
     return f"vertices_{end}", TRIANGLES, f"rayFrom_{end}", f"rayTo_{end}"
 
 
+class SceneFiles(TypedDict):
+    """What was asked for and made, as parameters.json says it."""
+
+    triangles: int
+    vertices: int
+    rays: int
+    through: int
+    crossing: int
+    crossings: int
+    seed: int
+    perturb: bool
+    float_type: str
+    longest_ray: float
+    files: tuple[str, ...]
+    truth: tuple[str, ...]
+
+
 def write_scene(
     folder: Path,
     *,
@@ -44,8 +62,8 @@ def write_scene(
     float_type: str = "float32",
     overwrite: bool = False,
     threads: int | None = None,
-    progress: Callable[[int, int | None], None] | None = None,
-) -> dict[str, Any]:
+    progress: Progress | bool = False,
+) -> SceneFiles:
     """Write a terrain and segments across it as raw files, and the truth about them.
 
     Truth is the exact count of crossings by `geodomain.SegmentIntersector` of the numbers
@@ -67,8 +85,9 @@ def write_scene(
         Whether files that are there may be replaced.
     threads : int, optional
         For the truth.
-    progress : callable, optional
-        Called with the segments done and all of them.
+    progress : bool or callable
+        True shows the share that is done on stderr; a function is called with the segments done
+        and all of them.
 
     Returns
     -------
@@ -90,12 +109,13 @@ def write_scene(
     with (
         written_together(folder, codes | {PARAMETERS: "u1"}, overwrite=overwrite) as files,
         SegmentIntersector(mesh, backend="cpu", threads=threads) as intersector,
+        show_progress(progress, "synthesizing") as report,
     ):
         files[names[0]].append(mesh.vertices)
         files[TRIANGLES].append(mesh.triangles)
         for chunk in segments_across(mesh, rays, reach=reach, seed=seed, perturb=perturb):
             counts = intersector.intersect((chunk.starts, chunk.ends), mode="count")
-            values: tuple[Any, ...] = (chunk.starts, chunk.ends, counts > 0, counts)
+            values: tuple[ArrayLike, ...] = (chunk.starts, chunk.ends, counts > 0, counts)
             for name, each in zip((*names[2:], CROSSES, CROSSINGS), values, strict=True):
                 files[name].append(each)
             made.update(
@@ -104,12 +124,15 @@ def write_scene(
                 crossing=int(np.count_nonzero(counts)),
                 crossings=int(counts.sum()),
             )
-            if progress is not None:
-                progress(made["rays"], rays)
-        parameters = {
+            if report is not None:
+                report(made["rays"], rays)
+        parameters: SceneFiles = {
             "triangles": len(mesh.triangles),
             "vertices": len(mesh.vertices),
-            **{key: made[key] for key in ("rays", "through", "crossing", "crossings")},
+            "rays": made["rays"],
+            "through": made["through"],
+            "crossing": made["crossing"],
+            "crossings": made["crossings"],
             "seed": seed,
             "perturb": perturb,
             "float_type": float_type,

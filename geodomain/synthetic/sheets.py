@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 
 Floats = NDArray[np.float64]
 Triangles = NDArray[np.int32]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodomain.mesh import Mesh
+from geodomain.mesh.mesh import Mesh
 from geodomain.synthetic.sheets import Floats, grid
 
 EXTENT = (3000.0, 2500.0)  # metres along x and y

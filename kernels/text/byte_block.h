@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "../portable.h"
+#include "platform/portable.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

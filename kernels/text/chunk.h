@@ -20,8 +20,8 @@
 #include <cstring>
 #include <vector>
 
-#include "../team.h"
-#include "piece.h"
+#include "platform/thread_team.h"
+#include "text/piece.h"
 
 namespace geodomain::text {
 

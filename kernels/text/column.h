@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "chunk.h"
+#include "text/chunk.h"
 
 namespace geodomain::text {
 
@@ -62,6 +64,32 @@ void each_cell(const Chunk& chunk, std::int32_t which, const Body& body) {
     const Range* place = piece.places.data() + which;
     for (std::int64_t i = 0; i < piece.rows(); ++i, place += step) body(*place, row++);
   }
+}
+
+// Number the different spellings of the field `which` in the order in which rows first have them:
+// codes[row], and where the first of each stands, without outer blanks, as places[2 * code].
+// Returns how many there are.
+inline std::int32_t number_spellings(const Chunk& chunk, const char* text, std::int32_t which,
+                                     std::int32_t* codes, std::int64_t* places) {
+  std::unordered_map<std::string_view, std::int32_t> known;
+  std::string_view last;  // neighbours often say the same
+  std::int32_t last_code = -1;
+  each_cell(chunk, which, [&](Range place, std::int64_t row) {
+    const Word word = word_at(text, place);
+    const std::string_view spelled(word.begin, static_cast<std::size_t>(word.end - word.begin));
+    if (last_code >= 0 && spelled == last) {
+      codes[row] = last_code;
+      return;
+    }
+    const auto code = static_cast<std::int32_t>(known.size());
+    const auto [found, is_new] = known.try_emplace(spelled, code);
+    codes[row] = last_code = found->second;
+    last = spelled;
+    if (!is_new) return;
+    places[2 * code] = word.begin - text;
+    places[2 * code + 1] = word.end - text;
+  });
+  return static_cast<std::int32_t>(known.size());
 }
 
 }  // namespace geodomain::text

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../portable.h"
-#include "powers_of_five.h"
+#include "platform/bits.h"
+#include "text/powers_of_five.h"
 
 namespace geodomain::text {
 

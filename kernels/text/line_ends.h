@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "dialect.h"
+#include "text/dialect.h"
 
 namespace geodomain::text {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "dialect.h"
-#include "line_ends.h"
+#include "text/dialect.h"
+#include "text/line_ends.h"
 
 namespace geodomain::text {
 

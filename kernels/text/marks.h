@@ -6,9 +6,9 @@
 #include <cstring>
 #include <vector>
 
-#include "../portable.h"
-#include "byte_block.h"
-#include "dialect.h"
+#include "platform/bits.h"
+#include "text/byte_block.h"
+#include "text/dialect.h"
 
 namespace geodomain::text {
 

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "decimal.h"
+#include "text/decimal.h"
 
 namespace geodomain::text {
 

@@ -7,12 +7,12 @@
 #include <limits>
 #include <vector>
 
-#include "dialect.h"
-#include "marked_row.h"
-#include "marks.h"
-#include "number.h"
-#include "row.h"
-#include "short_number.h"
+#include "text/dialect.h"
+#include "text/marked_row.h"
+#include "text/marks.h"
+#include "text/number.h"
+#include "text/row.h"
+#include "text/short_number.h"
 
 namespace geodomain::text {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "../portable.h"
+#include "platform/bits.h"
 
 namespace geodomain::text {
 

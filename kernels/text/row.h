@@ -11,9 +11,9 @@
 #include <cstring>
 #include <vector>
 
-#include "dialect.h"
-#include "line_ends.h"
-#include "number.h"
+#include "text/dialect.h"
+#include "text/line_ends.h"
+#include "text/number.h"
 
 namespace geodomain::text {
 

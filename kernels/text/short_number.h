@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "../portable.h"
-#include "decimal.h"
-#include "number.h"
+#include "platform/bits.h"
+#include "text/decimal.h"
+#include "text/number.h"
 
 namespace geodomain::text {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "../team.h"
-#include "chunk.h"
+#include "platform/thread_team.h"
+#include "text/chunk.h"
 
 namespace geodomain::text {
 

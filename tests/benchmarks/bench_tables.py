@@ -7,9 +7,10 @@ otherwise. The dummy labels leave the text alone to be timed.
 import numpy as np
 import pytest
 
-from geodomain.tables.files import open_source, open_target
-from geodomain.tables.layout import TableLayout
-from geodomain.tables.stream import Splice, relabel
+from geodomain.io.csv.stream import Splice, relabel
+from geodomain.io.files.sources import open_source
+from geodomain.io.files.streams import open_target
+from geodomain.io.header.layout import TableLayout
 
 NAMES = ("IJK", "XC", "YC", "ZC", "XINC", "YINC", "ZINC", "AU", "DENSITY")
 HEAD = ",".join(NAMES).encode() + b"\n"

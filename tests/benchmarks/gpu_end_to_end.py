@@ -19,7 +19,7 @@ import numpy as np
 
 import geodomain
 from geodomain import PointLocator, synthetic
-from geodomain.backends import cuda, device
+from geodomain.backends.cuda import device, pools
 
 POINTS = 10_000_000
 SIDE = 1000
@@ -183,4 +183,4 @@ if __name__ == "__main__":
     lattice(body)
     lattice(synthetic.star_shaped_orebody(frequency=224))
     on_device(body)
-    cuda.release()
+    pools.release()

@@ -19,9 +19,12 @@ import numpy as np
 
 import geodomain
 from geodomain import synthetic
-from geodomain.backends import cuda, device, grid_building, lattice_in_place
-from geodomain.backends.buffers import Slot
-from geodomain.backends.grid_on_device import GridOnDevice
+from geodomain.backends import layout
+from geodomain.backends.cuda import device, lattice_in_place
+from geodomain.backends.cuda import grid_build as grid_building
+from geodomain.backends.cuda import points as cuda
+from geodomain.backends.cuda.buffers import Slot
+from geodomain.backends.cuda.grid import GridOnDevice
 
 SCENES = {79_380: 63, 1_003_520: 224}  # triangles: frequency
 
@@ -33,12 +36,12 @@ def around(mesh: geodomain.Mesh, count: int) -> np.ndarray:
 
 def scattered(mesh: geodomain.Mesh, points: np.ndarray) -> None:
     count = len(points)
-    index = cuda.Index(mesh.vertices, mesh.triangles, mesh.bounds, closed=True, threads=8)
+    index = cuda.CudaPointIndex(mesh, threads=8)
     with device.current() as driver:
-        slot = Slot(count)
+        slot = Slot(count, 4)
         driver.memcpy_htod(slot.coordinates, points)
         slot.rows, start = count, int(slot.coordinates)
-        slot.view = device.structure(start, start + 8, start + 16, 24, 24, 24)
+        slot.view = layout.points_view((start, start + 8, start + 16), (24, 24, 24))
         for _ in range(3):
             slot.clear()
             index.label(slot)
@@ -69,8 +72,8 @@ def ten_million() -> geodomain.Mesh:
 
 def building(mesh: geodomain.Mesh) -> None:
     """Build the index again and again, its mesh on the device and memory pooled, in wall time."""
-    view = GridOnDevice(mesh.vertices, mesh.triangles, mesh.bounds, closed=True, threads=8)
-    box = device.structure(*map(float, np.ravel(mesh.bounds)))
+    view = GridOnDevice(mesh, threads=8)
+    box = layout.bounds_of(mesh.bounds)
     times = []
     with device.current() as driver:
         for _ in range(6):

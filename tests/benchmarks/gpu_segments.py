@@ -20,7 +20,8 @@ import time
 import numpy as np
 
 from geodomain import Hits, Mesh, SegmentIntersector, Segments, synthetic
-from geodomain.backends import cuda_segments, device
+from geodomain.backends.cuda import device
+from geodomain.backends.cuda import segments as cuda_segments
 
 MILLION = 1_000_000
 COLUMNS = ("segment", "triangle", "t", "u", "v", "distance", "point")
@@ -113,7 +114,9 @@ def build(mesh: Mesh) -> None:
     sys.stdout.write(f"build, {len(mesh.triangles):,} triangles: {1e3 * took:.2f} ms, {steps}\n")
 
 
-def ask(surface: cuda_segments.Surface, kept: cuda_segments.Resident, out: int, mode: str) -> float:
+def ask(
+    surface: cuda_segments.CudaSegmentIndex, kept: cuda_segments.Resident, out: int, mode: str
+) -> float:
     """Return the milliseconds of one question, both passes, data resident."""
     driver = device.driver()
     begin, end = driver.Event(), driver.Event()

@@ -1,0 +1,35 @@
+"""The options --density and --grade, shared by `geodomain tonnes` and `geodomain report`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from geodomain.cli.options import Decorator
+
+
+def density_option(what: str, *, required: bool = False) -> Decorator:
+    """Make the option for the density of blocks."""
+    return click.option(
+        "--density", type=_density, required=required, metavar="COLUMN|VALUE", help=what
+    )
+
+
+def grade_option(what: str) -> Decorator:
+    """Make the option that names grades."""
+    return click.option("--grade", multiple=True, metavar="COLUMN", help=what)
+
+
+def _density(value: str) -> str | float:
+    """Read a number above zero; anything else is a column."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    if not 0 < number < math.inf:
+        message = f"{value} is neither above zero nor a column"
+        raise click.BadParameter(message)
+    return number

@@ -1,0 +1,112 @@
+"""Options of the commands that read drillholes, as arguments of `Drillholes`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from geodomain.cli import options, values
+
+
+def _role(value: str) -> tuple[str, str]:
+    """Split ROLE=COLUMN."""
+    role, _, column = value.partition("=")
+    if not role or not column:
+        message = f"{value!r} is not ROLE=COLUMN, such as dip=INCL"
+        raise click.BadParameter(message)
+    return role, column
+
+
+_tables = (
+    click.option("--collar", metavar="FILE", help="Collars: hole, x, y, z, perhaps its depth."),
+    click.option("--survey", metavar="FILE", help="Stations: hole, depth, azimuth, dip."),
+)
+_reading = (
+    click.option(
+        "--desurvey",
+        type=click.Choice(["minimum-curvature", "balanced", "tangent"]),
+        default="minimum-curvature",
+        show_default=True,
+        help="The curve between two stations.",
+    ),
+    click.option(
+        "--dip-down",
+        type=click.Choice(["auto", "positive", "negative"]),
+        default="auto",
+        show_default=True,
+        help="Which dips point down; auto decides once for the file, by the sign of their sum.",
+    ),
+    click.option(
+        "--vertical",
+        is_flag=True,
+        help="Take holes without a station as vertical.  [default: leave them out]",
+    ),
+    click.option(
+        "--strict", is_flag=True, help="Refuse rows and holes that would be left unassigned."
+    ),
+    click.option(
+        "--hole-column",
+        "hole_columns",
+        type=_role,
+        multiple=True,
+        metavar="ROLE=COLUMN",
+        help="Name a column by what it holds: hole, x, y, z, end, at, azimuth, dip, from or to; "
+        "survey.hole is for one table.",
+    ),
+)
+
+intervals_option = click.option(
+    "--intervals",
+    multiple=True,
+    metavar="FILE",
+    help="Samples or logs: hole, from, to. Where the collars have no depth, holes end at the "
+    "largest TO; may be repeated.",
+)
+
+
+def min_length_option(what: str) -> options.Decorator:
+    """Make the option that says what is too short."""
+    return click.option(
+        "--min-length",
+        type=click.FloatRange(min=0),
+        callback=values.finite,
+        metavar="LENGTH",
+        help=what,
+    )
+
+
+# For commands that can do without holes: none of these is required, nor clashes with others.
+optional_holes = options.together(*_tables, *_reading)
+hole_options = options.together(*_tables, *_reading, *options.text_options)
+
+
+def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of holes out of those given, as keywords of `Drillholes`."""
+    require_collar(given)
+    asked = {name: given.pop(name) for name in ("collar", "survey", "vertical", "strict")}
+    asked |= {name: given.pop(name) for name in ("delimiter", "decimal", "encoding", "missing")}
+    if "intervals" in given:
+        asked["intervals"] = list(given.pop("intervals"))
+    asked["method"] = given.pop("desurvey").replace("-", " ")
+    asked["down"] = given.pop("dip_down")
+    asked["columns"] = dict(given.pop("hole_columns"))
+    return asked
+
+
+def refuse_without_collar(given: dict[str, Any]) -> None:
+    """Take the options of holes out of those given, and refuse them without a collar table."""
+    usual = {"desurvey": "minimum-curvature", "dip_down": "auto"}
+    for name in ("survey", "intervals", "vertical", "strict", "hole_columns", *usual):
+        if name in given and given.pop(name) not in (None, False, (), usual.get(name)):
+            option = "hole-column" if name == "hole_columns" else name.replace("_", "-")
+            message = f"--{option} is about drillholes, and needs --collar FILE"
+            raise click.UsageError(message)
+    given.pop("collar")
+
+
+def require_collar(given: dict[str, Any]) -> None:
+    """Refuse to do without the table that every hole is in."""
+    if not given["collar"]:
+        message = "no holes given: use --collar FILE, and --survey FILE"
+        raise click.UsageError(message)

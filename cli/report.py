@@ -1,0 +1,104 @@
+"""The command `geodomain report`: a labelled block model as one page for the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodomain.cli import hole_options, options
+from geodomain.cli.console import Console
+from geodomain.cli.grades import density_option, grade_option
+from geodomain.cli.section import section_option
+from geodomain.cli.values import by_name
+
+if TYPE_CHECKING:
+    from geodomain.drillholes.drillholes import Drillholes
+
+_EXAMPLE = """\b
+Example:
+  geodomain report labelled.csv --domains domains.toml --record run.json -o report.html
+"""
+
+
+@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("labelled", metavar="LABELLED")
+@options.solid_option("A wireframe, closed or open, drawn in the colour of the domain NAME.")
+@options.domains_option(
+    "A list of domains whose wireframes are drawn; its background is no domain."
+)
+@options.record_option(
+    "Read options, overlaps and warnings from the record that --record of 'geodomain label' wrote."
+)
+@section_option("Where to cut; may be repeated.  [default: 30 sections through the domains]")
+@options.column_option("Column of the labels.", default="domain", show_default=True)
+@options.background_option("Label for ground outside every domain; may be repeated.", multiple=True)
+@hole_options.optional_holes
+@hole_options.intervals_option
+@density_option("Add up tonnes: the column of densities, or one number for all blocks.")
+@grade_option(
+    "Draw histograms by domain, and grade-tonnage curves with --density; may be repeated."
+)
+@click.option("--title", metavar="TEXT", help="Title of the page.  [default: the file's name]")
+@click.option("--note", metavar="TEXT", help="Text at the head of the page.")
+@options.output_option(
+    "OUT.html",
+    "Page to write.",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+)
+@options.overwrite_option
+@options.table_options
+@options.frame_options
+@options.quiet_option
+def report(
+    labelled: str,
+    solids: tuple[tuple[str, str], ...],
+    domains: Path | None,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Write a report of LABELLED, a block model that `geodomain label` has given a column.
+
+    The report is one HTML file that opens in a browser without a network: blocks and volumes by
+    domain, warnings, the model in three dimensions with its wireframes, sections, and the files
+    with their SHA-256. With --record it also says how the model was labelled.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    """
+    from geodomain.report.file import report_file
+
+    if labelled == "-":
+        message = "a report holds the SHA-256 of its model: give a file, not -"
+        raise click.UsageError(message)
+    if solids and domains:
+        message = "--solid and --domains both list wireframes: give one of them"
+        raise click.UsageError(message)
+    options.require_rotation(given)
+    holes = _holes(given)
+    console = Console(quiet)
+    with console.listening():
+        done = report_file(
+            labelled,
+            domains=domains or by_name(solids),
+            holes=holes,
+            progress=console.on_terminal,
+            **given,
+        )
+    console.say(str(done))
+
+
+def _holes(given: dict[str, Any]) -> Drillholes | None:
+    """Take the options of drillholes out of those given, and read the holes, if there are any."""
+    from geodomain.drillholes.drillholes import Drillholes
+
+    if not given["collar"]:
+        hole_options.refuse_without_collar(given)
+        return None
+    holes = Drillholes(**hole_options.as_keywords(dict(given)))
+    for name in ("collar", "survey", "intervals", "vertical", "strict"):
+        given.pop(name)
+    for name in ("desurvey", "dip_down", "hole_columns"):
+        given.pop(name)
+    return holes

@@ -1,0 +1,1 @@
+"""The backend that chooses between the CPU and the GPU, call by call."""

@@ -1,0 +1,107 @@
+"""The components of a mesh and what is seen where they meet, through ctypes; no messages."""
+
+from __future__ import annotations
+
+import ctypes
+from enum import IntFlag
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends import layout
+from geodomain.backends.native import library, must, pointer
+from geodomain.backends.threads import thread_count
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int32]
+
+
+class Seen(IntFlag):
+    """What is seen where two components meet; `Evidence` in kernels/topology/relate.h."""
+
+    TOUCH = layout.constant("kTouch")
+    CROSS = layout.constant("kCross")
+    FIRST_IN = layout.constant("kFirstIn")
+    FIRST_OUT = layout.constant("kFirstOut")
+    SECOND_IN = layout.constant("kSecondIn")
+    SECOND_OUT = layout.constant("kSecondOut")
+    SAME = layout.constant("kSame")
+    BACK = layout.constant("kBack")
+    UNDETERMINED = layout.constant("kUndetermined")
+    TOO_MANY = layout.constant("kTooMany")
+
+
+class Components:
+    """The components of a mesh: triangles that hang together by edges.
+
+    Attributes
+    ----------
+    count : int
+        How many there are.
+    closed, balanced, plain : bool
+        Whether every edge has an even number of triangles; as many each way; no more than two.
+    component : (t,) int32
+        That of each triangle, -1 where two corners are equal.
+    boxes : (count, 2, 3) float64
+    """
+
+    def __init__(self, vertices: Floats, triangles: Indices) -> None:
+        self._arrays = (vertices, triangles)  # the core reads them where they are
+        self.handle = ctypes.c_void_p()
+        count, flags = ctypes.c_int64(), (ctypes.c_int32 * 3)()
+        must(
+            library().geodomain_components_create(
+                pointer(vertices),
+                ctypes.c_int64(len(vertices)),
+                pointer(triangles),
+                ctypes.c_int64(len(triangles)),
+                ctypes.byref(count),
+                flags,
+                ctypes.byref(self.handle),
+            )
+        )
+        self.count = count.value
+        self.closed, self.balanced, self.plain = map(bool, flags)
+        self.component = np.empty(len(triangles), np.int32)
+        self.boxes = np.empty((self.count, 2, 3))
+        library().geodomain_components_read(
+            self.handle, pointer(self.component), pointer(self.boxes)
+        )
+
+    def __del__(self) -> None:
+        """Free the memory."""
+        if getattr(self, "handle", None):
+            library().geodomain_components_free(self.handle)
+
+    def near(self, most: int | None = None) -> Indices:
+        """Return the pairs of components whose closed boxes meet, (p, 2), ascending.
+
+        Of more than ``most`` it returns so many, and one, as they are found.
+        """
+        near, limit = library().geodomain_components_near, ctypes.c_int64(most or 2**62)
+        near.restype = ctypes.c_int64
+        count = near(self.handle, limit, None)
+        must(0 if count >= 0 else 1)
+        pairs = np.empty((count, 2), np.int32)
+        must(0 if near(self.handle, limit, pointer(pairs)) >= 0 else 1)
+        return pairs
+
+    def relate(self, pairs: Indices, outward: NDArray[np.int8], limit: int) -> Indices:
+        """Return what is seen of each pair, as bits of `Seen`.
+
+        ``outward`` is 1 for components that face outwards, -1 inwards, 0 neither; of one pair no
+        more than ``limit`` pairs of triangles are compared.
+        """
+        seen = np.empty(len(pairs), np.int32)
+        must(
+            library().geodomain_components_relate(
+                self.handle,
+                pointer(pairs),
+                ctypes.c_int64(len(pairs)),
+                pointer(outward),
+                ctypes.c_int64(limit),
+                thread_count(None),
+                pointer(seen),
+            )
+        )
+        return seen

@@ -1,0 +1,1 @@
+"""The CPU backend: the kernels' launch loops through ctypes; no geometry."""

@@ -1,0 +1,69 @@
+"""Volumes of blocks on the CPU: the kernels' launch loops through ctypes; no geometry."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.data import Floats, MeshArrays
+from geodomain.backends.native import library, must, pointer
+
+
+class CpuBlockIndex:
+    """One mesh's triangles, and its rim (m, 2, 3), ready to be asked about blocks anywhere."""
+
+    def __init__(self, mesh: MeshArrays, rim: Floats) -> None:
+        self._arrays = (mesh.vertices, mesh.triangles, rim)  # the core reads them where they are
+        self.handle = ctypes.c_void_p()
+        must(
+            library().geodomain_blocks_create(
+                pointer(mesh.vertices),
+                pointer(mesh.triangles),
+                ctypes.c_int64(len(mesh.triangles)),
+                pointer(rim),
+                ctypes.c_int64(len(rim)),
+                ctypes.byref(self.handle),
+            )
+        )
+
+    def __del__(self) -> None:
+        """Free the index's memory."""
+        if getattr(self, "handle", None):
+            library().geodomain_blocks_free(self.handle)
+
+    def shares(
+        self,
+        weights: NDArray[np.int8] | None,
+        lows: Floats,
+        highs: Floats,
+        out: Floats,
+        threads: int,
+        *,
+        wound: bool,
+        lines: int,
+        single: float,
+    ) -> NDArray[np.uint8]:
+        """Write shares where a triangle enters a block; return how each was answered.
+
+        Without weights, all such blocks go along ``lines`` times ``lines`` lines; with ``single``
+        those that the triangles do not cover once, within it.
+        """
+        answers = np.empty(len(out), np.uint8)
+        must(
+            library().geodomain_blocks_shares(
+                self.handle,
+                None if weights is None else pointer(weights),
+                pointer(lows),
+                pointer(highs),
+                ctypes.c_int64(len(out)),
+                ctypes.c_int32(wound),
+                ctypes.c_int32(lines),
+                ctypes.c_double(single),
+                threads,
+                pointer(out),
+                pointer(answers),
+            )
+        )
+        return answers

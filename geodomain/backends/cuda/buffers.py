@@ -1,0 +1,95 @@
+"""Memory for points on their way through the device: chunks there, page-locked pieces here."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from geodomain.backends.cuda import device
+from geodomain.backends.cuda.pools import Pool
+
+CHUNK = 4_194_304  # points on the device at a time, in all the slots
+SLOTS = 4  # chunks in flight: copied in, worked on, copied out, and one to wait for
+ROOM = CHUNK // SLOTS
+LEAST_ROOM = 16_384  # below this the CPU is the better place
+_SMALL_ROOM = 131_072  # what a small job gets, so that the next one need not grow it
+PIECE_ROWS = 262_144  # of the caller's points filled before the bus takes them; divides rooms
+_PIECES = 4
+# Bytes of an answer: a count, a pair of counts, a pair of doubles, five doubles.
+WIDTHS = (4, 8, 16, 40)
+
+
+class Slot:
+    """Room for one chunk on the device: its points, their answers, and a stream for them.
+
+    An answer has ``width`` bytes, one of WIDTHS. A point takes 33 bytes more: 24 of coordinates,
+    1 of label, 8 in two lists.
+    """
+
+    def __init__(self, room: int, width: int) -> None:
+        cuda = device.driver()
+        self.room = room
+        self.rows = 0
+        self.view = b""
+        self.stream = cuda.Stream()
+        self.done = cuda.Event(cuda.event_flags.DISABLE_TIMING)
+        self.coordinates = cuda.mem_alloc(24 * room)
+        self.answers = cuda.mem_alloc(width * room)
+        self.labels = cuda.mem_alloc(room)
+        self.open_rows = cuda.mem_alloc(4 * room)
+        self.unsure_rows = cuda.mem_alloc(4 * room)
+        self.counts = cuda.mem_alloc(16)  # open rows, unsure rows, first refused row
+        self.host_answers = cuda.pagelocked_empty(width * room, np.uint8)
+        self.host_refused = cuda.pagelocked_empty(1, np.uint64)
+
+    @property
+    def refused(self) -> int:
+        """Return the address of the first refused row."""
+        return int(self.counts) + 8
+
+    def clear(self) -> None:
+        """Empty the lists, and say that no row was refused."""
+        cuda = device.driver()
+        cuda.memset_d32_async(int(self.counts), 0, 2, self.stream)
+        cuda.memset_d32_async(self.refused, 0xFFFFFFFF, 2, self.stream)
+
+
+class Piece:
+    """Page-locked memory that the bus copies from, and when it has."""
+
+    def __init__(self, rows: int) -> None:
+        cuda = device.driver()
+        self.memory = cuda.pagelocked_empty((rows, 3), np.float64)
+        self.free = cuda.Event(cuda.event_flags.DISABLE_TIMING)
+
+
+class Ring:
+    """Page-locked pieces of ``room`` points, which are filled in turn."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.pieces = [Piece(room) for _ in range(_PIECES)]
+
+
+class Buffers:
+    """What one call at a time works with on the device."""
+
+    def __init__(self, width: int, room: int) -> None:
+        self.room = room
+        self.slots = [Slot(room, width) for _ in range(SLOTS)]
+
+
+def room_for(rows: int) -> int:
+    """Return the points of a slot for so many in all, a power of two."""
+    each = -(-rows // SLOTS)
+    return min(ROOM, max(_SMALL_ROOM, 1 << (each - 1).bit_length()))
+
+
+def pool_of(width: int) -> Pool[Buffers]:
+    """Return what lends buffers whose answers have at least so many bytes."""
+    return _pools[next(known for known in WIDTHS if known >= width)]
+
+
+_pools = {width: Pool(functools.partial(Buffers, width), LEAST_ROOM) for width in WIDTHS}
+rings = Pool(Ring, LEAST_ROOM)

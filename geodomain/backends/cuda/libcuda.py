@@ -1,0 +1,59 @@
+"""Calls of the CUDA driver that PyCUDA has no name for, through ctypes; nothing is owned here."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+
+# From cuda.h: attributes of a pointer, and a kind of memory.
+_MEMORY_TYPE, _DEVICE_ORDINAL = 2, 9
+_HOST_MEMORY = 1
+_LEAST = {_MEMORY_TYPE: 1, _DEVICE_ORDINAL: 0}  # what is less stands for unknown memory
+
+
+@functools.cache
+def library() -> ctypes.CDLL | None:
+    """Return the driver's library, which PyCUDA has loaded already, or None."""
+    try:
+        return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return None
+
+
+def is_pinned(address: int, size: int) -> bool:
+    """Return whether memory of ``size`` bytes is page-locked, by whomever; a context is current."""
+    if size == 0:
+        return False
+    ends = (address, address + size - 1)
+    return all(_attribute(_MEMORY_TYPE, place) == _HOST_MEMORY for place in ends)
+
+
+def ordinal(address: int) -> int | None:
+    """Return the number of the device that has an address, or None where that is unknown."""
+    return _attribute(_DEVICE_ORDINAL, address)
+
+
+def wait_for_stream(handle: int) -> bool:
+    """Wait for a stream of another library by its handle; False where that cannot be done."""
+    known = library()
+    return known is not None and bool(known.cuStreamSynchronize(ctypes.c_void_p(handle)) == 0)
+
+
+def _attribute(number: int, address: int) -> int | None:
+    """Return an attribute of an address, or None for memory that the driver does not know.
+
+    The call for several attributes answers for such memory too, with a type of 0 and a device
+    below 0; the call for one fails, which tools that watch for errors report.
+    """
+    known = library()
+    if known is None:
+        return None
+    value = ctypes.c_int(0)
+    status = known.cuPointerGetAttributes(
+        ctypes.c_uint(1),
+        (ctypes.c_int * 1)(number),
+        (ctypes.c_void_p * 1)(ctypes.addressof(value)),
+        ctypes.c_uint64(address),
+    )
+    return value.value if status == 0 and value.value >= _LEAST[number] else None

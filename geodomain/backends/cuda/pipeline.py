@@ -1,0 +1,205 @@
+"""All the points through the device, chunk by chunk: in, answered, out; no geometry.
+
+Each chunk has a slot with a stream of its own, so that one is copied in while another is
+worked on and a third comes back. Memory that is page-locked already goes straight over the
+bus; other memory goes through a small page-locked ring that several threads fill.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from geodomain.backends import layout
+from geodomain.backends.cuda import device, libcuda
+from geodomain.backends.cuda.buffers import Buffers, Slot, pool_of, room_for
+from geodomain.backends.cuda.point_copy import copy_of
+from geodomain.backends.cuda.staging import POINT_BYTES, Filler, Stager, filling
+from geodomain.backends.cuda.streams import wait_for
+from geodomain.backends.data import Columns, Floats, Points, Room
+from geodomain.backends.device_memory import DevicePoints, DeviceRoom
+
+NONE_REFUSED = 2**64 - 1
+
+Send = Callable[[Slot, int, int], bytes]
+Copy = Callable[[int, Slot, int, int], bytes]
+Fetch = Callable[[Slot, int, int, int], Callable[[], None]]
+# Launches kernels for a slot's chunk on its stream; returns the address of their answers.
+Kernels = Callable[[Slot], int]
+
+
+def answer_all(points: Points, out: Room, threads: int, kernels: Kernels) -> int:
+    """Write the answers to all points; return the first refused row or -1.
+
+    ``out`` is an array in memory, contiguous, or a `DeviceRoom`. When this returns, the
+    answers are there, whoever looks.
+    """
+    if len(out) == 0:
+        return -1
+    with device.current():
+        return _answer(points, out, threads, kernels)
+
+
+def _answer(points: Points, out: Room, threads: int, kernels: Kernels) -> int:
+    """Borrow and answer; buffers that nobody keeps go with this frame, in the context."""
+    with ExitStack() as held:
+        stager = held.enter_context(Stager(threads))
+        buffers = held.enter_context(pool_of(width_of(out)).borrowed(room_for(len(out))))
+        wait_for(points, out)
+        if isinstance(points, DevicePoints):
+            send = _there(points)
+        else:
+            send = _sender(points, _copier(points, buffers.room, threads, held))
+        return _run(len(out), buffers, send, kernels, _fetcher(out, stager))
+
+
+def _run(rows: int, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch) -> int:
+    """Send chunks through the slots in turn; each is taken out before its slot comes round."""
+    first_refused = -1
+    under_way: deque[tuple[int, Slot, Callable[[], None]]] = deque()
+
+    def take_out() -> None:
+        nonlocal first_refused
+        begin, slot, deliver = under_way.popleft()
+        slot.done.synchronize()
+        deliver()
+        refused = int(slot.host_refused[0])
+        if first_refused < 0 and refused != NONE_REFUSED:
+            first_refused = begin + refused
+
+    for number, begin in enumerate(range(0, rows, buffers.room)):
+        if len(under_way) == len(buffers.slots):
+            take_out()
+        slot = buffers.slots[number % len(buffers.slots)]
+        end = min(begin + buffers.room, rows)
+        slot.rows = end - begin
+        slot.view = send(slot, begin, end)
+        slot.clear()
+        deliver = fetch(slot, begin, end, kernels(slot))
+        device.driver().memcpy_dtoh_async(slot.host_refused, slot.refused, slot.stream)
+        slot.done.record(slot.stream)
+        under_way.append((begin, slot, deliver))
+    while under_way:
+        take_out()
+    return first_refused
+
+
+def _there(points: DevicePoints) -> Send:
+    """Return what tells how the kernels find rows that are on the device."""
+    return lambda slot, begin, end: points.view(begin)
+
+
+def _sender(points: Columns, send: Copy) -> Send:
+    """Return what brings rows to a slot and tells how the kernels find them there.
+
+    Points that are kept go to a place of their own, once.
+    """
+    kept = copy_of(points)
+    if kept is None:
+        return lambda slot, begin, end: send(int(slot.coordinates), slot, begin, end)
+    start, views = kept.address, kept.views
+
+    def send_once(slot: Slot, begin: int, end: int) -> bytes:
+        if (begin, end) not in views:
+            for first, last in list(views):  # of other chunks, whose place this one takes
+                if first < end and begin < last:
+                    del views[first, last]
+            views[begin, end] = send(start + POINT_BYTES * begin, slot, begin, end)
+        return views[begin, end]
+
+    return send_once
+
+
+def _copier(points: Columns, room: int, threads: int, held: ExitStack) -> Copy:
+    """Return what copies rows to an address, and tells how the kernels find them there."""
+    if _is_pinned_rows(points):
+        return functools.partial(_send_rows, points)
+    if all(_is_pinned_column(column) for column in points):
+        return functools.partial(_send_columns, points)
+    return functools.partial(_send_pieces, held.enter_context(filling(points, room, threads)))
+
+
+def _send_rows(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
+    """Copy x y z, x y z, ... straight from the caller's memory."""
+    source = _bytes_at(points[0].ctypes.data + POINT_BYTES * begin, POINT_BYTES * (end - begin))
+    device.driver().memcpy_htod_async(start, source, slot.stream)
+    return _view_of_rows(start)
+
+
+def _send_columns(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
+    """Copy three columns straight from the caller's memory."""
+    step = 8 * (end - begin)
+    for axis, column in enumerate(points):
+        place = start + axis * step
+        device.driver().memcpy_htod_async(place, column[begin:end], slot.stream)
+    return layout.points_view((start, start + step, start + 2 * step), (8, 8, 8))
+
+
+def _send_pieces(filler: Filler, start: int, slot: Slot, begin: int, end: int) -> bytes:
+    """Copy from the ring that threads fill to the slot, piece by piece."""
+    filler.send(begin, end, start, slot.stream)
+    return _view_of_rows(start)
+
+
+def _view_of_rows(x: int) -> bytes:
+    return layout.points_view((x, x + 8, x + 16), (POINT_BYTES, POINT_BYTES, POINT_BYTES))
+
+
+def _fetcher(out: Room, stager: Stager) -> Fetch:
+    """Return what starts a copy of a slot's answers, and returns what is left to do after it."""
+    cuda = device.driver()
+    if isinstance(out, DeviceRoom):
+        size = width_of(out)
+
+        def across(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
+            place = out.address + size * begin
+            cuda.memcpy_dtod_async(place, address, size * (end - begin), slot.stream)
+            return _nothing
+
+        return across
+    if libcuda.is_pinned(out.ctypes.data, out.nbytes):
+
+        def straight(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
+            cuda.memcpy_dtoh_async(out[begin:end], address, slot.stream)
+            return _nothing
+
+        return straight
+
+    def staged(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
+        part = out[begin:end]
+        kept = slot.host_answers[: part.nbytes]
+        cuda.memcpy_dtoh_async(kept, address, slot.stream)
+        return lambda: stager.copy(kept, part)
+
+    return staged
+
+
+def width_of(out: Room) -> int:
+    """Return the bytes of one answer, which may be several numbers."""
+    return int(math.prod(out.shape[1:]) * out.dtype.itemsize)
+
+
+def _nothing() -> None:
+    """Leave answers where they are."""
+
+
+def _is_pinned_rows(points: Columns) -> bool:
+    """Return whether the columns are one page-locked array, row after row."""
+    places = [column.ctypes.data for column in points]
+    if any(column.strides[0] != POINT_BYTES for column in points):
+        return False
+    together = places[1] == places[0] + 8 and places[2] == places[0] + 16
+    return together and libcuda.is_pinned(places[0], POINT_BYTES * len(points[0]))
+
+
+def _is_pinned_column(column: Floats) -> bool:
+    return column.strides[0] == 8 and libcuda.is_pinned(column.ctypes.data, column.nbytes)
+
+
+def _bytes_at(address: int, size: int) -> memoryview:
+    """Return memory as something that PyCUDA copies from; the caller's array keeps it."""
+    return memoryview((ctypes.c_char * size).from_address(address))

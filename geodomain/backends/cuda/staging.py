@@ -1,0 +1,166 @@
+"""Copies between the caller's arrays and page-locked memory, by several native threads."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.cuda import buffers, device
+from geodomain.backends.cuda.buffers import Piece
+from geodomain.backends.cuda.pools import allocate, allocate_pooled
+from geodomain.backends.cuda.pycuda_types import CudaMemory, CudaStream
+from geodomain.backends.data import Columns
+from geodomain.backends.native import column_pointers, library, must, pointer
+from geodomain.backends.threads import thread_count
+
+# One thread copies 9 to 12 GB/s, the bus moves 55: eight keep it busy, and more are in their way.
+_MOST_THREADS = 8
+POINT_BYTES = 24
+_LARGE = 4 << 20  # bytes that are worth starting threads for
+
+
+class _Threads:
+    """Native threads, from their first work to the end of one call; a context manager."""
+
+    _FREE: ClassVar[str]  # what ends them
+
+    def __init__(self, threads: int) -> None:
+        self._threads = min(threads, _MOST_THREADS)
+        self._handle = ctypes.c_void_p()
+
+    def __enter__(self) -> Self:
+        """Return the threads."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the threads."""
+        self._end()
+
+    def _end(self) -> None:
+        getattr(library(), self._FREE)(self._handle)
+        self._handle = ctypes.c_void_p()
+
+
+class Stager(_Threads):
+    """Threads that copy."""
+
+    _FREE = "geodomain_stager_free"
+
+    def copy(self, source: NDArray[np.generic], target: NDArray[np.generic]) -> None:
+        """Copy contiguous memory to contiguous memory of that size."""
+        must(
+            library().geodomain_stager_copy(
+                self._started(), pointer(source), pointer(target), ctypes.c_int64(source.nbytes)
+            )
+        )
+
+    def _started(self) -> ctypes.c_void_p:
+        if not self._handle:
+            must(library().geodomain_stager_create(self._threads, ctypes.byref(self._handle)))
+        return self._handle
+
+
+class Filler(_Threads):
+    """Threads that fill the pieces of a ring with rows of points, ahead of who sends them.
+
+    ``points`` are three columns of doubles with any strides; a piece gets ``rows`` of them.
+    """
+
+    _FREE = "geodomain_filler_free"
+
+    def __init__(self, points: Columns, ring: list[Piece], rows: int, threads: int) -> None:
+        super().__init__(threads)
+        self._points, self._ring, self._rows = points, ring, rows
+        self._first = self._sent = self._emptied = 0  # first row; pieces
+
+    def send(self, begin: int, end: int, address: int, stream: CudaStream) -> None:
+        """Copy rows [begin, end) to the device, as x y z, x y z, ..., in the stream's order.
+
+        Best asked for all rows in turn, since those after ``end`` are filled meanwhile.
+        """
+        cuda, rows = device.driver(), self._rows
+        if not self._handle or begin != self._first + self._sent * rows:
+            self._start(begin)
+        for row in range(begin, end, rows):
+            library().geodomain_filler_wait(self._handle, ctypes.c_int64(self._sent))
+            piece = self._ring[self._sent % len(self._ring)]
+            full = piece.memory[: min(rows, end - row)]
+            cuda.memcpy_htod_async(address + POINT_BYTES * (row - begin), full, stream)
+            piece.free.record(stream)
+            self._sent += 1
+            self._release()
+
+    def _start(self, begin: int) -> None:
+        """Begin to fill, from this row to the last."""
+        self._end()
+        for piece in self._ring:
+            piece.free.synchronize()  # at once, where it was never used
+        self._first, self._sent, self._emptied = begin, 0, 0
+        addresses, strides = column_pointers(self._points, begin)
+        ring = (ctypes.c_void_p * len(self._ring))(
+            *[piece.memory.ctypes.data for piece in self._ring]
+        )
+        must(
+            library().geodomain_filler_create(
+                addresses,
+                strides,
+                ctypes.c_int64(len(self._points[0]) - begin),
+                ring,
+                ctypes.c_int64(len(self._ring)),
+                ctypes.c_int64(self._rows),
+                self._threads,
+                ctypes.byref(self._handle),
+            )
+        )
+
+    def _release(self) -> None:
+        """Have pieces filled again that have been sent; half of the ring may be on its way."""
+        while self._emptied < self._sent:
+            free = self._ring[self._emptied % len(self._ring)].free
+            if self._sent - self._emptied > len(self._ring) // 2:
+                free.synchronize()
+            elif not free.query():
+                return
+            library().geodomain_filler_release(self._handle, ctypes.c_int64(self._emptied))
+            self._emptied += 1
+
+
+@contextmanager
+def filling(points: Columns, room: int, threads: int) -> Iterator[Filler]:
+    """Lend a ring, and threads that fill it with pieces that ``room`` is a multiple of."""
+    rows = min(buffers.PIECE_ROWS, room)
+    with (
+        buffers.rings.borrowed(rows) as ring,  # of less, where memory is short
+        Filler(points, ring.pieces, min(rows, ring.room), threads) as filler,
+    ):
+        yield filler
+
+
+def upload(array: NDArray[np.generic]) -> CudaMemory:
+    """Return a device copy of a contiguous array."""
+    return _filled(allocate(array.nbytes), array)
+
+
+def upload_pooled(array: NDArray[np.generic]) -> CudaMemory:
+    """Return a device copy of a contiguous array, in memory of the pool, to which it goes back."""
+    return _filled(allocate_pooled(array.nbytes), array)
+
+
+def _filled(memory: CudaMemory, array: NDArray[np.generic]) -> CudaMemory:
+    """Copy to the device; when this returns it is there."""
+    flat = array.reshape(-1).view(np.uint8)
+    large = 0 if array.nbytes < _LARGE else array.nbytes // POINT_BYTES
+    if large:
+        rows = flat[: POINT_BYTES * large].view(np.float64).reshape(large, 3)
+        stream = device.driver().Stream()
+        with filling((rows[:, 0], rows[:, 1], rows[:, 2]), large, thread_count(None)) as filler:
+            filler.send(0, large, int(memory), stream)
+            stream.synchronize()
+    if rest := flat[POINT_BYTES * large :].nbytes:
+        device.driver().memcpy_htod(int(memory) + array.nbytes - rest, flat[-rest:])
+    return memory

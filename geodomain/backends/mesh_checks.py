@@ -1,0 +1,177 @@
+"""The compiled checks of a mesh's arrays, through ctypes; no messages."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.native import library, must, pointer
+from geodomain.backends.threads import thread_count
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class CheckedMesh:
+    """Copies of a mesh's arrays, and the faults found in them; -1 is no fault.
+
+    ``by_index`` tells whether it is closed and whether it is balanced.
+    """
+
+    vertices: Floats
+    triangles: Indices
+    bounds: Floats
+    bad_vertex: int
+    bad_triangle: int
+    by_index: tuple[bool, bool]
+
+
+def _threads(count: int) -> int:
+    """Return the threads worth starting for this many triangles or vertices."""
+    return 1 if count < 50_000 else thread_count(None)
+
+
+def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
+    """Copy and check C-contiguous (v, 3) float64 and (t, 3) int32."""
+    vertices_out, triangles_out = np.empty_like(vertices), np.empty_like(triangles)
+    bounds = np.empty((2, 3))
+    faults, flags = (ctypes.c_int64 * 2)(), (ctypes.c_int32 * 2)()
+    must(
+        library().geodomain_mesh_check(
+            pointer(vertices),
+            ctypes.c_int64(len(vertices)),
+            pointer(triangles),
+            ctypes.c_int64(len(triangles)),
+            _threads(len(vertices) + len(triangles)),
+            pointer(vertices_out),
+            pointer(triangles_out),
+            pointer(bounds),
+            faults,
+            flags,
+        )
+    )
+    by_index = bool(flags[0]), bool(flags[1])
+    return CheckedMesh(vertices_out, triangles_out, bounds, faults[0], faults[1], by_index)
+
+
+def merge_equal(rows: Floats) -> Indices:
+    """Return, for each row of (n, 3), the first one that is equal to it; none may be -0.0."""
+    merged = np.empty(len(rows), dtype=np.int32)
+    must(
+        library().geodomain_merge_vertices(
+            pointer(rows), ctypes.c_int64(len(rows)), pointer(merged)
+        )
+    )
+    return merged
+
+
+def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find rows of equal numbers; -0.0 equals 0.0.
+
+    Returns
+    -------
+    first : (m,) int64
+        The first row of each group, ascending.
+    group : (n,) int64
+        The group of each row of (n, 3), an index of `first`.
+    """
+    merged = merge_equal(np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, 3) + 0.0)
+    is_first = merged == np.arange(len(merged))
+    return np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[merged]
+
+
+def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
+    """Return what `CheckedMesh.by_index` holds, equal vertices being one."""
+    merged = merge_equal(vertices)
+    flags = (ctypes.c_int32 * 2)()
+    must(
+        library().geodomain_mesh_closed(
+            pointer(triangles),
+            ctypes.c_int64(len(triangles)),
+            pointer(merged),
+            _threads(len(triangles)),
+            flags,
+        )
+    )
+    return bool(flags[0]), bool(flags[1])
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """Count the bodies of a mesh, which hang together by vertices, and what they are made of.
+
+    ``repeats`` tells how often an edge is used again in the same direction.
+    """
+
+    count: int
+    vertices: int
+    triangles: int
+    repeats: int
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether there is one, whose closed surface is that of a ball if directions cancel.
+
+        So is, rarely, that of two which touch in two vertices alone.
+        """
+        is_alone = self.count == 1 and self.repeats == 0
+        return is_alone and 2 * self.vertices == self.triangles + 4
+
+
+def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -> Bodies:
+    """Return the bodies of a mesh; ``merged`` tells which vertices are equal, if not indices do."""
+    found = (ctypes.c_int64 * 4)()
+    must(
+        library().geodomain_mesh_bodies(
+            pointer(triangles),
+            ctypes.c_int64(len(triangles)),
+            None if merged is None else pointer(merged),
+            ctypes.c_int64(vertex_count),
+            _threads(len(triangles)),
+            found,
+        )
+    )
+    return Bodies(*found)
+
+
+def clip_ears(ring: Floats, normal: Floats) -> Indices:
+    """Cut a ring (n, 3) of 4 or more corners into triangles (n - 2, 3) of their numbers."""
+    triangles = np.empty((len(ring) - 2, 3), dtype=np.int32)
+    must(
+        library().geodomain_clip_ears(
+            pointer(ring), ctypes.c_int64(len(ring)), pointer(normal), pointer(triangles)
+        )
+    )
+    return triangles
+
+
+def self_crossings(
+    vertices: Floats, triangles: Indices, component: Indices, threads: int
+) -> tuple[int, tuple[int, int]]:
+    """Return how many pairs of triangles of one component cross, and the least pair."""
+    count, first = ctypes.c_int64(), (ctypes.c_int32 * 2)()
+    must(
+        library().geodomain_self_crossings(
+            pointer(vertices),
+            pointer(triangles),
+            ctypes.c_int64(len(triangles)),
+            pointer(component),
+            threads,
+            ctypes.byref(count),
+            first,
+        )
+    )
+    return count.value, (first[0], first[1])
+
+
+def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
+    """Return the sign of each triangle's projection, exactly; 0 where it is a line."""
+    signs = np.empty(len(triangles), np.int8)
+    library().geodomain_projection_signs(
+        pointer(vertices), pointer(triangles), ctypes.c_int64(len(triangles)), pointer(signs)
+    )
+    return signs

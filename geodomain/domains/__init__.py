@@ -1,0 +1,1 @@
+"""Domains, stacks, their order, and the TOML file that lists them."""

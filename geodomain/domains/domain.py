@@ -1,0 +1,209 @@
+"""A domain: the solids or surfaces that blocks are labelled with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import DomainError, shown
+from geodomain.html.table import html_table
+from geodomain.inputs.kinds import MeshesLike
+from geodomain.inputs.meshes import as_meshes
+from geodomain.io.conditions import Condition, read_conditions
+from geodomain.mesh.mesh import Mesh
+from geodomain.query.locator import Rule
+
+Kind = Literal["solid", "above", "below"]
+Extend = Literal["unassigned", "background", "nearest"]
+
+# Of the columns of a table of domains.
+HEADINGS = ("name", "kind", "code", "meshes", "only if")
+
+# What a name and a code must be, in words.
+NAME = "a text of one line that is not empty and has no blanks around it"
+CODE = "a whole number of 32 bits"
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """A name for the blocks inside solids, or above or below a surface.
+
+    Parameters
+    ----------
+    name : str
+        The label of its blocks.
+    meshes : mesh-like, or several of them
+        Solids, whose union is the domain, or tiles of one surface, as for `as_mesh`. A mesh
+        without a name gets the domain's in messages.
+    kind : {"solid", "above", "below"}
+        Above and below are along the vertical: see `geodomain.sides`.
+    code : int, optional
+        The number that stands for it where labels are written as codes.
+    only_if : mapping
+        Conditions on columns, all of which must hold: ``{"rock": "OX"}``,
+        ``{"zone": ["A", "B"]}``, ``{"grade": {">=": 0.3}}``. Missing values meet none.
+    keep : bool
+        Do not replace an earlier label: that of an earlier domain where the last one wins, or
+        that in the column where it is rewritten.
+    invert : bool
+        Take the blocks that are not inside, or on the other side.
+    rule : {"parity", "winding"}, optional
+        Which blocks are inside; by default the rule of the labelling. With "winding" a mesh
+        that is not closed is labelled by its solid angle: `geodomain.generalised_winding`.
+    extend : {"unassigned", "background", "nearest"}
+        The label of blocks outside a surface's footprint: none, not this domain, or as at the
+        nearest place of its rim.
+
+    Raises
+    ------
+    DomainError
+        For any other value.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> ground = geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]])
+    >>> air = geodomain.Domain("AIR", ground, kind="above", code=0)
+    >>> geodomain.label_points([[1, 1, 6], [1, 1, 4]], [air], background="ROCK")
+    array(['AIR', 'ROCK'], dtype='<U4')
+    """
+
+    name: str
+    meshes: tuple[Mesh, ...]
+    kind: Kind = field(default="solid", kw_only=True)
+    code: int | None = field(default=None, kw_only=True)
+    only_if: tuple[Condition, ...] = field(default=(), kw_only=True)
+    keep: bool = field(default=False, kw_only=True)
+    invert: bool = field(default=False, kw_only=True)
+    rule: Rule | None = field(default=None, kw_only=True)
+    extend: Extend = field(default="unassigned", kw_only=True)
+
+    def __init__(
+        self,
+        name: str,
+        meshes: MeshesLike,
+        *,
+        kind: Kind = "solid",
+        code: int | None = None,
+        only_if: Mapping[str, object] | tuple[Condition, ...] = (),
+        keep: bool = False,
+        invert: bool = False,
+        rule: Rule | None = None,
+        extend: Extend = "unassigned",
+    ) -> None:
+        """Check every value, and hold them."""
+        require_name(name)
+        require_code(name, code)
+        require_choice(name, "kind", kind, get_args(Kind))
+        require_choice(name, "rule", rule, (None, *get_args(Rule)))
+        require_choice(name, "extend", extend, get_args(Extend))
+        if kind != "solid" and rule is not None:
+            message = f"{name}: rule is for solids; a surface is {kind} by crossings alone"
+            raise DomainError(message)
+        if kind == "solid" and extend != "unassigned":
+            message = f"{name}: extend is for surfaces, of kind 'above' or 'below'"
+            raise DomainError(message)
+        conditions = only_if if isinstance(only_if, tuple) else read_conditions(only_if)
+        values = {
+            "name": name, "meshes": as_tiles(meshes, name), "kind": kind, "code": code,
+            "only_if": conditions, "keep": bool(keep), "invert": bool(invert), "rule": rule,
+            "extend": extend,
+        }  # fmt: skip
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    def __repr__(self) -> str:
+        """Name it, and say what it is made of; options that are not given are left out."""
+        said = [repr(self.name), ", ".join(map(repr, self.meshes))]
+        given = {
+            "kind": (self.kind, "solid"), "code": (self.code, None), "keep": (self.keep, False),
+            "invert": (self.invert, False), "rule": (self.rule, None),
+            "extend": (self.extend, "unassigned"),
+        }  # fmt: skip
+        said += [f"{key}={value!r}" for key, (value, usual) in given.items() if value != usual]
+        said += [f"only_if={' and '.join(map(str, self.only_if))!r}"] if self.only_if else []
+        return f"Domain({', '.join(said)})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        return html_table("Domain", [self.cells()], headings=HEADINGS)
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what a table says of it, under `HEADINGS`."""
+        kind = f"not {self.kind}" if self.invert else self.kind
+        code = "" if self.code is None else str(self.code)
+        meshes = ", ".join(mesh.name for mesh in self.meshes)
+        return self.name, kind, code, meshes, " and ".join(map(str, self.only_if))
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """Return the box of the meshes, (2, 3), lowest corner first; a surface's has no ends."""
+        return box_of(self.meshes, flat=self.kind != "solid")
+
+    @property
+    def is_solid(self) -> bool:
+        """Whether its blocks fill solids, and it can overlap with others by mistake."""
+        return self.kind == "solid" and not self.invert
+
+    @property
+    def wireframes(self) -> tuple[Mesh, ...]:
+        """Return the meshes whose volume its blocks should have: none if conditions cut them."""
+        whole = self.is_solid and not self.only_if
+        return (
+            self.meshes if whole and all(m.is_closed and m.is_balanced for m in self.meshes) else ()
+        )
+
+
+def as_tiles(meshes: MeshesLike, name: str) -> tuple[Mesh, ...]:
+    """Return one or several meshes as a tuple that is not empty."""
+    try:
+        tiles = as_meshes(meshes, name=name)
+    except TypeError as error:
+        message = f"{name}: {error}"
+        raise TypeError(message) from None
+    if not tiles:
+        message = f"{name} has no mesh"
+        raise DomainError(message)
+    return tiles
+
+
+def box_of(meshes: Iterable[Mesh], *, flat: bool) -> NDArray[np.float64]:
+    """Return the box of meshes, (2, 3); one of a flat thing goes all the way down and up."""
+    boxes = np.stack([mesh.bounds for mesh in meshes])
+    box = np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+    if flat:
+        box[:, 2] = -np.inf, np.inf
+    return box
+
+
+def require_name(name: object) -> None:
+    """Refuse a name that is no text, or one that nobody could see, or tell from another."""
+    if not isinstance(name, str) or name.splitlines() != [name.strip()]:
+        message = f"a domain's name is {shown(name)}; it must be {NAME}"
+        raise DomainError(message)
+
+
+def require_code(name: str, code: object) -> None:
+    """Refuse a code that is no whole number, or that block models have no room for."""
+    if code is not None and not is_code(code):
+        message = f"{name}: code is {shown(code)}; it must be {CODE}"
+        raise DomainError(message)
+
+
+def is_code(value: object) -> bool:
+    """Return whether a value is a whole number of 32 bits, the width that block models have."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        return False
+    return bool(-(2**31) <= value < 2**31)
+
+
+def require_choice(name: str, key: str, value: object, choices: tuple[object, ...]) -> None:
+    """Refuse a value that is none of the choices."""
+    if value not in choices:
+        known = ", ".join(repr(one) for one in choices if one is not None)
+        message = f"{name}: {key} is {shown(value)}; it can be {known}"
+        raise DomainError(message)

@@ -1,0 +1,223 @@
+"""Domains from a TOML file. Errors name the file, table, key and expected value."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NoReturn, TypeVar, cast
+
+from geodomain.domains.domain import Domain
+from geodomain.domains.order import Domains
+from geodomain.domains.stack import Stack
+from geodomain.domains.toml_keys import (
+    DOMAIN_KEYS,
+    FILE_KEYS,
+    PATHS,
+    STACK_KEYS,
+    DomainOptions,
+    FileOptions,
+    Key,
+    StackOptions,
+)
+from geodomain.errors import DomainError, shown
+from geodomain.io.files.whole import read_whole
+from geodomain.io.meshes.reading import read_mesh
+from geodomain.io.meshes.solids import split_name
+from geodomain.mesh.mesh import Mesh
+
+ReadMesh = Callable[[Path], Mesh]
+Table = dict[str, object]
+Noun = TypeVar("Noun")
+
+
+def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) -> Domains:
+    r"""Read a list of domains, and the meshes that it names, from a TOML file.
+
+    Parameters
+    ----------
+    path : path
+        The file. Paths of meshes are relative to it; each mesh is read once.
+    read : callable, optional
+        Reads a mesh; `read_mesh` by default.
+
+    Returns
+    -------
+    Domains
+        Ready for `label_points` and `label_blocks`.
+
+    Raises
+    ------
+    DomainError
+        For an unknown key, a value of the wrong kind, a missing mesh, or a name that occurs twice
+        or is the background's. The message has the file, the key, and what was expected.
+    MeshError
+        For a mesh that cannot be read.
+    OSError
+        If the file itself cannot be read.
+
+    Notes
+    -----
+    ::
+
+        background = "WASTE"            # and: order = "last", unassigned = "?"
+
+        [[domain]]                      # the first that has a block wins
+        name = "AIR"
+        kind = "above"                  # or "below", or "solid", which is the default
+        mesh = "topography.ply"         # or a list: tiles, or a union of solids
+        extend = "nearest"              # beyond the surface; or "background", "unassigned"
+        code = 0                        # and background_code, unassigned_code above
+
+        [[domain]]
+        name = "OXIDE ORE"
+        mesh = ["upper.stl", "pit.dxf:ORE_HG"]    # one layer of a drawing
+        only_if = { rock = ["OX", "TR"], au = { ">=" = 0.3 } }
+
+        [[stack]]                       # for blocks that no domain has
+        surfaces = ["hanging_wall.ply", "foot_wall.ply"]
+        layers = ["COVER", "SEAM", "FLOOR"]
+        rule = "erode"                  # or "onlap"
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> ground = geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]])
+    >>> geodomain.write_mesh(ground, folder / "ground.ply")
+    >>> text = '[[domain]]\nname = "AIR"\nkind = "above"\nmesh = "ground.ply"'
+    >>> _ = (folder / "domains.toml").write_text(text)
+    >>> domains = geodomain.read_domains(folder / "domains.toml")
+    >>> geodomain.label_points([[1, 1, 6], [1, 1, 4]], domains, background="ROCK").tolist()
+    ['AIR', 'ROCK']
+    """
+    place = Path(path)
+    return _Reader(place, read or _read_mesh).domains()
+
+
+def _read_mesh(path: Path) -> Mesh:
+    return read_mesh(path)
+
+
+class _Reader:
+    """Reads one file: parses it, checks its keys, reads its meshes."""
+
+    def __init__(self, path: Path, read: ReadMesh) -> None:
+        self._path, self._read = path, read
+        self._meshes: dict[Path, Mesh] = {}
+
+    def domains(self) -> Domains:
+        """Return the domains and stacks of the file."""
+        given = self._parsed()
+        self._check(given, FILE_KEYS, "")
+        if not given.keys() & {"domain", "stack"}:
+            self._refuse("", "there is no [[domain]] and no [[stack]]")
+        domains = [self._domain(*table) for table in _tables(given, "domain")]
+        stacks = [self._stack(*table) for table in _tables(given, "stack")]
+        rest = cast(FileOptions, given)
+        return self._made("", "", lambda: Domains(tuple(domains), tuple(stacks), **rest))
+
+    def _parsed(self) -> Table:
+        try:
+            return tomllib.loads(read_whole(self._path).decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            self._refuse("", "it is not UTF-8 text; save it as UTF-8")
+        except tomllib.TOMLDecodeError as error:
+            escaped = "Unescaped" in str(error) or "hex" in str(error)
+            self._refuse("", f"it is not TOML: {error}{PATHS if escaped else ''}")
+        except ValueError:
+            self._refuse("", f"a number has more than {sys.get_int_max_str_digits():,} digits")
+        except RecursionError:
+            self._refuse("", "brackets are nested too deeply; no key needs more than two")
+
+    def _domain(self, table: Table, number: int) -> Domain:
+        where = _place("domain", number, table.get("name"))
+        self._check(table, DOMAIN_KEYS, where, needed=("name", "mesh"))
+        name, files = cast(str, table.pop("name")), cast(str | list[str], table.pop("mesh"))
+        meshes, rest = self._tiles(files, f"{where} mesh"), cast(DomainOptions, table)
+        return self._made(where, name, lambda: Domain(name, meshes, **rest))
+
+    def _stack(self, table: Table, number: int) -> Stack:
+        where = _place("stack", number, None)
+        self._check(table, STACK_KEYS, where, needed=("surfaces", "layers"))
+        files = cast(list[str | list[str]], table.pop("surfaces"))
+        surfaces = [self._tiles(one, f"{where} surfaces") for one in files]
+        layers, rest = cast(list[str], table.pop("layers")), cast(StackOptions, table)
+        return self._made(where, "", lambda: Stack(surfaces, layers, **rest))
+
+    def _check(
+        self,
+        table: Table,
+        keys: Mapping[str, Key],
+        where: str,
+        needed: Sequence[str] = (),
+    ) -> None:
+        """Raise DomainError for unknown keys, values that do not fit, and missing keys."""
+        for key, value in table.items():
+            if key not in keys:
+                close = get_close_matches(key, keys, 1)
+                hint = f"did you mean {close[0]!r}? " if close else ""
+                self._refuse(
+                    where, f"there is no key {shown(key)}; {hint}the keys are {', '.join(keys)}"
+                )
+            if not keys[key].fits(value):
+                self._refuse(where, f"{key} is {shown(value)}; it must be {keys[key].expected}")
+        for key in needed:
+            if key not in table:
+                self._refuse(where, f"the key {key!r} is missing: {keys[key].expected}")
+
+    def _tiles(self, names: str | list[str], where: str) -> tuple[Mesh, ...]:
+        return tuple(
+            self._mesh(name, where) for name in ([names] if isinstance(names, str) else names)
+        )
+
+    def _mesh(self, name: str, where: str) -> Mesh:
+        """Read a mesh beside the file, once; FILE:NAME is one solid of it."""
+        if "\0" in name:
+            self._refuse(where, f"{shown(name)} holds a NUL character{PATHS}")
+        place, wanted = split_name(self._path.parent / name)
+        if not place.is_file():
+            folder = place.parent.resolve()
+            self._refuse(where, f"there is no file {shown(place.name)} in {folder}{_nearby(place)}")
+        place = place.resolve()
+        if wanted is not None:
+            place = place.with_name(f"{place.name}:{wanted}")
+        if place not in self._meshes:
+            self._meshes[place] = self._read(place)
+        return self._meshes[place]
+
+    def _made(self, where: str, name: str, make: Callable[[], Noun]) -> Noun:
+        """Make an object; an error names the table that its values are from."""
+        try:
+            return make()
+        except DomainError as error:
+            self._refuse(where, str(error).removeprefix(f"{name}: "))
+
+    def _refuse(self, where: str, what: str) -> NoReturn:
+        message = f"{self._path}{f', {where}' if where else ''}: {what}"
+        raise DomainError(message) from None
+
+
+def _tables(given: Table, kind: str) -> list[tuple[Table, int]]:
+    """Take the tables of one kind, which were checked, with their numbers."""
+    tables = cast(list[Table], given.pop(kind, []))
+    return [(table, number) for number, table in enumerate(tables, 1)]
+
+
+def _place(kind: str, number: int, name: object) -> str:
+    """Return a table's heading, number and name, for messages."""
+    said = " ".join(name.split()) if isinstance(name, str) else ""
+    return f"[[{kind}]] {number}" + (f" ({said[:60]})" if said else "")
+
+
+def _nearby(place: Path) -> str:
+    """Return a suggestion for a file that is not there."""
+    if not place.name.isprintable():
+        return PATHS
+    there = [path.name for path in place.parent.iterdir()] if place.parent.is_dir() else []
+    plain = {name.casefold(): name for name in there}
+    close = get_close_matches(place.name.casefold(), plain, 1)
+    return f"; did you mean {shown(plain[close[0]])}?" if close else ""

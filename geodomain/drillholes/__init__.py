@@ -1,0 +1,1 @@
+"""Drillholes: their tables, the curves between stations, and what they pass through."""

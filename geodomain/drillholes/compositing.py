@@ -1,0 +1,165 @@
+"""Average samples of drillholes over equal lengths, each within one domain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from geodomain.domains.sources import DomainsGiven, domains_to_label
+from geodomain.drillholes.averaging import (
+    SHORT,
+    Short,
+    averages,
+    cut_runs,
+    known_grade,
+    runs_of,
+)
+from geodomain.drillholes.composites import Composites
+from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.flagging import flag_parts, label_gaps
+from geodomain.drillholes.intervals import Intervals
+from geodomain.drillholes.tables import TableLike
+from geodomain.errors import TableError, warn
+from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.query.locator import Rule
+
+
+def composite(
+    intervals: TableLike,
+    holes: Drillholes,
+    domains: DomainsGiven,
+    *,
+    length: float,
+    grade: str | Sequence[str] = (),
+    short: Short = "keep",
+    min_length: float | None = None,
+    background: str | None = None,
+    rule: Rule = "parity",
+    allow_open: bool = False,
+    weld: float | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> Composites:
+    """Average samples of drillholes over equal lengths, each within one domain.
+
+    Parameters
+    ----------
+    intervals : path, or pandas or polars DataFrame, or pyarrow.Table
+        Samples: hole, FROM, TO and grades.
+    holes : Drillholes
+        The holes.
+    domains : mapping, sequence of Domain and Stack, Domains, or path
+        As for `label_file`.
+    length : float
+        Of a composite, in the unit of the file.
+    grade : str or sequence of str
+        Columns that are averaged, weighted by length. Missing values are left out, and their
+        length is reported beside the mean; so are negative ones, which stand for "below
+        detection" and the like, with a warning.
+    short : {"keep", "merge", "drop"}
+        What becomes of a last piece shorter than `min_length`, where a hole leaves a domain:
+        a composite of its own, part of the one before, or nothing.
+    min_length : float, optional
+        Half of `length`, if not given.
+    background : str, optional
+        The label of what is in no domain; that of `domains` otherwise.
+    rule, allow_open, weld, backend, threads
+        As for `label_file`.
+
+    Returns
+    -------
+    Composites
+        From where a hole enters a domain down to where it leaves it; none lies in two domains. A
+        composite of which nothing is sampled is left out. ``print`` it for a summary.
+
+    Raises
+    ------
+    TableError
+        For samples that overlap, and columns that are not there.
+    ValueError
+        For a length that is none.
+    DomainError, MeshError, OSError
+        As `label_file`.
+
+    Warns
+    -----
+    GeodomainWarning
+        For negative grades.
+
+    Examples
+    --------
+    >>> import geodomain, pandas
+    >>> collar = {"HOLE": ["A"], "X": [1], "Y": [1], "Z": [9], "AZIMUTH": [0], "DIP": [90]}
+    >>> samples = {"HOLE": ["A"] * 3, "FROM": [6, 7.5, 8], "TO": [7.5, 8, 9], "AU": [1.0, 3, None]}
+    >>> samples = pandas.DataFrame(samples)
+    >>> holes = geodomain.Drillholes(pandas.DataFrame(collar), intervals=samples)
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> found = geodomain.composite(samples, holes, {"ORE": ore}, length=2, grade="AU")
+    >>> [row[:4] + row[7:] for row in found.rows()][-1]
+    ('A', '7', '9', '2', 'ORE', '2', '1')
+    """
+    grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
+    least = 0.5 * length if min_length is None else min_length
+    _require_lengths(length, least, short)
+    given = domains_to_label(domains, weld=weld).domains
+    labeller = Labeller(given, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
+    conditions = [one.column for _, some in given.conditions for one in some]
+    rows = holes.match(intervals, also=[*grades, *conditions])
+    refuse_overlaps(rows)
+    parts = flag_parts(holes.paths, rows, labeller, backend=backend, threads=threads)
+    gaps = label_gaps(holes.paths, rows, labeller, backend=backend, threads=threads)
+    runs = runs_of(rows, parts, gaps)
+    lost = len(labeller.targets) + LOST
+    runs = runs.only(runs.codes < lost)
+    made, dropped = cut_runs(runs, length, short, least)
+    values = {name: known_grade(rows, name) for name in grades}
+    negative = {name: int((rows.table.numbers_of(name) < 0).sum()) for name in grades}
+    for name, count in negative.items():
+        if count:
+            warn(f"{name} has {count:,} values below 0, which are left out as missing")
+    sampled, means, missing = averages(made, rows, parts, values)
+    some = sampled > 0
+    made = made.only(some)
+    middles = 0.5 * (made.begins + made.ends)
+    rest = given.background if background is None else background
+    return Composites(
+        made.holes,
+        holes.names,
+        made.codes,
+        (*(target.name for target in labeller.targets), rest),
+        made.begins,
+        made.ends,
+        holes.points_at(made.holes, middles),
+        {name: column[some] for name, column in means.items()},
+        {name: column[some] for name, column in missing.items()},
+        length,
+        dropped,
+        negative,
+        tuple(rows.findings),
+    )
+
+
+def refuse_overlaps(rows: Intervals) -> None:
+    """Raise TableError where samples overlap: the correct sample is ambiguous."""
+    if rows.overlapping.size:
+        row = int(rows.overlapping[0])
+        message = (
+            f"{rows.table.name}: {rows.overlapping.size:,} intervals overlap the one before, the "
+            f"first in {rows.table.where(row)} (FROM {rows.starts[row]:g}); remove what is there "
+            "twice before compositing"
+        )
+        raise TableError(message)
+
+
+def _require_lengths(length: float, least: float, short: str) -> None:
+    """Refuse lengths that are none."""
+    if not 0 < length < math.inf:
+        message = f"length is {length}; it must be above 0"
+        raise ValueError(message)
+    if not 0 <= least <= length:
+        message = f"min_length is {least}; it must be 0 to {length:g}, the length of a composite"
+        raise ValueError(message)
+    if short not in SHORT:
+        message = f"short is {short!r}; it can be {', '.join(map(repr, SHORT))}"
+        raise ValueError(message)

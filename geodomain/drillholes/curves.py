@@ -1,0 +1,222 @@
+"""The curves of drillholes: arcs and straight pieces from their stations, and points on them.
+
+Between stations with unit tangents t0 and t1, a length s apart along the hole, b the angle between
+the tangents:
+
+- minimum curvature: one arc of the radius s / b that has both tangents. (S. J. Sawaryn and
+  J. L. Thorogood, "A Compendium of Directional Calculations Based on the Minimum Curvature
+  Method", SPE Drilling and Completion 20, 2005.)
+- balanced: the first half along t0, the second along t1.
+- tangent: all of it along t0.
+
+Everything is float64 and done hole by hole in the order of depth, so that a hole's points do not
+depend on other holes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.arrays import Floats
+
+Method = Literal["minimum curvature", "balanced", "tangent"]
+METHODS: tuple[Method, ...] = ("minimum curvature", "balanced", "tangent")
+Ints = NDArray[np.int64]
+# Rows that are computed at a time, so that what is in between stays in a core's cache.
+_BLOCK = 1 << 14
+# Below this angle (b/2) / tan(b/2) is 1 - b^2/12 to the last place.
+_SMALL = 1e-4
+_FEW = 24
+_HOLES = 1 << 10
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Pieces of all the holes, one hole after another, each piece an arc or straight.
+
+    Attributes
+    ----------
+    offsets : (h + 1,) int64
+        Hole i has the pieces offsets[i] to offsets[i + 1]; the last one has no end.
+    depths : (p,) float64
+        Where each piece begins, along the hole.
+    points : (p, 3) float64
+        The same in space.
+    tangents : (p, 3) float64
+        Unit vectors there.
+    normals : (p, 3) float64
+        Unit vectors towards which it bends; 0 where it is straight.
+    curvatures : (p,) float64
+        Radians for each unit of length.
+    """
+
+    offsets: Ints
+    depths: Floats
+    points: Floats
+    tangents: Floats
+    normals: Floats
+    curvatures: Floats
+
+    @property
+    def owners(self) -> Ints:
+        """The hole of each piece."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def find(self, holes: NDArray[np.intp], depths: Floats) -> Ints:
+        """Return the piece that each depth of each hole is on: the last that begins there."""
+        low, high = self.offsets[holes], self.offsets[holes + 1]
+        while True:
+            apart = high - low > 1
+            if not apart.any():
+                return low
+            middle = (low + high) >> 1
+            up = apart & (self.depths[middle] <= depths)
+            low = np.where(up, middle, low)
+            high = np.where(apart & ~up, middle, high)
+
+    def at(self, pieces: Ints, depths: Floats) -> Floats:
+        """Return the points at depths on pieces, (n, 3)."""
+        found = np.empty((len(pieces), 3))
+        for rows in _blocks(len(pieces)):
+            found[rows] = self._at(pieces[rows], depths[rows])
+        return found
+
+    def _at(self, pieces: Ints, depths: Floats) -> Floats:
+        """Return the points of some rows."""
+        along = depths - self.depths[pieces]
+        half = 0.5 * along * self.curvatures[pieces]
+        # sin(a)/a and (1 - cos a)/a with a = 2 half, which are 1 and 0 for a straight piece.
+        bent = half != 0
+        sine, cosine = np.sin(half), np.cos(half)
+        ratio = np.divide(sine, half, out=np.ones_like(half), where=bent)
+        found = self.points[pieces]
+        found += (along * ratio * cosine)[:, None] * self.tangents[pieces]
+        found += (along * ratio * sine)[:, None] * self.normals[pieces]
+        return found
+
+    def along(self, pieces: Ints, depths: Floats) -> Floats:
+        """Return the unit tangents at depths on pieces, (n, 3)."""
+        turned = ((depths - self.depths[pieces]) * self.curvatures[pieces])[:, None]
+        return np.cos(turned) * self.tangents[pieces] + np.sin(turned) * self.normals[pieces]
+
+
+def _blocks(count: int) -> list[slice]:
+    """Return the rows as blocks."""
+    return [slice(begin, begin + _BLOCK) for begin in range(0, count, _BLOCK)]
+
+
+def make_curves(
+    offsets: Ints, depths: Floats, tangents: Floats, collars: Floats, method: Method
+) -> Curves:
+    """Make the curves of holes from their stations.
+
+    Parameters
+    ----------
+    offsets : (h + 1,) int64
+        Hole i has the stations offsets[i] to offsets[i + 1], one at least.
+    depths : (m,) float64
+        Along the hole, ascending within each, the first of each 0.
+    tangents : (m, 3) float64
+        Unit vectors.
+    collars : (h, 3) float64
+        Where the holes begin.
+    method : {"minimum curvature", "balanced", "tangent"}
+        What is between stations.
+
+    Returns
+    -------
+    Curves
+    """
+    lengths = np.diff(depths, append=0.0)
+    lengths[offsets[1:] - 1] = 0.0  # after the last station there is no leg
+    later = np.concatenate([tangents[1:], tangents[-1:]])
+    later[offsets[1:] - 1] = tangents[offsets[1:] - 1]
+    if method == "tangent":
+        steps, bends = lengths[:, None] * tangents, np.zeros(len(depths))
+        normals = np.zeros_like(tangents)
+    elif method == "balanced":
+        steps = (0.5 * lengths)[:, None] * (tangents + later)
+        bends, normals = np.zeros(len(depths)), np.zeros_like(tangents)
+    else:
+        bends, normals = np.empty(len(depths)), np.empty_like(tangents)
+        steps = np.empty_like(tangents)
+        for rows in _blocks(len(depths)):
+            bends[rows], normals[rows] = bends_between(tangents[rows], later[rows])
+            halves = 0.5 * lengths[rows] * ratio_factors(bends[rows])
+            np.multiply(halves[:, None], tangents[rows] + later[rows], out=steps[rows])
+    points = running_sums(offsets, steps, collars)
+    if method == "balanced":
+        return _halved(offsets, depths, points, tangents, later, lengths)
+    curvatures = np.divide(bends, lengths, out=np.zeros_like(bends), where=lengths > 0)
+    return Curves(offsets, depths, points, tangents, normals, curvatures)
+
+
+def bends_between(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return the angles between unit vectors, in radians, and the unit normals of the bends.
+
+    By the arc tangent of sine and cosine: the arc cosine loses the angle of small doglegs.
+    """
+    dot = np.einsum("ij,ij->i", first, second)
+    normals = second - dot[:, None] * first
+    sines = np.sqrt(np.einsum("ij,ij->i", normals, normals))
+    np.divide(normals, sines[:, None], out=normals, where=sines[:, None] > 0)
+    return np.arctan2(sines, dot), normals
+
+
+def ratio_factors(bends: Floats) -> Floats:
+    """Return tan(b/2) / (b/2), 1 for straight legs."""
+    small = bends < _SMALL
+    half = 0.5 * np.where(small, 1.0, bends)
+    return np.where(small, 1.0 + bends * bends / 12.0, np.tan(half) / half)
+
+
+def running_sums(offsets: Ints, steps: Floats, starts: Floats) -> Floats:
+    """Return, hole by hole, the start plus the steps before each station, added in their order."""
+    points = np.empty_like(steps)
+    for begin in range(0, len(starts), _HOLES):
+        end = min(begin + _HOLES, len(starts))
+        rows = slice(offsets[begin], offsets[end])
+        _add_up(offsets[begin : end + 1] - offsets[begin], steps[rows], starts[begin:end],
+                points[rows])  # fmt: skip
+    return points
+
+
+def _add_up(offsets: Ints, steps: Floats, starts: Floats, points: Floats) -> None:
+    """Write the running sums of some holes: station by station for all of them together."""
+    points[offsets[:-1]] = starts
+    order = np.argsort(-np.diff(offsets), kind="stable")
+    counts, begins = np.diff(offsets)[order], offsets[:-1][order]
+    rank = 1
+    while (active := int(np.searchsorted(-counts, -rank, side="left"))) > _FEW:
+        rows = begins[:active] + rank
+        points[rows] = points[rows - 1] + steps[rows - 1]
+        rank += 1
+    for begin, count in zip(begins[:active].tolist(), counts[:active].tolist(), strict=True):
+        part = slice(begin + rank - 1, begin + count)
+        parts = np.concatenate([points[begin + rank - 1][None], steps[part][:-1]])
+        points[part] = np.add.accumulate(parts, axis=0)
+
+
+def _halved(
+    offsets: Ints, depths: Floats, points: Floats, first: Floats, second: Floats, lengths: Floats
+) -> Curves:
+    """Return two straight pieces for each leg."""
+    half = (0.5 * lengths)[:, None]
+    pairs = [np.stack(two, axis=1) for two in (
+        (depths, depths + half[:, 0]), (points, points + half * first), (first, second),
+    )]  # fmt: skip
+    kept = np.ones((len(depths), 2), np.bool_)
+    kept[offsets[1:] - 1, 1] = False
+    counts = 2 * np.diff(offsets) - 1
+    return Curves(
+        np.concatenate([[0], np.cumsum(counts)]),
+        pairs[0][kept],
+        pairs[1][kept],
+        pairs[2][kept],
+        np.zeros((int(kept.sum()), 3)),
+        np.zeros(int(kept.sum())),
+    )

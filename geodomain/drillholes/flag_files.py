@@ -1,0 +1,299 @@
+"""Flag an interval table in a file by the domains that its samples are in."""
+
+from __future__ import annotations
+
+import os
+import time
+from decimal import Decimal
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.arrays import Floats
+from geodomain.domains.order import Domains
+from geodomain.domains.sources import DomainsGiven, domains_to_label
+from geodomain.drillholes.cut_text import cut_rows
+from geodomain.drillholes.cutting import Cuts, check_length, make_cuts
+from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.findings import refuse_bad
+from geodomain.drillholes.flag_summary import FlagSummary, parts_of
+from geodomain.drillholes.flagging import (
+    BY,
+    By,
+    Flags,
+    flag_middles,
+    flag_parts,
+    majority,
+)
+from geodomain.drillholes.intervals import Intervals
+from geodomain.drillholes.keywords import HoleKeywords, reading_of
+from geodomain.drillholes.places import require_outputs
+from geodomain.drillholes.tables import TableLike, read_table
+from geodomain.errors import TableError, collect_warnings, warn
+from geodomain.inputs.paths import PathGiven
+from geodomain.io.csv.new_columns import NewColumn, plan_splice
+from geodomain.io.csv.rows import TextRows
+from geodomain.io.files.places import refuse_inputs
+from geodomain.io.files.streams import open_target
+from geodomain.labelling.cells import Labels, labels_of
+from geodomain.labelling.columns import ColumnPlan
+from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.labelling.overlap import apart, explain_apart, say_box
+from geodomain.query.locator import Rule
+
+
+def flag_file(
+    intervals: PathGiven,
+    domains: DomainsGiven,
+    output: PathGiven | None,
+    *,
+    collar: TableLike,
+    survey: TableLike | None = None,
+    by: By = "middle",
+    min_length: float = 0.001,
+    coordinates: bool = False,
+    column: str = "domain",
+    codes: bool = False,
+    background: str | None = None,
+    unassigned: str | None = None,
+    rule: Rule = "parity",
+    allow_open: bool = False,
+    weld: float | None = None,
+    allow_disjoint: bool = False,
+    overwrite: bool = False,
+    strict: bool = False,
+    backend: str = "auto",
+    threads: int | None = None,
+    **holes: Unpack[HoleKeywords],
+) -> FlagSummary:
+    r"""Flag the samples of drillholes in a file by the domains that they are in.
+
+    The output is the file byte for byte, with a column more. Intervals without a place on a hole
+    are counted, listed and unassigned.
+
+    Parameters
+    ----------
+    intervals : path
+        A text table of samples or logs: hole, FROM and TO; "-" is stdin. Where the collars have
+        no depth, holes end at its largest TO.
+    domains : mapping, sequence of Domain and Stack, Domains, or path
+        As for `label_file`; conditions are about columns of `intervals`.
+    output : path or None
+        Where to write; "-" is stdout, None only flags and reports.
+    collar, survey, **holes
+        As for `Drillholes`.
+    by : {"middle", "majority", "split"}
+        The domain of the middle of each interval, along the hole; that of its greatest length, of
+        equal lengths the first; or a row for each part between walls.
+    min_length : float
+        With "split": parts that are shorter are not split off, but counted; they are left with
+        their longer neighbour.
+    coordinates : bool
+        Add columns x, y, z of the middle of each row, to 6 decimals.
+    column, codes, background, unassigned, rule, allow_open, weld, allow_disjoint, overwrite
+        As for `label_file`.
+    strict : bool
+        Raise TableError for holes and intervals that would be unassigned.
+    backend, threads
+        As for `label_file`.
+
+    Returns
+    -------
+    FlagSummary
+        Samples and lengths by domain; ``print`` it.
+
+    Raises
+    ------
+    TableError, DomainError, MeshError, PointError, OSError
+        As `label_file` and `Drillholes`.
+
+    Warns
+    -----
+    GeodomainWarning
+        For holes that are left out, and for what is odd about wireframes.
+
+    Notes
+    -----
+    A row that is split keeps the text of its other columns. Cuts are rounded to 3 decimals, or to
+    those of ``min_length`` if they are more; the first piece has the FROM of the interval, the
+    last one its TO, and neighbours share a number, so that lengths add up to the old one exactly.
+    Whether a hole changes its domain is looked for at every wall that it crosses, and at the rims
+    of surfaces.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> collar, assay = folder / "collar.csv", folder / "assay.csv"
+    >>> _ = collar.write_text("HOLE,X,Y,Z,AZIMUTH,DIP\nA,1,1,9,0,90\n")
+    >>> _ = assay.write_text("HOLE,FROM,TO,AU\nA,0,6,0.10\nA,6,8,2.50\n")
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> geodomain.flag_file(assay, {"ORE": ore}, folder / "out.csv", collar=collar, by="split")
+    <FlagSummary of 2 intervals: ORE 1, background 2>
+    >>> (folder / "out.csv").read_text().split()[1:]
+    ['A,0,6,0.10,', 'A,6,7,2.50,', 'A,7,8,2.50,ORE']
+    """
+    began = time.perf_counter()
+    if by not in BY:
+        message = f"by is {by!r}; it can be {', '.join(map(repr, BY))}"
+        raise ValueError(message)
+    least = check_length(min_length)
+    places = require_outputs([output], [intervals, collar, survey], overwrite=overwrite)
+    with collect_warnings() as warned:
+        given = domains_to_label(domains, weld=weld)
+        refuse_inputs(places, given.files)
+        labeller = Labeller(
+            given.domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
+        )
+        labels = labels_of(given.domains, codes=codes, background=background, unassigned=unassigned)
+        source, made, rows = read_samples(
+            intervals, collar, survey, given.domains, strict=strict, threads=threads, **holes
+        )
+        if not allow_disjoint:
+            refuse_apart(labeller, made, rows)
+        flags = flag_middles(made.paths, rows, labeller)
+        cuts = None
+        if by != "middle":
+            parts = flag_parts(made.paths, rows, labeller, backend=backend, threads=threads)
+            if by == "majority":
+                flags = Flags(majority(rows, parts, labeller), flags.middles)
+            else:
+                lost = np.full(len(source), len(labeller.targets) + LOST, np.intp)
+                cuts = make_cuts(len(source), parts, lost, _decimals(source, rows), least)
+        plan = ColumnPlan(column, labels, codes=codes)
+        written, names, found = _written(
+            source, made, rows, flags, cuts, plan, labeller, coordinates=coordinates
+        )
+        if output is not None:
+            with open_target(output, overwrite=overwrite) as target:
+                target.write(memoryview(written))
+    machine, reason = labeller.machine
+    return FlagSummary(
+        rows=len(source),
+        by=by,
+        parts=parts_of([one.name for one in labeller.targets], _rest(labels), *found),
+        cut=cuts.cut if cuts else 0,
+        slivers=cuts.slivers if cuts else 0,
+        unusable=int((~rows.usable).sum()),
+        findings=tuple(rows.findings),
+        columns=names,
+        output=None if output is None else os.fspath(output),
+        seconds=time.perf_counter() - began,
+        backend=machine,
+        backend_reason=reason,
+        warnings=tuple(warned),
+    )
+
+
+def read_samples(
+    intervals: PathGiven,
+    collar: TableLike,
+    survey: TableLike | None,
+    domains: Domains,
+    *,
+    strict: bool,
+    threads: int | None,
+    **holes: Unpack[HoleKeywords],
+) -> tuple[TextRows, Drillholes, Intervals]:
+    """Read the holes and the intervals, once each; warn of what cannot be used.
+
+    Returns
+    -------
+    source : TextRows
+        The text of the intervals, every field of which can be asked for.
+    made : Drillholes
+    rows : Intervals
+    """
+    table = read_table(
+        intervals, "intervals", reading_of(holes.get("columns"), threads, holes), also=None
+    )
+    if table.rows is None:
+        message = f"{table.name} is no table of text: read it as a frame, and use geodomain.flag"
+        raise TableError(message)
+    made = Drillholes(collar, survey, table, strict=strict, threads=threads, **holes)
+    rows = made.match_table(table)
+    if strict:
+        refuse_bad(rows.findings, table.name)
+    for name, why in made.report.left_out.items():
+        warn(f"hole {name} is left out: {why}")
+    return table.rows, made, rows
+
+
+def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None:
+    """Raise TableError where no domain's box meets the holes', with a guess why."""
+    if holes.report.bounds is None or not rows.usable.any():
+        return
+    box = np.array(holes.report.bounds)
+    targets = labeller.targets
+    if len(apart(targets, box)) < max(len(targets), 1):
+        return
+    reason = next(filter(None, (explain_apart(one.bounds, box) for one in targets)), "")
+    message = (
+        f"no domain meets the drillholes, which are in {say_box(box)}; {targets[0].name} is in "
+        f"{say_box(targets[0].bounds)}: {reason or 'is it another datum or grid?'}; "
+        "allow_disjoint=True flags them anyway"
+    )
+    raise TableError(message)
+
+
+def _decimals(source: TextRows, rows: Intervals) -> list[NDArray[np.object_]]:
+    """Return FROM and TO as the text says them, where they are numbers."""
+    mark = source.layout.decimal.decode()
+    found = []
+    for role in ("from", "to"):
+        texts = source.spelled(rows.table.roles[role])
+        values = np.empty(len(texts), object)
+        for row in np.flatnonzero(rows.usable).tolist():
+            values[row] = Decimal(texts[row].replace(mark, ".").lower().replace("d", "e"))
+        found.append(values)
+    return found
+
+
+def _written(
+    source: TextRows,
+    made: Drillholes,
+    rows: Intervals,
+    flags: Flags,
+    cuts: Cuts | None,
+    plan: ColumnPlan,
+    labeller: Labeller,
+    *,
+    coordinates: bool,
+) -> tuple[bytes, tuple[str, ...], tuple[NDArray[np.intp], Floats]]:
+    """Return the new text, its new columns, and the codes and lengths of its rows."""
+    codes, middles, lengths = flags.codes, flags.middles, rows.ends - rows.starts
+    lengths = np.where(rows.usable, lengths, np.nan)
+    text = source
+    if cuts is not None:
+        text = cut_rows(source, rows, cuts)
+        codes = cuts.codes
+        begins, ends = cuts.depths(rows.starts, rows.ends)
+        middles = np.full((len(codes), 3), np.nan)
+        usable = np.flatnonzero(rows.usable[cuts.rows])
+        middles[usable] = made.points_at(
+            rows.holes[cuts.rows[usable]], 0.5 * (begins[usable] + ends[usable])
+        )
+        lengths = np.where(rows.usable[cuts.rows], ends - begins, np.nan)
+    columns = plan.columns(labeller.targets)
+    cells = [codes.astype(np.int32)]
+    if coordinates:
+        mark = source.layout.decimal.decode()
+        for axis, name in enumerate("xyz"):
+            columns.append(NewColumn(name, _spelled(middles[:, axis], mark), numeric=True))
+            cells.append(np.arange(len(codes), dtype=np.int32))
+    splice = plan_splice(source.layout, columns, encoding=source.layout.encoding, name=source.name)
+    written = text.with_cells(splice.head, splice.vocabulary, cells)
+    return written, tuple(one.name for one in columns), (codes, lengths)
+
+
+def _rest(labels: Labels) -> tuple[str, str, str, str]:
+    """Return the labels of rows that no domain surely has."""
+    return labels.background, labels.unassigned, labels.leaky, labels.unassigned
+
+
+def _spelled(values: Floats, mark: str) -> tuple[str, ...]:
+    """Return coordinates as text, NaN as nothing."""
+    rounded = np.round(values, 6).tolist()
+    return tuple("" if v != v else repr(v).removesuffix(".0").replace(".", mark) for v in rounded)

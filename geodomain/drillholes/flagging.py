@@ -1,0 +1,266 @@
+"""Domains of intervals along holes: by their middles, by the larger part, or cut at every wall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.arrays import Floats
+from geodomain.domains.order import allowed_rows, condition_columns
+from geodomain.drillholes.intervals import Intervals
+from geodomain.drillholes.paths import HolePaths
+from geodomain.drillholes.walls import cross_walls
+from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.rim import rim
+
+By = Literal["middle", "majority", "split"]
+BY: tuple[By, ...] = ("middle", "majority", "split")
+Bools = NDArray[np.bool_]
+_PART = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Parts of intervals between walls, interval by interval, one at least of each.
+
+    Attributes
+    ----------
+    rows : (p,) intp
+        The interval of each.
+    begins, ends : (p,) float64
+        Along its hole; the interval's own FROM and TO at its ends.
+    codes : (p,) intp
+        The domain of each, as a `Verdict`'s.
+    """
+
+    rows: NDArray[np.intp]
+    begins: Floats
+    ends: Floats
+    codes: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Flags:
+    """Domains of intervals.
+
+    Attributes
+    ----------
+    codes : (n,) intp
+        Of each interval, as a `Verdict`'s: k domains, then none, no coordinates, and so on.
+    middles : (n, 3) float64
+        Of each interval, on its hole; NaN for one that cannot be used.
+    """
+
+    codes: NDArray[np.intp]
+    middles: Floats
+
+
+def flag_middles(holes: HolePaths, rows: Intervals, labeller: Labeller) -> Flags:
+    """Label each interval by the point in its middle, along the hole."""
+    usable = np.flatnonzero(rows.usable)
+    middles = np.full((len(rows.holes), 3), np.nan)
+    depths = 0.5 * (rows.starts[usable] + rows.ends[usable])
+    middles[usable] = holes.points_at(rows.holes[usable], depths)
+    codes = _judged(labeller, middles, allowed_in(labeller, rows))
+    return Flags(codes, middles)
+
+
+def flag_parts(
+    holes: HolePaths, rows: Intervals, labeller: Labeller, *, backend: str, threads: int | None
+) -> Parts:
+    """Cut each usable interval at every wall, and label each part by its middle."""
+    used = np.unique(rows.holes[rows.usable])
+    walls = wall_depths(holes, labeller, used, backend=backend, threads=threads)
+    usable = np.flatnonzero(rows.usable)
+    owners, begins, ends = cut_at(
+        rows.holes[usable], rows.starts[usable], rows.ends[usable], *walls
+    )
+    parts = usable[owners]
+    allowed = allowed_in(labeller, rows)
+    codes = np.empty(len(parts), np.intp)
+    for begin in range(0, len(parts), _PART):
+        some = slice(begin, begin + _PART)
+        middles = holes.points_at(rows.holes[parts[some]], 0.5 * (begins[some] + ends[some]))
+        given = allowed and [None if one is None else one[parts[some]] for one in allowed]
+        codes[some] = labeller.judge(middles, given).codes
+    return Parts(parts, begins, ends, codes)
+
+
+def label_gaps(
+    holes: HolePaths, rows: Intervals, labeller: Labeller, *, backend: str, threads: int | None
+) -> tuple[NDArray[np.intp], Parts]:
+    """Cut at walls, and label, what lies above, between and below the intervals of each hole.
+
+    Returns
+    -------
+    holes : (g,) intp
+        The hole of each gap; only holes with an interval have gaps.
+    parts : Parts
+        Of gaps, whose rows count them. Conditions on columns are not met there.
+    """
+    order = rows.order
+    owners, starts, ends = rows.holes[order], rows.starts[order], rows.ends[order]
+    first = np.diff(owners, prepend=-1) != 0
+    last = np.append(first[1:], True)[: len(first)]
+    above = np.where(first, 0.0, np.append(0.0, ends[:-1])[: len(ends)])
+    gap_holes = np.concatenate([owners, owners[last]])
+    begins = np.concatenate([above, ends[last]])
+    stops = np.concatenate([starts, holes.ends[owners[last]]])
+    real = stops > begins
+    gap_holes, begins, stops = gap_holes[real], begins[real], stops[real]
+    walls = wall_depths(holes, labeller, np.unique(owners), backend=backend, threads=threads)
+    pieces, begins, stops = cut_at(gap_holes, begins, stops, *walls)
+    middles = holes.points_at(gap_holes[pieces], 0.5 * (begins + stops))
+    never = np.zeros(len(pieces), np.bool_)
+    allowed = [never if some else None for _, some in labeller.domains.conditions]
+    codes = _judged(labeller, middles, allowed if any(one is never for one in allowed) else None)
+    return gap_holes, Parts(pieces, begins, stops, codes)
+
+
+def majority(rows: Intervals, parts: Parts, labeller: Labeller) -> NDArray[np.intp]:
+    """Return the domain with the greatest length of each interval; of equal ones the first."""
+    width = len(labeller.targets) + 8
+    keys, where = np.unique(parts.rows * width + parts.codes, return_inverse=True)
+    lengths = np.bincount(where, weights=parts.ends - parts.begins)
+    owners, codes = keys // width, keys % width
+    order = np.lexsort((codes, -lengths, owners))
+    first = order[np.flatnonzero(np.diff(owners[order], prepend=-1))]
+    found = np.full(len(rows.holes), len(labeller.targets) + LOST, np.intp)
+    found[owners[first]] = codes[first]
+    return found
+
+
+def wall_depths(
+    holes: HolePaths,
+    labeller: Labeller,
+    used: NDArray[np.intp],
+    *,
+    backend: str,
+    threads: int | None,
+) -> tuple[NDArray[np.intp], Floats]:
+    """Return the depths at which holes cross any wall of the domains: by hole, then by depth.
+
+    Where a surface ends, above or below its rim, a hole may change its domain too: a curtain
+    through the rim is a wall. Holes that are not used have no walls.
+    """
+    ends = np.zeros(len(holes))
+    ends[used] = np.inf
+    ends = np.minimum(ends, _reach(holes))
+    found = [
+        cross_walls(holes.curves, ends, mesh, backend=backend, threads=threads)
+        for mesh in [*labeller.domains.meshes, *_curtains(labeller, holes, ends)]
+    ]
+    owners = np.concatenate([np.empty(0, np.intp), *(one.holes for one in found)])
+    depths = np.concatenate([np.empty(0), *(one.depths for one in found)])
+    order = np.lexsort((depths, owners))
+    return owners[order], depths[order]
+
+
+def _reach(holes: HolePaths) -> Floats:
+    """Return how far down intervals may go: one may run past the end of its hole."""
+    return 2.0 * holes.ends + 1.0
+
+
+def _curtains(labeller: Labeller, holes: HolePaths, ends: Floats) -> list[Mesh]:
+    """Return vertical walls through the rims of surfaces that holes can meet."""
+    sheets = [d.meshes for d in labeller.domains if d.kind != "solid"]
+    sheets += [tiles for stack in labeller.domains.stacks for tiles in stack.surfaces]
+    meshes = {id(mesh): mesh for tiles in sheets for mesh in tiles if not mesh.is_closed}
+    if not meshes:
+        return []
+    every = np.arange(len(holes))
+    tops = np.concatenate([holes.collars[:, 2], holes.points_at(every, ends)[:, 2]])
+    reach = float(ends.max(initial=0.0))
+    return [curtain(rim(mesh), tops.min() - reach, tops.max() + reach) for mesh in meshes.values()]
+
+
+def curtain(edges: Floats, low: float, high: float) -> Mesh:
+    """Return vertical walls between two levels through edges (m, 2, 3)."""
+    corners = np.concatenate([edges, edges], axis=1)
+    corners[:, :2, 2], corners[:, 2:, 2] = low, high
+    faces = 4 * np.arange(len(edges))[:, None, None] + np.array([[0, 1, 3], [0, 3, 2]])
+    return Mesh(corners.reshape(-1, 3), faces.reshape(-1, 3), name="rim")
+
+
+def cut_at(
+    holes: NDArray[np.intp],
+    starts: Floats,
+    ends: Floats,
+    wall_holes: NDArray[np.intp],
+    wall_depths: Floats,
+) -> tuple[NDArray[np.intp], Floats, Floats]:
+    """Cut intervals at the depths of walls within them.
+
+    Parameters
+    ----------
+    holes, starts, ends : (n,) intp, float64, float64
+        Intervals.
+    wall_holes, wall_depths : (k,) intp, float64
+        By hole, then by depth.
+
+    Returns
+    -------
+    rows, begins, ends : (p,) intp, float64, float64
+        The interval of each part, and where it is. Neighbours share one number.
+    """
+    first = _place(wall_holes, wall_depths, holes, starts, side="right")
+    last = _place(wall_holes, wall_depths, holes, ends, side="left")
+    counts = np.maximum(last - first, 0)
+    rows = np.repeat(np.arange(len(holes)), counts + 1)
+    begin_of = np.concatenate([[0], np.cumsum(counts + 1)])[:-1]
+    rank = np.arange(len(rows)) - begin_of[rows]
+    begins, stops = starts[rows], ends[rows]
+    inner = rank > 0
+    cuts = wall_depths[first[rows[inner]] + rank[inner] - 1]
+    begins[inner] = cuts
+    stops[np.flatnonzero(inner) - 1] = cuts
+    return rows, begins, stops
+
+
+def _place(
+    wall_holes: NDArray[np.intp],
+    wall_depths: Floats,
+    holes: NDArray[np.intp],
+    depths: Floats,
+    *,
+    side: Literal["left", "right"],
+) -> NDArray[np.intp]:
+    """Return where depths of holes would be put among the walls of the same holes."""
+    low = np.searchsorted(wall_holes, holes, side="left")
+    high = np.searchsorted(wall_holes, holes, side="right")
+    while (open_rows := np.flatnonzero(low < high)).size:
+        middle = (low[open_rows] + high[open_rows]) >> 1
+        before = wall_depths[middle] < depths[open_rows]
+        if side == "right":
+            before |= wall_depths[middle] == depths[open_rows]
+        low[open_rows] = np.where(before, middle + 1, low[open_rows])
+        high[open_rows] = np.where(before, high[open_rows], middle)
+    return low
+
+
+def allowed_in(labeller: Labeller, rows: Intervals) -> list[Bools | None] | None:
+    """Tell, for each domain, the intervals that meet its conditions."""
+    condition_columns(labeller.domains, rows.table.names, rows.table.name)
+    return allowed_rows(labeller.domains, rows.table.column)
+
+
+def condition_names(labeller: Labeller) -> list[str]:
+    """Name the columns that conditions are about."""
+    return [one.column for _, some in labeller.domains.conditions for one in some]
+
+
+def _judged(
+    labeller: Labeller, points: Floats, allowed: Sequence[Bools | None] | None
+) -> NDArray[np.intp]:
+    """Label points, a part at a time."""
+    codes = np.empty(len(points), np.intp)
+    for begin in range(0, len(points), _PART):
+        some = slice(begin, begin + _PART)
+        given = allowed and [None if one is None else one[some] for one in allowed]
+        codes[some] = labeller.judge(points[some], given).codes
+    return codes

@@ -1,0 +1,80 @@
+"""The keywords of functions that read tables of holes, and how they say to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+from geodomain.drillholes.curves import Method
+from geodomain.drillholes.directions import DipDown
+from geodomain.drillholes.naming import check_roles
+from geodomain.io.header.keywords import Missing, table_options
+from geodomain.io.header.options import TableOptions
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How tables of text are to be read.
+
+    Attributes
+    ----------
+    columns : mapping of str to str
+        Names of columns by role, as for `find_roles`.
+    options : TableOptions
+        Delimiter, decimal mark, encoding, and what stands for missing values.
+    threads : int, optional
+        For scanning text.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    options: TableOptions = field(default_factory=TableOptions)
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse roles that there are not."""
+        check_roles(self.columns)
+
+
+class TextKeywords(TypedDict, total=False):
+    """The keywords about text: as for `label_file`."""
+
+    missing: Missing
+    delimiter: str | None
+    decimal: str | None
+    encoding: str
+
+
+class HoleKeywords(TextKeywords, total=False):
+    """The keywords of `Drillholes` that functions on files take too."""
+
+    method: Method
+    down: DipDown
+    vertical: bool
+    columns: Mapping[str, str] | None
+
+
+def reading_of(
+    columns: Mapping[str, str] | None, threads: int | None, text: Mapping[str, object]
+) -> Reading:
+    """Return how tables are read, of keywords for `Drillholes`; keywords about curves are ignored.
+
+    Raises
+    ------
+    TypeError
+        For a keyword that there is not.
+    """
+    for name in text.keys() - HoleKeywords.__annotations__.keys():
+        message = f"there is no keyword {name!r}; columns are named with columns={{'x': 'EAST'}}"
+        raise TypeError(message)
+    known = TextKeywords.__annotations__.keys() & text.keys()
+    return Reading(
+        dict(columns or {}), table_options(**{name: text[name] for name in known}), threads
+    )
+
+
+def require_choice(key: str, value: object, choices: Sequence[object]) -> None:
+    """Raise ValueError for a value that is none of the choices."""
+    if value not in choices:
+        message = f"{key} is {value!r}; it can be {', '.join(map(repr, choices))}"
+        raise ValueError(message)

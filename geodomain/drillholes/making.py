@@ -1,0 +1,190 @@
+"""From collar, survey and interval tables to holes: curves, ends, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+
+from geodomain.arrays import Floats
+from geodomain.drillholes.collars import Collars, read_collars
+from geodomain.drillholes.curves import Curves, Method, make_curves
+from geodomain.drillholes.directions import DipDown, sign_of_down
+from geodomain.drillholes.findings import Finding, finding
+from geodomain.drillholes.intervals import match_intervals
+from geodomain.drillholes.keywords import Reading
+from geodomain.drillholes.report import HoleReport, TableFacts
+from geodomain.drillholes.stations import Stations, SurveyRows, make_stations
+from geodomain.drillholes.tables import HoleTable, TableLike, read_table
+from geodomain.errors import TableError
+
+
+class HoleParts(TypedDict):
+    """The attributes of `Drillholes` that are made of tables."""
+
+    names: tuple[str, ...]
+    collars: Floats
+    ends: Floats
+    curves: Curves
+    report: HoleReport
+
+
+@dataclass(frozen=True)
+class HoleMaking:
+    """How the attributes of `Drillholes` are made of tables."""
+
+    reading: Reading
+    method: Method
+    down: DipDown
+    vertical: bool
+
+    def make(
+        self, collar: TableLike, survey: TableLike | None, intervals: Sequence[TableLike]
+    ) -> HoleParts:
+        """Return the attributes of `Drillholes`."""
+        tables: dict[str, HoleTable] = {"collar": read_table(collar, "collar", self.reading)}
+        if survey is not None:
+            tables["survey"] = read_table(survey, "survey", self.reading)
+        for number, one in enumerate(intervals):
+            key = f"intervals {number + 1}" if len(intervals) > 1 else "intervals"
+            tables[key] = read_table(one, "intervals", self.reading)
+        collars = read_collars(tables["collar"])
+        rows, down, reason, found = self._survey_rows(tables, collars)
+        stations = make_stations(rows, collars.names, vertical=self.vertical)
+        found = [*collars.findings, *found, *stations.findings]
+        left_out = collars.left_out | {
+            collars.names[hole]: why for hole, why in stations.left_out.items()
+        }
+        if not len(stations.holes):
+            why = f" ({next(iter(left_out.values()))})" if left_out else ""
+            message = f"{tables['collar'].name} and its survey give no hole that can be used{why}"
+            raise TableError(message)
+        names = tuple(collars.names[hole] for hole in stations.holes)
+        points = collars.points[stations.holes]
+        curves = make_curves(
+            stations.offsets, stations.depths, stations.tangents, points, self.method
+        )
+        index = {name: row for row, name in enumerate(names)}
+        logs = [one for key, one in tables.items() if key.startswith("intervals")]
+        ends, sources = _ends(collars.ends[stations.holes], logs, index, stations)
+        found += _beyond(stations, ends, names)
+        for table in logs:
+            found += match_intervals(table, index, ends, left_out).findings
+        report = HoleReport(
+            tables={key: _described(one) for key, one in tables.items()},
+            holes=len(names),
+            left_out=left_out,
+            stations=len(stations.depths),
+            method=self.method,
+            down="positive" if down > 0 else "negative",
+            down_reason=reason,
+            length=float(ends.sum()),
+            bounds=_bounds(points, curves, ends),
+            ends=sources,
+            largest_bend=_largest_bend(stations),
+            upward=_upward(stations, names),
+            findings=tuple(found),
+        )
+        return {
+            "names": names, "collars": points, "ends": ends, "curves": curves, "report": report,
+        }  # fmt: skip
+
+    def _survey_rows(
+        self, tables: Mapping[str, HoleTable], collars: Collars
+    ) -> tuple[SurveyRows, int, str, list[Finding]]:
+        """Join the stations of the survey with those of collars, all dips positive down."""
+        found: list[Finding] = []
+        known = np.isfinite(collars.azimuths) & np.isfinite(collars.dips)
+        own = sign_of_down(collars.dips[known], self.down)
+        survey = tables.get("survey")
+        if survey is None:
+            rows = np.flatnonzero(known)
+            given = SurveyRows(
+                rows, np.zeros(len(rows)), collars.azimuths[rows], own * collars.dips[rows]
+            )
+            return given, own, self._reason("the collar table", collars.dips[known]), found
+        codes, ids = survey.ids
+        index = {name: row for row, name in enumerate(collars.names)}
+        holes = np.array([index.get(text, -1) for text in ids], np.intp)[codes]
+        strange = [text for text in ids if text not in index and text not in collars.left_out]
+        found += finding("holes of the survey without a collar", strange, len(strange), bad=True)
+        depths, azimuths, dips = (survey.numbers(role) for role in ("at", "azimuth", "dip"))
+        sign = sign_of_down(dips, self.down)
+        at_top = np.zeros(len(collars.names), np.bool_)
+        given = SurveyRows(holes, depths, azimuths, sign * dips)
+        at_top[holes[(holes >= 0) & (depths == 0) & given.complete]] = True
+        rows = np.flatnonzero(known & ~at_top)
+        joined = SurveyRows(
+            np.concatenate([rows, holes]),
+            np.concatenate([np.zeros(len(rows)), depths]),
+            np.concatenate([collars.azimuths[rows], azimuths]),
+            np.concatenate([own * collars.dips[rows], given.dips]),
+        )
+        return joined, sign, self._reason(survey.name, dips), found
+
+    def _reason(self, table: str, dips: Floats) -> str:
+        """Describe how the dip sign was chosen."""
+        if self.down != "auto":
+            return "as it was given"
+        return f"{int((dips > 0).sum()):,} of {table} are positive, {int((dips < 0).sum()):,} not"
+
+
+def _ends(
+    given: Floats, logs: Iterable[HoleTable], index: dict[str, int], stations: Stations
+) -> tuple[Floats, dict[str, int]]:
+    """Return where holes end, and how many have it from where."""
+    deepest = np.full(len(given), -np.inf)
+    for table in logs:
+        codes, ids = table.ids
+        holes = np.array([index.get(text, -1) for text in ids], np.intp)[codes]
+        stops = table.numbers("to")
+        rows = np.flatnonzero((holes >= 0) & np.isfinite(stops))
+        np.maximum.at(deepest, holes[rows], stops[rows])
+    said, logged = given > 0, deepest > 0
+    ends = np.where(said, given, np.where(logged, deepest, stations.last))
+    return ends, {
+        "collar table": int(said.sum()),
+        "largest TO": int((~said & logged).sum()),
+        "last station": int((~said & ~logged).sum()),
+    }
+
+
+def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Finding]:
+    """Tell the holes whose last station is not at their end."""
+    beyond = np.flatnonzero(stations.last > ends).tolist()
+    short = np.flatnonzero(stations.last < ends).tolist()
+    what = "holes with a station below their end, which bends the last leg only"
+    found = finding(what, (names[hole] for hole in beyond), len(beyond))
+    what = "holes that go on straight below their last station"
+    return found + finding(what, (names[hole] for hole in short), len(short))
+
+
+def _described(table: HoleTable) -> TableFacts:
+    """Give what a report says of a table."""
+    columns = {role: table.names[place] for role, place in table.roles.items()}
+    return {"name": table.name, "rows": len(table), "columns": columns}
+
+
+def _bounds(collars: Floats, curves: Curves, ends: Floats) -> list[list[float]]:
+    """Return the box of collars and ends of holes."""
+    holes = np.arange(len(ends))
+    points = np.concatenate([collars, curves.at(curves.find(holes, ends), ends)])
+    return [points.min(axis=0).tolist(), points.max(axis=0).tolist()]
+
+
+def _largest_bend(stations: Stations) -> float:
+    """Return the largest angle between two stations of a hole, in degrees."""
+    tangents = stations.tangents
+    inner = np.ones(len(tangents), np.bool_)
+    inner[stations.offsets[:-1]] = False
+    dots = np.einsum("ij,ij->i", tangents[1:], tangents[:-1])[inner[1:]]
+    return float(np.degrees(np.arccos(np.clip(dots.min(initial=1.0), -1.0, 1.0))))
+
+
+def _upward(stations: Stations, names: Sequence[str]) -> tuple[str, ...]:
+    """Name the holes with a station that points up, or is level."""
+    rows = np.flatnonzero(stations.tangents[:, 2] >= 0)
+    holes = np.searchsorted(stations.offsets, rows, side="right") - 1
+    return tuple(names[hole] for hole in np.unique(holes).tolist())

@@ -1,0 +1,42 @@
+"""The files that tables of holes come from, and the outputs that must not replace them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from itertools import combinations
+from pathlib import Path
+
+from geodomain.errors import TableError
+from geodomain.inputs.paths import PathGiven
+from geodomain.io.files.places import refuse_inputs, require_places, same_place
+from geodomain.io.files.standard import STANDARD
+
+
+def files_of(tables: Iterable[object]) -> tuple[Path, ...]:
+    """Return the files among some tables; stdin and tables in memory are none."""
+    paths = (os.fspath(one) for one in tables if isinstance(one, str | os.PathLike))
+    return tuple(Path(path) for path in paths if path != STANDARD)
+
+
+def require_outputs(
+    outputs: Iterable[PathGiven | None], tables: Iterable[object], *, overwrite: bool
+) -> list[Path]:
+    """Return the files to write; refuse places that cannot be written, or are read as a table.
+
+    Raises
+    ------
+    TableError
+        For one place of two outputs, stdout too.
+    TableError, FileExistsError, FileNotFoundError
+        As `refuse_inputs` and `require_places`.
+    """
+    given = [os.fspath(one) for one in outputs if one is not None]
+    for one, other in combinations(given, 2):
+        if one == other or (STANDARD not in (one, other) and same_place(one, other)):
+            message = f"{one} is to hold two tables: give each its own file"
+            raise TableError(message)
+    places = [Path(one) for one in given if one != STANDARD]
+    require_places(places, overwrite=overwrite)
+    refuse_inputs(places, files_of(tables))
+    return places

@@ -1,0 +1,1 @@
+"""HTML tables for notebooks, with every text escaped."""

@@ -1,0 +1,1 @@
+"""Conversion of what users pass to functions: meshes, points, tables of blocks."""

@@ -1,0 +1,327 @@
+"""Tables of blocks in memory, of pandas, polars or Arrow, read through narwhals."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.arrays import Floats, as_doubles, warn_of_single
+from geodomain.errors import TableError
+from geodomain.io.conditions import ArrayColumn
+from geodomain.io.header.choice import SAMPLE_ROWS, Choice, choose_columns
+from geodomain.io.header.families import Triplet, find_column
+from geodomain.io.header.frames import Frame
+from geodomain.io.header.options import TableOptions
+from geodomain.io.header.rotation import require_constants
+
+if TYPE_CHECKING:
+    import narwhals.stable.v1 as nw
+    import pandas
+    import polars
+    import pyarrow
+    from narwhals.stable.v1.typing import IntoDataFrame, IntoSeries
+
+NAME = "the frame"
+
+TAKEN = "a pandas.DataFrame, a polars.DataFrame, a pyarrow.Table or a dask DataFrame"
+
+# Tables that are computed only when they are asked to: their modules, and their names there.
+_LAZY = {"dask.dataframe": "DataFrame", "polars": "LazyFrame"}
+
+
+def is_lazy(thing: object, module: str) -> bool:
+    """Return whether something is a lazy table of a module, without importing the module."""
+    kind = getattr(sys.modules.get(module), _LAZY[module], None)
+    return isinstance(kind, type) and isinstance(thing, kind)
+
+
+def refuse_lazy(thing: object, advice: str) -> None:
+    """Raise TypeError for a lazy table."""
+    if any(is_lazy(thing, module) for module in _LAZY):
+        message = f"a {type(thing).__name__} that is not computed yet holds no rows: {advice}"
+        raise TypeError(message)
+
+
+def is_frame(thing: object) -> bool:
+    """Return whether something is a table in memory of a library that narwhals knows."""
+    if "narwhals" not in sys.modules and importlib.util.find_spec("narwhals") is None:
+        return False
+    from narwhals.stable.v1.dependencies import is_into_dataframe
+
+    return bool(is_into_dataframe(thing))
+
+
+def refusal(thing: object) -> str:
+    """Return the message for something that is no table: what is taken, and how to convert it."""
+    kind = type(thing)
+    name = f"{kind.__module__.split('.')[0]}.{kind.__name__}".removeprefix("builtins.")
+    message = f"blocks must be {TAKEN}, not {name}"
+    if isinstance(thing, str | os.PathLike):
+        return f"{message}: use label_file for a file"
+    if kind.__name__ == "RecordBatch":
+        return f"{message}: give pyarrow.Table.from_batches([batch])"
+    return f"{message}: give what its .to_native() returns" if is_wrapped(thing) else message
+
+
+def is_wrapped(thing: object) -> bool:
+    """Return whether something is a narwhals table, a wrapper of another table."""
+    return type(thing).__module__.startswith("narwhals.")
+
+
+class BlockFrame:
+    """A table of blocks in memory, whose columns are found by number.
+
+    Parameters
+    ----------
+    native : pandas.DataFrame, polars.DataFrame, pyarrow.Table
+        A block to a row.
+    name : str
+        What messages call it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the columns; two may be alike.
+
+    Raises
+    ------
+    TypeError
+        For what is no such table.
+    """
+
+    def __init__(self, native: IntoDataFrame, name: str = NAME) -> None:
+        import narwhals.stable.v1 as nw
+
+        refuse_lazy(native, "compute it first")
+        self._name = name
+        if not is_frame(native):
+            message = refusal(native)
+            raise TypeError(message if name == NAME else f"{name} is no table: {message}")
+        self.native = native
+        given = _names_of(native)
+        self.names = tuple(str(name) for name in given)
+        self._frame: nw.DataFrame[IntoDataFrame] = nw.from_native(
+            native if given == list(dict.fromkeys(self.names)) else _numbered(native, len(given)),
+            eager_only=True,
+        )
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self._frame)
+
+    @property
+    def library(self) -> str:
+        """Name the library that the table is of."""
+        return str(self._frame.implementation.value)
+
+    def find(self, name: str) -> int:
+        """Return the place of a column; TableError where there is none, or more than one."""
+        return find_column(self.names, name, self._name)
+
+    def column(self, place: int) -> ArrayColumn:
+        """Return a column for conditions: numbers with NaN, or texts with None."""
+        import narwhals.stable.v1 as types
+
+        series = self._series(place)
+        numeric = _is_numeric(series) or series.dtype == types.Boolean
+        return ArrayColumn(_numbers(series) if numeric else _objects(series), self.names[place])
+
+    def numbers(self, place: int) -> Floats:
+        """Give a column as numbers, NaN where missing; TableError where it holds others."""
+        if self._series(place).is_null().all():
+            return np.full(len(self), np.nan)
+        return self._coordinates(place)
+
+    def ids(self, place: int) -> tuple[NDArray[np.intp], list[str]]:
+        """Give a column as texts: the place of each row's among the different ones, and those.
+
+        Whole numbers become their decimal texts, however large they are. Rows of one id mostly
+        follow each other, so that only the first of each run is looked up.
+        """
+        series = self._series(place)
+        values = _objects(series)
+        first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])[: len(values)])
+        some = values[first]
+        if series.dtype.is_integer():
+            some[:] = ["" if one is None else str(one) for one in some]
+        elif series.dtype.is_numeric():
+            some = some.astype(np.float64)
+        texts, codes = ArrayColumn(some, self.names[place]).distinct()
+        return np.repeat(codes, np.diff(np.append(first, len(values)))), texts
+
+    def with_rows(
+        self, rows: NDArray[np.intp], numbers: Mapping[int, Floats], added: Mapping[str, object]
+    ) -> IntoDataFrame:
+        """Return a table of the same library with some rows, other numbers, and new columns.
+
+        Parameters
+        ----------
+        rows : (m,) intp
+            Which of the rows, in their order; a row may come again.
+        numbers : mapping of int to (m,) float64
+            By place, the columns that are replaced.
+        added : mapping of str to column
+            New columns of m rows, of the table's own library.
+        """
+        import narwhals.stable.v1 as nw
+
+        taken = nw.from_native(self.native, eager_only=True)[rows.tolist()]
+        names = taken.columns
+        changed = [
+            nw.new_series(names[place], values, backend=taken.implementation)
+            for place, values in numbers.items()
+        ]
+        native: IntoDataFrame = taken.to_native()
+        for one in changed:
+            native = _with_column(native, one.name, one.to_native())
+        for name, values in added.items():
+            native = _with_column(native, name, values)
+        return native
+
+    def texts(self, place: int, rows: NDArray[np.bool_]) -> list[str]:
+        """Return some values of a column as texts."""
+        return [str(value) for value in _objects(self._series(place))[rows]]
+
+    def centroids(self, options: TableOptions | None = None) -> Floats:
+        """Return the world centroids, (n, 3), column-major, so that no column is copied twice.
+
+        Raises
+        ------
+        TableError
+            Where the columns are ambiguous or not there, hold no numbers, or may be local.
+        """
+        choice = self._choose(options)
+        return choice.frame.centroids(self._triple(choice.xyz), None)
+
+    def blocks(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
+        """Return world centroids and sizes, (n, 3) each, and what the coordinates stand for.
+
+        Without columns of sizes there are none. Errors are those of `centroids`.
+        """
+        choice = self._choose(options)
+        points = self._triple(choice.xyz)
+        columns = self._triple(choice.sizes) if choice.sizes else None
+        sizes = choice.frame.sized(points, columns)
+        return choice.frame.centroids(points, sizes), sizes, choice.frame
+
+    def placed(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None]:
+        """Return world centroids as `centroids` does, and sizes where all three are numbers."""
+        choice = self._choose(options)
+        points = choice.frame.centroids(self._triple(choice.xyz), None)
+        for place in choice.sizes or ():
+            if not _is_numeric(self._series(place)):
+                return points, None
+        return points, self._triple(choice.sizes) if choice.sizes else None
+
+    def _choose(self, options: TableOptions | None) -> Choice:
+        """Find the columns of the centroid and the sizes."""
+        choice = choose_columns(self.names, self._sample(), options or TableOptions(), table=NAME)
+        require_constants(choice.constants, self.column, self.names, NAME)
+        return choice
+
+    def _triple(self, places: Triplet) -> Floats:
+        """Return three columns of numbers, (n, 3), column-major."""
+        numbers = np.empty((len(self), 3), order="F")
+        for axis, place in enumerate(places):
+            numbers[:, axis] = self._coordinates(place)
+        if any(self._is_single(place) for place in places):
+            warn_of_single(numbers, ", ".join(self.names[place] for place in places))
+        return numbers
+
+    def _is_single(self, place: int) -> bool:
+        """Return whether a column has single precision."""
+        import narwhals.stable.v1 as types
+
+        return self._series(place).dtype == types.Float32
+
+    def _coordinates(self, place: int) -> Floats:
+        """Return a column as numbers, NaN where missing."""
+        series, name = self._series(place), self.names[place]
+        if not _is_numeric(series):
+            message = f"{self._name}'s column {name!r} holds {series.dtype}, not numbers"
+            raise TableError(message)
+        return _numbers(series, exact=f"{self._name}'s column {name!r}")
+
+    def _sample(self) -> list[list[str]]:
+        """Return the first rows as text, from which the columns are recognised."""
+        cells = []
+        for place in range(len(self.names)):
+            series = self._series(place).head(SAMPLE_ROWS)
+            values = _numbers(series).tolist() if _is_numeric(series) else []
+            shown = ["" if value != value else repr(value) for value in values]
+            cells.append(shown or [""] * len(series))
+        return [list(row) for row in zip(*cells, strict=True)]
+
+    def _series(self, place: int) -> nw.Series[IntoSeries]:
+        return self._frame.get_column(self._frame.columns[place])
+
+
+def _names_of(native: IntoDataFrame) -> list[object]:
+    """Return the names of the columns: any objects in pandas, and not always distinct."""
+    table = cast("pandas.DataFrame", native)
+    return list(getattr(table, "column_names", table.columns))
+
+
+def _with_column(native: IntoDataFrame, name: str, values: object) -> IntoDataFrame:
+    """Return a table with a column that is replaced, or comes last."""
+    if hasattr(native, "append_column"):
+        arrow = cast("pyarrow.Table", native)
+        if name not in arrow.column_names:
+            return arrow.append_column(name, values)
+        return arrow.set_column(arrow.column_names.index(name), name, [values])
+    if hasattr(native, "iloc"):
+        table = cast("pandas.DataFrame", native)
+        return table.assign(**{name: getattr(values, "array", values)})
+    column = cast("polars.Series", values)
+    return cast("polars.DataFrame", native).with_columns(column.rename(name))
+
+
+def _numbered(native: IntoDataFrame, count: int) -> IntoDataFrame:
+    """Return a table with numbers as column names, because narwhals needs distinct names."""
+    names = [str(place) for place in range(count)]
+    if hasattr(native, "rename_columns"):
+        return native.rename_columns(names)
+    return cast("pandas.DataFrame", native).set_axis(names, axis=1)
+
+
+def _is_numeric(series: nw.Series[IntoSeries]) -> bool:
+    """Return whether a column holds numbers, including widths that narwhals does not know."""
+    import narwhals.stable.v1 as types
+
+    if series.dtype == types.Unknown:
+        return getattr(getattr(series.to_native(), "dtype", None), "kind", "") in tuple("fiu")
+    return series.dtype.is_numeric()
+
+
+def _numbers(series: nw.Series[IntoSeries], *, exact: str | None = None) -> Floats:
+    """Return numbers or bools as float64, NaN where missing; `exact` names what is not rounded."""
+    import narwhals.stable.v1 as types
+
+    if series.dtype == types.Decimal:
+        series = series.cast(types.Float64)
+    lost = series.is_null().to_numpy()
+    if not lost.any():
+        values = np.asarray(series.to_numpy())
+    else:
+        blank = False if series.dtype == types.Boolean else 0
+        values = np.asarray(series.fill_null(blank).to_numpy())
+    if exact is None or values.dtype.kind == "O":
+        values = values.astype(np.float64, copy=False)
+    numbers = as_doubles(values, exact or "numbers")
+    if lost.any():
+        numbers = np.where(lost, np.nan, numbers)
+    return numbers
+
+
+def _objects(series: nw.Series[IntoSeries]) -> NDArray[np.object_]:
+    """Return the values as objects, None where they are missing."""
+    values = np.empty(len(series), object)
+    values[:] = series.to_list()
+    values[series.is_null().to_numpy()] = None
+    return values

@@ -1,0 +1,235 @@
+"""Check a wireframe in a file, and on request write a welded copy."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal, TypedDict, get_args
+
+from geodomain.html.table import html_table
+from geodomain.io.files.places import require_places
+from geodomain.io.meshes.reading import read_mesh, read_meshes
+from geodomain.io.meshes.writing import files_of, write_mesh
+from geodomain.mesh.faults.edge_table import EdgeTable, edge_table
+from geodomain.mesh.faults.edges import said_collapse
+from geodomain.mesh.faults.report import MeshReport, check
+from geodomain.mesh.faults.report_table import as_table
+from geodomain.mesh.faults.welding import closing_weld, collapsing_weld
+from geodomain.mesh.faults.welding import weld as weld_mesh
+from geodomain.mesh.mesh import Mesh
+
+Kind = Literal["solid", "surface"]
+
+# Tolerances that are tried on an open mesh, in the unit of its coordinates.
+_TRIALS = (1e-6, 1e-3, 1e-2)
+_OPEN = "does not close it"
+
+
+@dataclass(frozen=True)
+class SolidCheck:
+    """One solid of a file: its name, its number of triangles, and whether it is closed."""
+
+    name: str
+    triangles: int
+    closed: bool
+
+
+class Welded(TypedDict):
+    """What welding did: how many vertices moved, how far at most, and the file, if there is one."""
+
+    tolerance: float
+    moved: int
+    largest_move: float
+    dropped: int
+    output: str | None
+
+
+@dataclass(frozen=True)
+class MeshCheck:
+    """The check of a mesh in a file; `str` gives the report.
+
+    Attributes
+    ----------
+    report : MeshReport
+        On the mesh, or on the weld as the output holds it.
+    welded : dict, optional
+        What welding did: ``tolerance``, vertices ``moved``, the ``largest_move``, triangles
+        ``dropped``, and the ``output`` if there is one.
+    weld_closes : dict of float to bool
+        Whether welding at some usual tolerances would close a mesh that is open.
+    solids : tuple of SolidCheck
+        The solids that the file holds, each of them FILE:NAME.
+    kind : {"solid", "surface"}
+        What the mesh is to be used as.
+    weld_effects : dict of float to str
+        What welding at those tolerances does, in words.
+    """
+
+    report: MeshReport
+    welded: Welded | None
+    weld_closes: dict[float, bool]
+    solids: tuple[SolidCheck, ...] = ()
+    kind: Kind = "solid"
+    weld_effects: dict[float, str] = field(default_factory=dict)
+
+    @property
+    def fit(self) -> bool:
+        """Whether the mesh can be used for labelling, as what it is to be used as."""
+        return not self.report.faults(self.kind)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON."""
+        closes = {f"{tolerance:g}": does for tolerance, does in self.weld_closes.items()}
+        solids = [asdict(one) for one in self.solids]
+        extra = {"weld": self.welded, "weld_closes": closes, "solids": solids}
+        verdict = {"kind": self.kind, "fit": self.fit, "faults": self.report.faults(self.kind)}
+        return self.report.as_dict() | extra | verdict
+
+    def _repr_html_(self) -> str:
+        """Return tables for a notebook: what it is to be used as, its solids, and the report."""
+        report = self.report
+        verdict = "can be used" if self.fit else "cannot be used"
+        rows = [(f"as a {self.kind}", verdict)]
+        if self.welded is not None:
+            rows.append(("welding", _said_weld(self.welded)))
+        rows += [(f"a weld at {size:g}", effect) for size, effect in self.weld_effects.items()]
+        if len(self.solids) > 1:
+            rows += [
+                (one.name, f"{one.triangles:,} triangles, {'closed' if one.closed else 'open'}")
+                for one in self.solids
+            ]
+        notes = report.faults(self.kind)
+        table = html_table(f"Check of {report.name}", rows, notes=notes)
+        return f"{table}\n{report._repr_html_()}"
+
+    def __str__(self) -> str:
+        """Return the report, after a line on what welding did."""
+        table, done = (
+            as_table(self.report, self.weld_effects, kind=self.kind),
+            self.welded,
+        )
+        if len(self.solids) > 1:
+            table += f"\n{_solids_table(self.solids)}"
+        if done is None:
+            return table
+        return f"welded {_said_weld(done)}\n{table}"
+
+
+def _said_weld(done: Welded) -> str:
+    """Say at which tolerance, and what welding did."""
+    return (
+        f"at {done['tolerance']:g}: {done['moved']:,} vertices moved, at most "
+        f"{done['largest_move']:.3g}; {done['dropped']:,} triangles dropped"
+    )
+
+
+def check_file(
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    weld: float | None = None,
+    kind: Kind = "solid",
+    overwrite: bool = False,
+) -> MeshCheck:
+    """Check whether a wireframe in a file can be used for labelling, as it is or welded.
+
+    Parameters
+    ----------
+    path : path
+        The wireframe.
+    output : path, optional
+        Where the weld is written, in the format that its extension names; it may be the file
+        itself, with ``overwrite``. A weld that leaves no triangle is not written.
+    weld : float, optional
+        Join vertices that are so close, in the unit of the coordinates, and report on the result.
+    kind : {"solid", "surface"}
+        What it is to be used as: a solid must be closed, a surface is open.
+    overwrite : bool
+        Whether an output that is there may be replaced.
+
+    Returns
+    -------
+    MeshCheck
+
+    Raises
+    ------
+    FileExistsError
+        If the output is there already; see ``overwrite``.
+    MeshError, OSError
+        As `read_mesh` and `write_mesh`.
+    ValueError
+        For an output without a tolerance to weld at, and for another kind.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "ground.ply"
+    >>> geodomain.write_mesh(geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]]), path)
+    >>> found = geodomain.check_file(path)
+    >>> found.report.fit, found.report.boundary_edges, found.weld_closes
+    (False, 3, {})
+    """
+    if kind not in get_args(Kind):
+        message = f"kind is {kind!r}; it can be 'solid' or 'surface'"
+        raise ValueError(message)
+    place = None if output is None else Path(output)
+    if place is not None:
+        if weld is None:
+            message = "output= is for a welded mesh: give a tolerance with weld="
+            raise ValueError(message)
+        require_places(files_of(place), overwrite=overwrite)
+    solids = read_meshes(path)
+    mesh, welded = next(iter(solids.values())) if len(solids) == 1 else read_mesh(path), None
+    if weld is not None:
+        mesh, welded = _welded(mesh, weld, place, overwrite)
+    report = check(mesh)
+    effects = {} if report.closed or kind == "surface" or report.sheet else _welds(mesh)
+    closes = {tolerance: does != _OPEN for tolerance, does in effects.items()}
+    listed = (SolidCheck(name, len(m.triangles), m.is_closed) for name, m in solids.items())
+    return MeshCheck(report, welded, closes, tuple(listed), kind, effects)
+
+
+def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
+    """List the solids of a file."""
+    width = max(len(one.name) for one in solids)
+    rows = [
+        f"  {one.name:<{width}}  {one.triangles:>10,} triangles, "
+        f"{'closed' if one.closed else 'not closed'}"
+        for one in solids
+    ]
+    return "\n".join([f"{len(solids)} solids, each of them FILE:NAME", *rows])
+
+
+def _welded(
+    mesh: Mesh, tolerance: float, output: Path | None, overwrite: bool
+) -> tuple[Mesh, Welded]:
+    """Weld a mesh; if it is written, return it as read back from the file, since STL rounds."""
+    result = weld_mesh(mesh, tolerance)
+    if not len(result.mesh.triangles):
+        output = None  # no format has a mesh of nothing
+    done: Welded = {
+        "tolerance": tolerance,
+        "moved": result.moved,
+        "largest_move": result.largest_move,
+        "dropped": result.dropped,
+        "output": None if output is None else str(output),
+    }
+    if output is None:
+        return result.mesh, done
+    write_mesh(result.mesh, output, overwrite=overwrite)
+    return read_mesh(output), done
+
+
+def _welds(mesh: Mesh) -> dict[float, str]:
+    """Try the usual tolerances, and say what each does."""
+    table = edge_table(mesh)
+    return {trial: _effect(mesh, table, trial) for trial in _TRIALS}
+
+
+def _effect(mesh: Mesh, table: EdgeTable, tolerance: float) -> str:
+    """Say whether a weld closes a mesh, and what else it does."""
+    if closing_weld(mesh, table, tolerance) is not None:
+        return "closes it"
+    found = collapsing_weld(mesh, tolerance)
+    return _OPEN if found is None else f"closes it by {said_collapse(found)}"

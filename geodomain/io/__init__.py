@@ -1,0 +1,1 @@
+"""Files in and out: wireframes, block models, text tables; computes no geometry."""

@@ -1,0 +1,301 @@
+"""The cells of VTK data sets as blocks: centres and sizes, chunk by chunk; no file is known here.
+
+The centre of a cell of a lattice is the mean of its two faces' coordinates, (low + high) / 2 in
+float64, axis by axis. So it is for a hexahedron or voxel whose corners have two values along each
+axis; that of any other is the mean of its eight corners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import TableError
+from geodomain.io.blocks.block_file import Relabelling
+from geodomain.io.conditions import Column
+from geodomain.io.header.frames import turned
+
+Floats = NDArray[np.float64]
+# Which cells a chunk holds, as an index into all of them; their centres (n, 3) and sizes (n, 3).
+Where = slice | NDArray[np.intp]
+Chunk = tuple[Where, Floats, Floats]
+
+_CHUNK = 1 << 20
+_CORNERS = {11: "voxels", 12: "hexahedra"}
+
+
+class Cells(Protocol):
+    """Cells with a centre and a size."""
+
+    @property
+    def count(self) -> int:
+        """How many."""
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of their edges, a row each."""
+
+    def say(self) -> str:
+        """Say what they are."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give all of them, some at a time."""
+
+
+@dataclass(frozen=True)
+class LatticeCells:
+    """Cells between three axes of faces, in a frame that may be turned.
+
+    Attributes
+    ----------
+    kind : str
+        What VTK calls them.
+    faces : tuple of (n + 1,) float64
+        The coordinates of the faces along each axis, in their order.
+    origin, matrix : optional
+        What turns these coordinates into the world's, if they are not yet.
+    z_fastest : bool
+        Whether the file runs through z first and x last; otherwise through x first.
+    lengths : tuple of (n,) float64, optional
+        The sizes along each axis, where they are known better than by differences of faces.
+    """
+
+    kind: str
+    faces: tuple[Floats, Floats, Floats]
+    origin: tuple[float, ...] | None = None
+    matrix: NDArray[np.float64] | None = None
+    z_fastest: bool = False
+    lengths: tuple[Floats, Floats, Floats] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Count the cells along z, y and x."""
+        return tuple(len(axis) - 1 for axis in reversed(self.faces))
+
+    @property
+    def count(self) -> int:
+        """Count the cells."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def axes(self) -> Floats:
+        """Give the directions of the edges, a row each."""
+        return np.eye(3) if self.matrix is None else self.matrix.T
+
+    @property
+    def centres(self) -> tuple[Floats, Floats, Floats]:
+        """Give the coordinates of the centres along each axis, before any turn."""
+        x, y, z = ((axis[:-1] + axis[1:]) / 2 for axis in self.faces)
+        return x, y, z
+
+    def say(self) -> str:
+        """Say how many there are along each axis."""
+        return f"{self.kind} of {' x '.join(map(str, reversed(self.shape)))} cells"
+
+    def chunks(self) -> Iterator[tuple[NDArray[np.intp], Floats, Floats]]:
+        """Give slabs across y, so that each column of blocks is in one chunk, and found once."""
+        x, y, z = self.centres
+        lengths = self.lengths or [np.abs(np.diff(axis)) for axis in self.faces]
+        index: NDArray[np.intp] = np.arange(self.count)
+        index = index.reshape(self.shape[::-1]).T if self.z_fastest else index.reshape(self.shape)
+        step = max(1, _CHUNK // max(1, len(x) * len(z)))
+        for begin in range(0, len(y), step):
+            slab = slice(begin, begin + step)
+            points = product(x, y[slab], z)
+            if self.matrix is not None and self.origin is not None:
+                points = turned(points, self.matrix, self.origin)
+            yield index[:, slab].ravel(), points, product(lengths[0], lengths[1][slab], lengths[2])
+
+
+def lattice(
+    kind: str,
+    steps: Sequence[Floats],
+    origin: Floats,
+    axes: Floats,
+    *,
+    z_fastest: bool = False,
+) -> LatticeCells:
+    """Give cells by their sizes along three axes, whose directions are the rows of `axes`."""
+    u, v, w = (np.concatenate([[0.0], np.cumsum(sizes)]) for sizes in steps)
+    known = (steps[0], steps[1], steps[2])
+    if (axes == np.eye(3)).all():
+        x, y, z = origin
+        faces = (x + u, y + v, z + w)
+        return LatticeCells(kind, faces, z_fastest=z_fastest, lengths=known)
+    place = (float(origin[0]), float(origin[1]), float(origin[2]))
+    return LatticeCells(f"{kind}, turned,", (u, v, w), place, axes.T, z_fastest, known)
+
+
+def product(x: Floats, y: Floats, z: Floats) -> Floats:
+    """Give every combination, (n, 3), x fastest."""
+    shape = (len(z), len(y), len(x))
+    out = np.empty((len(x) * len(y) * len(z), 3), order="F")
+    axes = (x, y[:, None], z[:, None, None])
+    for axis, values in enumerate(axes):
+        out[:, axis] = np.broadcast_to(values, shape).ravel()
+    return out
+
+
+@dataclass(frozen=True)
+class Corners:
+    """Cells of eight corners each.
+
+    Attributes
+    ----------
+    kind : str
+        What VTK calls them.
+    points : (v, 3) array
+        Of float32 or float64.
+    count : int
+        How many cells.
+    corners_of : callable
+        Gives the indices of corners, (n, 8), of the cells from one number to another.
+    """
+
+    kind: str
+    points: Any
+    count: int
+    corners_of: Callable[[int, int], NDArray[np.int64]]
+
+    @property
+    def axes(self) -> Floats:
+        """Give the axes of the world: what is no box along them has no size."""
+        return np.eye(3)
+
+    def say(self) -> str:
+        """Say how many there are."""
+        return f"{self.kind} of {self.count:,} cells"
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give the cells in their order."""
+        for begin in range(0, self.count, _CHUNK):
+            end = min(begin + _CHUNK, self.count)
+            corners = self.points[self.corners_of(begin, end)].astype(np.float64)
+            centres, sizes = _measure(corners)
+            yield slice(begin, end), centres, sizes
+
+
+def label_cells(
+    cells: Cells, task: Relabelling, column: Callable[[Where, int], Column]
+) -> list[NDArray[np.int32]]:
+    """Give the codes of all cells, (n,) for each new column; `column` gives those of a chunk."""
+    codes = [np.empty(cells.count, np.int32) for _ in task.columns]
+    done = 0
+    for where, centres, sizes in cells.chunks():
+        labels = task.label(centres, sizes, partial(column, where))
+        for out, each in zip(codes, labels, strict=True):
+            out[where] = each
+        done += len(centres)
+        task.told(done, cells.count)
+    return codes
+
+
+def _measure(corners: Floats) -> tuple[Floats, Floats]:
+    """Give the centres and sizes of (n, 8, 3) corners; the size of what is no box is NaN."""
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    at_low, at_high = corners == low[:, None], corners == high[:, None]
+    # A box has half of its corners at either end of each axis.
+    box = ((at_low | at_high).all(axis=1) & (at_low.sum(axis=1) == 4)).all(axis=1)[:, None]
+    mean = corners[:, 0].copy()
+    for corner in range(1, 8):  # one after another: what a reduction rounds is its own affair
+        mean += corners[:, corner]
+    return np.where(box, (low + high) / 2, mean / 8), np.where(box, high - low, np.nan)
+
+
+def cells_of(dataset: Any, name: str) -> Cells:
+    """Give the cells of a data set that PyVista has read.
+
+    Raises
+    ------
+    TableError
+        If it is not a block model: flat, a surface, or of cells of another kind.
+    """
+    import pyvista
+
+    makers: dict[type, Callable[[Any, str], Cells]] = {
+        pyvista.ImageData: _image,
+        pyvista.RectilinearGrid: _rectilinear,
+        pyvista.StructuredGrid: _structured,
+        pyvista.UnstructuredGrid: _unstructured,
+    }
+    for kind, maker in makers.items():
+        if isinstance(dataset, kind):
+            return maker(dataset, name)
+    message = (
+        f"{name} holds {type(dataset).__name__}, which has no blocks: save the block model as "
+        "ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid"
+    )
+    raise TableError(message)
+
+
+def _image(image: Any, name: str) -> Cells:
+    """Take an ImageData, whose direction matrix turns it."""
+    extent, spacing = image.GetExtent(), image.GetSpacing()
+    _require_thickness([extent[2 * axis + 1] - extent[2 * axis] for axis in range(3)], name)
+    steps = [
+        np.arange(extent[2 * axis], extent[2 * axis + 1] + 1) * spacing[axis] for axis in range(3)
+    ]
+    matrix = np.array(
+        [[image.GetDirectionMatrix().GetElement(i, j) for j in range(3)] for i in range(3)]
+    )
+    origin = image.GetOrigin()
+    if (matrix != np.eye(3)).any():
+        return LatticeCells("ImageData, turned,", (steps[0], steps[1], steps[2]), origin, matrix)
+    x, y, z = (start + step for start, step in zip(origin, steps, strict=True))
+    return LatticeCells("ImageData", (x, y, z))
+
+
+def _rectilinear(grid: Any, name: str) -> Cells:
+    """Take a RectilinearGrid."""
+    axes = [np.asarray(axis).astype(np.float64) for axis in (grid.x, grid.y, grid.z)]
+    _require_thickness([len(axis) - 1 for axis in axes], name)
+    return LatticeCells("RectilinearGrid", (axes[0], axes[1], axes[2]))
+
+
+def _structured(grid: Any, name: str) -> Cells:
+    """Take a StructuredGrid: points in the order of a lattice, wherever they are."""
+    nx, ny, nz = grid.dimensions
+    _require_thickness([nx - 1, ny - 1, nz - 1], name)
+    steps = np.array([i + nx * (j + ny * k) for k in (0, 1) for j in (0, 1) for i in (0, 1)])
+
+    def corners_of(begin: int, end: int) -> NDArray[np.int64]:
+        cell = np.arange(begin, end)
+        i, rest = cell % (nx - 1), cell // (nx - 1)
+        first = i + nx * (rest % (ny - 1) + ny * (rest // (ny - 1)))
+        corners: NDArray[np.int64] = first[:, None] + steps
+        return corners
+
+    count = (nx - 1) * (ny - 1) * (nz - 1)
+    return Corners("StructuredGrid", np.asarray(grid.points), count, corners_of)
+
+
+def _unstructured(grid: Any, name: str) -> Cells:
+    """Take an UnstructuredGrid of hexahedra and voxels."""
+    kinds = set(np.unique(grid.celltypes).tolist())
+    if kinds - set(_CORNERS):
+        message = (
+            f"{name} has cells that are no blocks (VTK's types "
+            f"{', '.join(str(kind) for kind in sorted(kinds - set(_CORNERS)))}): keep its voxels "
+            "(11) and hexahedra (12) only"
+        )
+        raise TableError(message)
+    corners = np.asarray(grid.cell_connectivity).reshape(-1, 8)
+    words = " and ".join(_CORNERS[kind] for kind in sorted(kinds)) or "no"
+    return Corners(
+        f"UnstructuredGrid, {words},",
+        np.asarray(grid.points),
+        grid.n_cells,
+        lambda begin, end: corners[begin:end],
+    )
+
+
+def _require_thickness(counts: list[int], name: str) -> None:
+    """Refuse a grid that has no third dimension."""
+    if min(counts) < 1:
+        message = f"{name} is flat: {' x '.join(map(str, counts))} cells along x, y and z"
+        raise TableError(message)

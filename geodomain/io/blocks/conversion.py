@@ -1,0 +1,173 @@
+"""Writes the block model of a file as another kind of file; parses and formats none itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import TableError
+from geodomain.io.blocks.block_file import BlockFile, Floats, Relabelling
+from geodomain.io.blocks.cell_file import CellModel
+from geodomain.io.blocks.export import Blocks, is_written, write_blocks
+from geodomain.io.blocks.model import file_of, open_model
+from geodomain.io.blocks.new_values import Values
+from geodomain.io.blocks.signs import HEAD, kind_of
+from geodomain.io.conditions import Column
+from geodomain.io.datamine.definition import read_definition
+from geodomain.io.files.places import refuse_inputs, require_places
+from geodomain.io.files.streams import open_target
+from geodomain.io.header.keywords import TableKeywords, table_options
+from geodomain.io.header.options import TableOptions
+from geodomain.io.meshes.formats import detect
+
+_LATTICES = (".vti", ".vtr", ".vts", ".vtu")
+
+
+def convert_blocks(
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    **table: Unpack[TableKeywords],
+) -> int:
+    r"""Write a block model as the kind of file that the output's extension names.
+
+    All blocks are held in memory. A table keeps its columns in a table; other models get
+    columns x, y, z, dx, dy and dz there. In .vti, .vtu and .omf blocks are boxes, turned as
+    the model is.
+
+    Parameters
+    ----------
+    model : path
+        Any kind of model that `label_file` takes; ``FILE:NAME`` is one of several.
+    output : path
+        Ends in .csv, .parquet, .vtu (any blocks), .vti (blocks of one size that fill a lattice)
+        or .omf (version 2; blocks within cells of the largest size).
+    overwrite : bool
+        Whether an output that is there may be replaced.
+    **table
+        What the file does not say, or not clearly; as for `label_file`.
+
+    Returns
+    -------
+    int
+        The number of blocks.
+
+    Raises
+    ------
+    FileExistsError
+        If the output is there already; see ``overwrite``.
+    TableError, OSError
+        If the model cannot be read, or the output cannot hold it.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.csv").write_text("X,Y,Z,DX,DY,DZ,ROCK\n5,5,5,10,10,10,OX\n")
+    >>> geodomain.convert_blocks(folder / "a.csv", folder / "a.vtu")
+    1
+    """
+    options, source, place = table_options(**table), os.fspath(model), Path(output)
+    refuse_inputs([place], [file_of(source)])
+    require_places([place], overwrite=overwrite)
+    blocks = _gathered(source, options)
+    with open_target(place, overwrite=overwrite) as target:
+        write_blocks(blocks, target, str(place))
+    return len(blocks.centroids)
+
+
+def converts_blocks(source: str, output: Path) -> bool:
+    """Tell whether a conversion is one of blocks, by what the output or else the input holds.
+
+    .omf holds wireframes and blocks, and so do .omf and .vtk as input: they are taken for
+    wireframes.
+    """
+    if output.suffix.lower() != ".omf":
+        return is_written(str(output))
+    place, kind = file_of(source), kind_of(source)
+    if kind in ("text", "datamine"):
+        with place.open("rb") as file:
+            head = file.read(HEAD)
+        found = read_definition(head)
+        return bool({"XC", "IJK"} & set(found.names())) if found else detect(head) is None
+    return kind in ("gslib", "parquet", "voxet") or place.suffix.lower() in _LATTICES
+
+
+def _gathered(source: str, options: TableOptions) -> Blocks:
+    """Read all blocks with all their columns."""
+    with open_model(source, options) as opened:
+        if isinstance(opened, CellModel):
+            return opened.gathered()
+        chunks = _Chunks(len(opened.columns))
+        opened.relabel(Relabelling(chunks.add, also=range(len(opened.columns))))
+        coordinates = {*opened.centroid, *opened.sizes}
+        axes = np.array(opened.frame.local.matrix).T if opened.frame.local else np.eye(3)
+        return chunks.blocks(opened, axes, coordinates, _texts(source, options))
+
+
+def _texts(source: str, options: TableOptions) -> Callable[[str], NDArray[np.str_]]:
+    """Return what reads a column as text, by opening the file once more."""
+
+    def read(column: str) -> NDArray[np.str_]:
+        with open_model(source, options) as opened:
+            parts = [texts for _, _, texts in opened.rows(column)]
+        return np.concatenate(parts) if parts else np.empty(0, np.str_)
+
+    return read
+
+
+class _Chunks:
+    """Centroids, sizes and columns, chunk by chunk; a column is of numbers until one is not."""
+
+    def __init__(self, columns: int) -> None:
+        self._centroids: list[Floats] = []
+        self._sizes: list[Floats] = []
+        self._numbers: list[list[Floats] | None] = [[] for _ in range(columns)]
+
+    def add(
+        self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
+    ) -> Sequence[NDArray[np.int32]]:
+        """Take a chunk."""
+        self._centroids.append(points.copy())
+        if sizes is not None:
+            self._sizes.append(sizes.copy())
+        for number, held in enumerate(self._numbers):
+            if held is not None:
+                values = _numbers(column, number)
+                self._numbers[number] = None if values is None else [*held, values]
+        return []
+
+    def blocks(
+        self,
+        model: BlockFile,
+        axes: Floats,
+        coordinates: set[str],
+        texts: Callable[[str], NDArray[np.str_]],
+    ) -> Blocks:
+        """Put the chunks together."""
+        columns: dict[str, Values] = {}
+        for name, held in zip(model.columns, self._numbers, strict=True):
+            columns[name] = texts(name) if held is None else np.concatenate([*held, []])
+        return Blocks(
+            np.concatenate([*self._centroids, np.empty((0, 3))]),
+            np.concatenate([*self._sizes, np.empty((0, 3))]) if model.sizes else None,
+            axes,
+            columns,
+            frozenset(coordinates),
+        )
+
+
+def _numbers(column: Callable[[int], Column], number: int) -> Floats | None:
+    """Give a column of numbers, None where it has texts or what is neither."""
+    try:
+        asked = column(number)
+        numbers = asked.numbers()
+    except TableError:
+        return None
+    return None if (np.isnan(numbers) & asked.present()).any() else numbers.copy()

@@ -1,0 +1,131 @@
+"""Kinds of block-model files: which module reads which.
+
+A module has `open_model(path, options, digest)`, a context manager that gives a `BlockFile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from geodomain.errors import TableError
+from geodomain.io.blocks import datamine, gslib, omf1, omf2, parquet, text, voxet, vtk
+from geodomain.io.blocks.block_file import BlockFile, Destination, Floats, Progress, Relabelling
+from geodomain.io.blocks.export import is_written
+from geodomain.io.blocks.signs import EXTENSIONS, Kind, kind_of
+from geodomain.io.files.digest import Digest
+from geodomain.io.header.options import TableOptions
+from geodomain.io.meshes.solids import split_name
+
+__all__ = [
+    "BlockFile",
+    "Destination",
+    "Floats",
+    "Progress",
+    "Relabelling",
+    "file_of",
+    "kind_of",
+    "open_model",
+    "require_same_kind",
+    "require_text_file",
+]
+
+Opener = Callable[[str, TableOptions, Digest | None], AbstractContextManager[BlockFile]]
+_OPENERS: dict[Kind, Opener] = {
+    "datamine": datamine.open_model,
+    "gslib": gslib.open_model,
+    "omf1": omf1.open_model,
+    "omf2": omf2.open_model,
+    "parquet": parquet.open_model,
+    "text": text.open_model,
+    "voxet": voxet.open_model,
+    "vtk": vtk.open_model,
+}
+_TABLES = ("gslib", "parquet", "text")
+# What names a kind that is no text.
+_TAKEN = {extension for known in EXTENSIONS.values() for extension in known}
+# What a table must not be called.
+_NOT_WRITTEN = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "spreadsheets"),
+    **dict.fromkeys((".dm", ".bmf", ".mdl", ".blk"), "block models of mining packages"),
+    ".omf": "OMF files",
+    **dict.fromkeys((".zip", ".bz2", ".xz", ".zst", ".7z"), "archives but .gz"),
+}
+
+
+def open_model(
+    path: str, options: TableOptions, *, digest: Digest | None = None
+) -> AbstractContextManager[BlockFile]:
+    """Open a block model of any kind, to be used in a `with` block.
+
+    Parameters
+    ----------
+    path : str
+        A file, ``FILE:NAME`` for one model of several, or `-` for text on standard input.
+    options : TableOptions
+        What the user says of it.
+    digest : Digest, optional
+        Takes its stored bytes.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened.
+    TableError
+        If it cannot be understood, or a library that reads it is not installed.
+    """
+    kind = kind_of(path) if options.gslib_grid is None else "gslib"
+    return _OPENERS[kind](path, options, digest)
+
+
+def file_of(path: str) -> Path:
+    """Name the file that a path, or FILE:NAME, leads to."""
+    return split_name(path)[0]
+
+
+def require_text_file(path: str) -> None:
+    """Refuse a table of another kind by its extension where only text is read and written.
+
+    Raises
+    ------
+    TableError
+    """
+    if kind_of(path) != "text":
+        message = f"{path}: segments and hits are tables of text; give it as .csv"
+        raise TableError(message)
+
+
+def require_same_kind(source: str, target: str) -> None:
+    """Refuse to write a model as another kind of file, which would change what is not ours.
+
+    Raises
+    ------
+    TableError
+        With the extension that the output should have.
+    """
+    kind, given = kind_of(source), Path(target).suffix.lower()
+    if kind == "voxet":
+        if not is_written(target):
+            message = (
+                f"{source} is a GOCAD Voxet: end the output in .csv, .parquet, .vti, .vtu or .omf"
+            )
+            raise TableError(message)
+        return
+    fits = _extensions(kind, file_of(source).suffix.lower())
+    if given in _NOT_WRITTEN and kind in _TABLES:
+        message = f"{target}: {_NOT_WRITTEN[given]} are not written; end the output in .csv"
+        raise TableError(message)
+    if (kind != "vtk") if target == "-" else (given in fits if fits else given not in _TAKEN):
+        return
+    message = (
+        f"{source} comes back as what it is: give the output {target} the extension "
+        f"{fits[0] if fits else '.csv'}"
+    )
+    raise TableError(message)
+
+
+def _extensions(kind: Kind, own: str) -> tuple[str, ...]:
+    """Give the extensions of an output, the one to name first; none where any other will do."""
+    known = EXTENSIONS.get(kind, ())
+    return (own,) if kind == "vtk" else known

@@ -1,0 +1,236 @@
+"""Block models as Parquet: row group after row group, with every other column as it was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodomain.errors import TableError
+from geodomain.io.blocks.block_file import Floats, LabelChunk, Relabelling, Rows
+from geodomain.io.blocks.new_values import Codes
+from geodomain.io.blocks.parquet_schema import new_array, new_schema, writing_options
+from geodomain.io.blocks.table_model import TableModel
+from geodomain.io.conditions import ArrayColumn, Column
+from geodomain.io.csv.new_columns import NewColumn, place_columns
+from geodomain.io.files.digest import Digest
+from geodomain.io.files.streams import Target
+from geodomain.io.header.choice import SAMPLE_ROWS
+from geodomain.io.header.options import TableOptions
+
+# So many rows are labelled at a time.
+_CHUNK_ROWS = 1 << 20
+
+
+@contextmanager
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[ParquetModel]:
+    """Open a Parquet file and read its schema and first rows."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        message = f"{path} needs pyarrow to be read: pip install 'geodomain[parquet]'"
+        raise TableError(message) from None
+    place = Path(path)
+    status = place.stat()
+    name = place.name
+    if digest is not None:
+        digest.add_file(place)
+    with pyarrow.OSFile(str(place)) as raw:
+        with _readable(name):
+            file = parquet.ParquetFile(raw)
+        yield ParquetModel(file, name, status, options)
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Say in one sentence what pyarrow cannot read; for damaged data it has an OSError."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())[:200]
+        message = f"{name} cannot be read as Parquet ({reason}): export it again"
+        raise TableError(message) from error
+
+
+class _Sink:
+    """A target as pyarrow wants it: a binary file that only grows."""
+
+    closed = False
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data)
+        self._target.write(view)
+        return view.nbytes
+
+    def flush(self) -> None:
+        """Leave it to the target, which is flushed at the end."""
+
+    def close(self) -> None:
+        """Leave the target open, which has its own end."""
+
+
+class ParquetModel(TableModel[Any]):
+    """A Parquet file whose schema has been read; see `geodomain.io.blocks.BlockFile`."""
+
+    writing = 3e-7
+
+    def __init__(self, file: Any, name: str, status: os.stat_result, options: TableOptions) -> None:
+        self._file, self._schema = file, file.schema_arrow
+        super().__init__(name, status, tuple(self._schema.names), options)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close(force=True)
+
+    @property
+    def memory(self) -> int:
+        """The largest row group, as it is and on its way out, beside the libraries and a chunk."""
+        metadata = self._file.metadata
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        rows = max((int(group.num_rows) for group in groups), default=0)
+        return 200_000_000 + 16 * rows * int(metadata.num_columns) + 64 * min(rows, _CHUNK_ROWS)
+
+    def facts(self) -> dict[str, str]:
+        """Say how the file is written."""
+        metadata = self._file.metadata
+        return {
+            "format": f"Parquet {metadata.format_version}, by {metadata.created_by}",
+            "row groups": f"{metadata.num_row_groups:,}",
+        }
+
+    def rows(self, column: str) -> Iterator[Rows]:
+        """Give blocks and their texts; what is no text is written as one."""
+        import pyarrow
+
+        for group in range(self._file.num_row_groups):
+            table = self._read(group, [*self.centroid, *self.sizes, column])
+            centroids, sizes = self._measured(table)
+            texts = table.column(column).cast(pyarrow.string()).fill_null("")
+            yield centroids, sizes, np.asarray(texts.to_pylist(), np.str_)
+
+    def relabel(self, task: Relabelling) -> None:
+        """Copy the file, row group by row group, with new columns."""
+        columns = task.columns
+        at = place_columns(self.columns, self._taken, columns, replace=task.replace, name=self.name)
+        schema = new_schema(self._schema, columns, at)
+        with self._writer(task, schema) as writer:
+            done = 0
+            for group in range(self._file.num_row_groups):
+                asked = [self.columns[column] for column in task.also]
+                looked = list(dict.fromkeys([*self.centroid, *self.sizes, *asked]))
+                table = self._read(group, None if writer else looked)
+                codes = self._codes(table, task.label, len(columns))
+                if writer:
+                    writer.write_table(_with(table, schema, columns, codes, at), max(len(table), 1))
+                done += len(table)
+                task.told(done, self._file.metadata.num_rows)
+            task.before_commit()
+
+    @contextmanager
+    def _writer(self, task: Relabelling, schema: Any) -> Iterator[Any]:
+        """Open what is written, as the file that is read was written; nothing without it."""
+        with task.open_target(self) as target:
+            if target is None:
+                yield None
+                return
+            from pyarrow import PythonFile, parquet
+
+            options = writing_options(self._file, [column.name for column in task.columns])
+            sink = PythonFile(_Sink(target), mode="w")
+            with parquet.ParquetWriter(sink, schema, **options) as writer:
+                yield writer
+
+    def _read(self, group: int, columns: list[str] | None) -> Any:
+        """Read one row group, or some of its columns."""
+        with _readable(self.name):
+            return self._file.read_row_group(group, columns=columns)
+
+    def _codes(self, table: Any, label: LabelChunk, count: int) -> list[Codes]:
+        """Label a row group, some rows at a time, and put the codes together."""
+        starts = range(0, len(table), _CHUNK_ROWS)
+        parts = [self._label(table.slice(start, _CHUNK_ROWS), label) for start in starts]
+        empty = [np.empty(0, np.int32)] * count
+        return [np.concatenate([*each]) for each in zip(empty, *parts, strict=True)]
+
+    def _column(self, chunk: Any, column: int) -> Column:
+        """Give another column as conditions take it: numbers with NaN, or texts with None."""
+        from pyarrow import types
+
+        name = self.columns[column]
+        values = chunk.column(name)
+        kind = values.type.value_type if types.is_dictionary(values.type) else values.type
+        if types.is_string(kind) or types.is_large_string(kind):
+            return ArrayColumn(np.array(values.to_pylist(), object), name)
+        return ArrayColumn(self._numbers(chunk, [column])[:, 0], name)
+
+    def _doubles(self, chunk: Any, column: int) -> Floats:
+        """Give a column as float64, NaN where a value is null."""
+        name = self.columns[column]
+        return as_doubles(chunk.column(name), name, self.name)
+
+    def _sample(self) -> list[list[str]]:
+        """Give the first rows as text, which is what heads of tables are understood by."""
+        from pyarrow import types
+
+        with _readable(self.name):
+            batch = next(self._file.iter_batches(SAMPLE_ROWS, use_threads=False), None)
+        if batch is None:
+            return []
+        cells = []
+        for column in batch.columns:
+            known = types.is_integer(column.type) or types.is_floating(column.type)
+            values = column.to_pylist() if known else [None] * len(batch)
+            cells.append(["" if value is None else repr(value) for value in values])
+        return [list(row) for row in zip(*cells, strict=True)]
+
+
+def as_doubles(column: Any, name: str, table: str) -> Floats:
+    """Give an Arrow column as float64, exactly, NaN where it is null.
+
+    Raises
+    ------
+    TableError
+        If it does not hold numbers, or one that float64 cannot hold.
+    """
+    import pyarrow
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if types.is_decimal(kind):
+        column, kind = column.cast(pyarrow.string()), pyarrow.float64()
+    if not (types.is_floating(kind) or types.is_integer(kind)):
+        message = f"{table}: the column {name!r} holds {kind}, not numbers"
+        raise TableError(message)
+    try:
+        doubles: Floats = column.cast(pyarrow.float64()).to_numpy()
+    except pyarrow.ArrowInvalid as error:
+        message = f"{table}: the column {name!r} holds what float64 cannot hold exactly ({error})"
+        raise TableError(message) from None
+    return doubles
+
+
+def _with(
+    table: Any, schema: Any, columns: Sequence[NewColumn], codes: Sequence[Any], at: int | None
+) -> Any:
+    """Give a row group its new columns."""
+    import pyarrow
+
+    arrays = list(table.columns)
+    for column, each in zip(columns, codes, strict=True):
+        if at is None:
+            arrays.append(new_array(column, each))
+        else:
+            arrays[at] = new_array(column, each, arrays[at].combine_chunks())
+    return pyarrow.Table.from_arrays(arrays, schema=schema)

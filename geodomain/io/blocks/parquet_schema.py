@@ -1,0 +1,126 @@
+"""What the schema of a Parquet file says of new columns, and how a file like another is written."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.io.csv.new_columns import NewColumn, refuse_kept
+
+_DICTIONARY = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
+_ORDINARY = {"PLAIN", "RLE", "BIT_PACKED", *_DICTIONARY}
+_CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
+
+
+def new_array(column: NewColumn, codes: NDArray[np.int32], old: Any = None) -> Any:
+    """Give the cells of a new column that codes stand for, as an Arrow array.
+
+    The code after the last is the cell of the `old` column, which is replaced.
+    """
+    import pyarrow
+    from pyarrow import compute
+
+    kept = codes == len(column.cells)
+    cells = _vocabulary(column).take(pyarrow.array(codes, mask=kept))
+    if not kept.any():
+        return cells
+    try:
+        left = old.take(pyarrow.array(np.arange(len(kept)), mask=~kept)).cast(cells.type)
+    except pyarrow.ArrowInvalid as error:
+        refuse_kept(column.name, error)
+    return compute.if_else(kept, left, cells)
+
+
+def _vocabulary(column: NewColumn) -> Any:
+    """Give what codes stand for: text, or 32-bit integers, null where there is none."""
+    import pyarrow
+
+    if column.numeric:
+        numbers = [int(cell) if cell else None for cell in column.cells]
+        return pyarrow.array(numbers, pyarrow.int32())
+    return pyarrow.array(column.cells, pyarrow.string())
+
+
+def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any:
+    """Give a schema new columns at its end, or one in the place of another."""
+    import pyarrow
+
+    for column in columns:
+        name = column.name if at is None else schema.names[at]
+        field = pyarrow.field(name, _vocabulary(column).type)
+        schema = schema.append(field) if at is None else schema.set(at, field)
+        schema = schema.with_metadata(_with_pandas(schema.metadata, field, column.numeric))
+    return schema
+
+
+def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any, numeric: bool) -> Any:
+    """Tell pandas of a column, where it is pandas that wrote the file."""
+    if not metadata or b"pandas" not in metadata:
+        return metadata
+    pandas = json.loads(metadata[b"pandas"])
+    entry = {
+        "name": field.name,
+        "field_name": field.name,
+        "pandas_type": "int32" if numeric else "unicode",
+        "numpy_type": "int32" if numeric else "object",
+        "metadata": None,
+    }
+    known = pandas.get("columns", [])
+    places = [place for place, old in enumerate(known) if old.get("field_name") == field.name]
+    if places:
+        known[places[0]] = entry
+    else:
+        # Its list ends in the columns of the index, as a file does.
+        known.insert(len(known) - _index_columns(pandas), entry)
+    return metadata | {b"pandas": json.dumps(pandas).encode()}
+
+
+def _index_columns(pandas: dict[str, Any]) -> int:
+    """Count the columns that pandas takes for the index; a range is none."""
+    return sum(isinstance(index, str) for index in pandas.get("index_columns", []))
+
+
+def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
+    """Say how to write a file like one that is open: compression, encodings, statistics.
+
+    They are those of its first row group, column by column; the new columns are compressed as
+    most of the others are.
+    """
+    metadata = file.metadata
+    shared = {
+        "version": metadata.format_version if metadata.format_version != "2.0" else "2.6",
+        "store_schema": b"ARROW:schema" in (metadata.metadata or {}),
+    }
+    if not metadata.num_row_groups:
+        return shared
+    group = metadata.row_group(0)
+    chunks = {
+        chunk.path_in_schema: chunk for chunk in map(group.column, range(metadata.num_columns))
+    }
+    codecs = {path: _CODECS.get(c.compression, c.compression) for path, c in chunks.items()}
+    usual = Counter(codecs.values()).most_common(1)[0][0]
+    dictionary = [path for path, chunk in chunks.items() if _DICTIONARY & set(chunk.encodings)]
+    return shared | {
+        "compression": codecs | dict.fromkeys(added, usual),
+        "use_dictionary": [*dictionary, *added],
+        "column_encoding": _encodings(chunks, dictionary) or None,
+        "write_statistics": [path for path, c in chunks.items() if c.is_stats_set] + [*added],
+        "use_deprecated_int96_timestamps": any(c.physical_type == "INT96" for c in chunks.values()),
+        "sorting_columns": list(group.sorting_columns) or None,
+        "write_page_index": any(chunk.has_offset_index for chunk in chunks.values()),
+    }
+
+
+def _encodings(chunks: dict[str, Any], dictionary: Sequence[str]) -> dict[str, str]:
+    """Give the encodings that a writer would not choose by itself."""
+    found = {}
+    for path, chunk in chunks.items():
+        special = [encoding for encoding in chunk.encodings if encoding not in _ORDINARY]
+        if special and path not in dictionary:
+            found[path] = special[0]
+    return found

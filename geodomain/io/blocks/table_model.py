@@ -1,0 +1,96 @@
+"""What every kind of table with columns in memory gives; which library reads it is not here."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import partial
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from geodomain.io.blocks.block_file import Floats, LabelChunk
+from geodomain.io.blocks.new_values import Codes
+from geodomain.io.conditions import Column
+from geodomain.io.header.choice import Choice, choose_columns
+from geodomain.io.header.frames import Frame, shortest
+from geodomain.io.header.options import TableOptions
+
+Chunk = TypeVar("Chunk")
+
+
+class TableModel(ABC, Generic[Chunk]):
+    """A table whose columns have been chosen; a chunk is some of its rows.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    columns : tuple of str
+    """
+
+    compressed = False
+
+    def __init__(
+        self, name: str, status: os.stat_result, columns: tuple[str, ...], options: TableOptions
+    ) -> None:
+        self.name, self.status, self.columns = name, status, columns
+        self._missing = options.missing
+        self._choice: Choice = choose_columns(columns, self._sample(), options, table=name)
+
+    @abstractmethod
+    def _sample(self) -> Sequence[Sequence[str]]:
+        """Give the first rows as text, which is what heads of tables are understood by."""
+
+    @abstractmethod
+    def _doubles(self, chunk: Chunk, column: int) -> Floats:
+        """Give a column as float64, NaN where it is missing."""
+
+    @abstractmethod
+    def _column(self, chunk: Chunk, column: int) -> Column:
+        """Give a column as conditions take it."""
+
+    @property
+    def centroid(self) -> tuple[str, ...]:
+        """The columns of the coordinates."""
+        return tuple(self.columns[column] for column in self._choice.xyz)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The columns of the block sizes."""
+        fixed = tuple(shortest(size) for size in self.frame.fixed or ())
+        return fixed or tuple(self.columns[column] for column in self._choice.sizes or ())
+
+    @property
+    def frame(self) -> Frame:
+        """What the coordinates stand for."""
+        return self._choice.frame
+
+    @property
+    def constants(self) -> dict[int, float]:
+        """The columns of a Datamine prototype."""
+        return self._choice.constants
+
+    @property
+    def _taken(self) -> tuple[int, ...]:
+        """The columns that labels come from."""
+        return (*self._choice.xyz, *(self._choice.sizes or ()))
+
+    def _measured(self, chunk: Chunk) -> tuple[Floats, Floats | None]:
+        """Give world centroids, (n, 3), and sizes, (n, 3), or None."""
+        points = self._numbers(chunk, self._choice.xyz)
+        columns = self._numbers(chunk, self._choice.sizes) if self._choice.sizes else None
+        sizes = self.frame.sized(points, columns)
+        return self.frame.centroids(points, sizes), sizes
+
+    def _numbers(self, chunk: Chunk, columns: Sequence[int]) -> Floats:
+        """Give some columns, (n, k), NaN where a value is missing or stands for that."""
+        out = np.column_stack([self._doubles(chunk, column) for column in columns])
+        for value in self._missing:
+            out[out == value] = np.nan
+        return np.asfortranarray(out)
+
+    def _label(self, chunk: Chunk, label: LabelChunk) -> Sequence[Codes]:
+        """Label some rows."""
+        return label(*self._measured(chunk), partial(self._column, chunk))

@@ -1,0 +1,96 @@
+"""Block models as VTK data sets, through PyVista: labels as an array of their cells."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodomain.arrays import COARSE, single_resolution
+from geodomain.errors import TableError, warn
+from geodomain.io.blocks.block_file import Destination
+from geodomain.io.blocks.cell_file import CellModel, refuse_columns
+from geodomain.io.blocks.cells import Corners, cells_of
+from geodomain.io.blocks.new_values import Codes, NewArrays, Values, as_category, as_numbers
+from geodomain.io.blocks.vtk_arrays import encoded, put, string_array
+from geodomain.io.csv.new_columns import NewColumn
+from geodomain.io.files.digest import Digest
+from geodomain.io.files.streams import Target
+from geodomain.io.header.options import TableOptions
+from geodomain.io.meshes.vtk import read_dataset
+
+
+@contextmanager
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
+    """Read a VTK file."""
+    place = Path(path)
+    status = place.stat()
+    refuse_columns(path, options)
+    if digest is not None:
+        digest.add_file(place)
+    dataset = read_dataset(place, place.suffix.lower(), TableError)
+    yield CellModel(VtkStore(dataset, place.name, status), options.missing)
+
+
+class VtkStore:
+    """A VTK data set of blocks, which has been read; see `CellStore`."""
+
+    def __init__(self, dataset: Any, name: str, status: os.stat_result) -> None:
+        self.name, self.status = name, status
+        self._dataset, self.cells = dataset, cells_of(dataset, name)
+        self.columns: tuple[str, ...] = tuple(dataset.cell_data.keys())
+        if isinstance(self.cells, Corners) and self.cells.points.dtype == np.float32:
+            self._warn_of_resolution(self.cells.points)
+
+    def close(self) -> None:
+        """Have nothing to close: the file has been read."""
+
+    @property
+    def memory(self) -> int:
+        """The data set, and the bytes of its copy."""
+        return 4096 * int(self._dataset.actual_memory_size)
+
+    def facts(self) -> dict[str, str]:
+        """Say what kind of cells there are."""
+        return {"format": f"VTK, {self.cells.say()}"}
+
+    def values(self, column: int) -> Values:
+        """Give an array of the cells."""
+        return np.asarray(self._dataset.cell_data[self.columns[column]])
+
+    def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
+        """Write a copy of the data set with the new arrays."""
+        copy = self._dataset.copy(deep=False)
+        for column, codes, old in new.each(self.values):
+            name = column.name if new.at is None else self.columns[new.at]
+            put(copy.GetCellData(), _array(name, column, codes, old))
+        target.write(memoryview(encoded(copy, destination.path)))
+
+    def _warn_of_resolution(self, points: Any) -> None:
+        """Say how coarse single precision is where the blocks are, if it is coarse."""
+        resolution = single_resolution(points)
+        if resolution >= COARSE:
+            message = (
+                f"{self.name} stores single precision, which at these coordinates is only good to "
+                f"{resolution:g} (in the unit of the file): export it in double precision"
+            )
+            warn(message)
+
+
+def _array(name: str, column: NewColumn, codes: Codes, old: Values | None) -> Any:
+    """Give the array of a new column: numbers where its cells are, NaN for none, else strings.
+
+    Strings are what PyVista draws as categories with their names in the legend, and ParaView
+    colours by when it interprets values as categories; neither knows of a table of names.
+    """
+    if column.numeric:
+        from pyvista import convert_array
+
+        return convert_array(as_numbers(column, codes, old), name=name)
+    texts, index = as_category(column, codes, old)
+    cells = (*texts, "")  # the place -1 is the last
+    return string_array(name, (cells[place] for place in index.tolist()))

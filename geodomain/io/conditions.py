@@ -1,0 +1,247 @@
+"""Conditions on columns of a block model, such as rock = "OX"; where columns come from is not here.
+
+A missing value meets no condition, not even that it differs from another.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.errors import DomainError
+
+Bools = NDArray[np.bool_]
+
+_ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_OPERATORS = ("==", "!=", *_ORDERS)
+
+
+class Column(Protocol):
+    """What conditions ask of a column, one answer to a row."""
+
+    def present(self) -> Bools:
+        """Tell the rows with a value."""
+
+    def among(self, texts: Sequence[str]) -> Bools:
+        """Tell the rows whose value is one of the texts, outer blanks left out."""
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Give the values as numbers, NaN where missing or none."""
+
+    def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
+        """Give the different values as texts, and the place of each row's among them.
+
+        A missing value is an empty text. The texts begin with those that are `known`.
+        """
+
+    def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
+        """Give the different texts as they are spelled, and the place of each row's among them."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of a column with values.
+
+    Attributes
+    ----------
+    column : str
+        Its name; case, quotes and blanks do not matter.
+    operator : str
+        One of ``== != < <= > >=``; with several values ``==`` is one of them, ``!=`` none.
+    values : tuple of str, int or float
+        Texts are compared with texts, letter by letter, numbers with numbers.
+    """
+
+    column: str
+    operator: str
+    values: tuple[str | float, ...]
+
+    def __str__(self) -> str:
+        """Say it as a list of domains does."""
+        values = [repr(value) for value in self.values]
+        said = values[0] if len(values) == 1 else f"[{', '.join(values)}]"
+        return f"{self.column} {self.operator} {said}"
+
+    def holds(self, column: Column) -> Bools:
+        """Tell the rows that meet the condition."""
+        if self.operator in _ORDERS:
+            (limit,) = self.values
+            with np.errstate(invalid="ignore"):
+                found: Bools = _ORDERS[self.operator](column.numbers(), limit)
+            return found
+        equal = self._equal(column)
+        return equal if self.operator == "==" else column.present() & ~equal
+
+    def _equal(self, column: Column) -> Bools:
+        """Tell the rows with one of the values."""
+        texts = [value for value in self.values if isinstance(value, str)]
+        numbers = [value for value in self.values if not isinstance(value, str)]
+        equal = np.zeros(len(column.present()), np.bool_)
+        if texts:
+            equal |= column.among(texts)
+        if numbers:
+            equal |= np.isin(column.numbers(), numbers)
+        return equal
+
+
+def read_conditions(given: Mapping[str, object]) -> tuple[Condition, ...]:
+    """Return what a mapping of columns to values or comparisons says.
+
+    Parameters
+    ----------
+    given : mapping
+        To a text or number, which the column equals; to a list, one of which it equals; or
+        to a mapping of operators to such values.
+
+    Returns
+    -------
+    tuple of Condition
+        All of them must hold.
+
+    Raises
+    ------
+    DomainError
+        For anything else, with what was expected.
+
+    Examples
+    --------
+    >>> for condition in read_conditions({"rock": "OX", "grade": {">=": 0.3, "<": 5}}):
+    ...     print(condition.column, condition.operator, *condition.values)
+    rock == OX
+    grade >= 0.3
+    grade < 5
+    """
+    if not isinstance(given, Mapping):
+        message = f'only_if is {given!r}; it must be a table of columns, such as {{ rock = "OX" }}'
+        raise DomainError(message)
+    return tuple(
+        Condition(column, sign, _values(column, sign, value))
+        for column, wanted in given.items()
+        for sign, value in _comparisons(column, wanted).items()
+    )
+
+
+def _comparisons(column: str, wanted: object) -> Mapping[str, object]:
+    """Give what is wanted of a column by operator."""
+    if not isinstance(wanted, Mapping):
+        return {"==": wanted}
+    unknown = [sign for sign in wanted if sign not in _OPERATORS]
+    if unknown or not wanted:
+        found = repr(unknown[0]) if unknown else "nothing"
+        message = f"only_if {column}: {found} is no comparison; it can be {' '.join(_OPERATORS)}"
+        raise DomainError(message)
+    return wanted
+
+
+def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
+    """Give the values of a comparison, checked."""
+    values = tuple(value) if isinstance(value, list | tuple) else (value,)
+    for one in values:
+        number = isinstance(one, int | float) and not isinstance(one, bool) and one == one
+        if not number and not (isinstance(one, str) and one.strip()):
+            said = repr(one) if isinstance(one, str) else str(one).lower()
+            message = f"only_if {column} is {said}; it must be a number, a text, or a list of them"
+            raise DomainError(message)
+    if sign in _ORDERS and (len(values) != 1 or isinstance(values[0], str)):
+        message = f"only_if {column}: {sign} compares with one number, not {value!r}"
+        raise DomainError(message)
+    if not values:
+        message = f"only_if {column} is an empty list, which nothing meets"
+        raise DomainError(message)
+    return tuple(one.strip() if isinstance(one, str) else one for one in values)
+
+
+class ArrayColumn:
+    """A column in memory.
+
+    Parameters
+    ----------
+    values : array_like of shape (n,)
+        Numbers, or texts with None or NaN where missing; masked values are missing.
+    name : str
+        What messages call it.
+    """
+
+    def __init__(self, values: ArrayLike, name: str) -> None:
+        array: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]
+        array = np.ma.asarray(values)
+        hidden = np.ma.getmaskarray(array)
+        data = np.asarray(array.data)
+        self._name = name
+        self._numbers: NDArray[np.float64] | None = None
+        self._texts: NDArray[np.object_] = np.empty(0, object)
+        self._numeric = data.dtype.kind in "fiub"
+        if data.ndim != 1:
+            message = f"column {name!r} must be one-dimensional, not of shape {data.shape}"
+            raise ValueError(message)
+        if self._numeric:
+            self._numbers = np.where(hidden, np.nan, data.astype(np.float64))
+        elif data.dtype.kind in "OUST":
+            self._texts = np.array(
+                ["" if lost else _text(one) for one, lost in zip(data, hidden, strict=True)],
+                dtype=object,
+            )
+        else:
+            message = f"column {name!r} holds {data.dtype}, neither numbers nor texts"
+            raise DomainError(message)
+
+    def present(self) -> Bools:
+        """Tell the rows with a value."""
+        if self._numeric:
+            return ~np.isnan(self.numbers())
+        return np.fromiter(map(bool, self._texts), np.bool_, len(self._texts))
+
+    def among(self, texts: Sequence[str]) -> Bools:
+        """Tell the rows whose value is one of the texts."""
+        if self._numeric:
+            message = f"column {self._name!r} holds numbers; compare it with {texts[0]} unquoted"
+            raise DomainError(message)
+        wanted = set(texts)
+        return np.fromiter((one in wanted for one in self._texts), np.bool_, len(self._texts))
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Give the values as numbers, NaN where missing or none."""
+        if self._numbers is None:
+            self._numbers = np.array([_number(one) for one in self._texts], np.float64)
+        return self._numbers
+
+    def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
+        """Give the different values as texts, and the place of each row's among them."""
+        places = {text: place for place, text in enumerate(known)}
+        if not self._numeric:
+            found = (places.setdefault(text, len(places)) for text in self._texts)
+            texts = np.fromiter(found, np.intp, len(self._texts))
+            return list(places), texts
+        values, codes = np.unique(self.numbers(), return_inverse=True)
+        said = ["" if value != value else _shortest(value) for value in values.tolist()]
+        here = np.array([places.setdefault(text, len(places)) for text in said], np.intp)
+        return list(places), here[codes]
+
+    def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
+        """Give the different values as texts, and the place of each row's among them."""
+        return self.distinct()
+
+
+def _shortest(value: float) -> str:
+    """Give a number as text, a whole one without a point."""
+    return repr(value).removesuffix(".0")
+
+
+def _text(value: object) -> str:
+    """Give a value as text without outer blanks; nothing for None and NaN."""
+    if value is None or value != value:
+        return ""
+    return (value.decode() if isinstance(value, bytes) else str(value)).strip()
+
+
+def _number(text: str) -> float:
+    """Give the number that a text says, NaN where it says none."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")

@@ -1,0 +1,243 @@
+"""Copy a table with new cells, in one pass and bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import TableError
+from geodomain.io.csv.errors import too_long
+from geodomain.io.csv.scanner import ColumnCells, Scanner
+from geodomain.io.csv.text_column import TextColumn
+from geodomain.io.files.pipeline import (
+    HEADROOM,
+    Block,
+    Bytes,
+    ByteSource,
+    ByteTarget,
+    Reader,
+    Writer,
+    fill,
+)
+from geodomain.io.header.layout import TableLayout
+
+CHUNK_BYTES = 4 << 20
+LONGEST_ROW = 64 << 20
+
+LabelChunk = Callable[
+    [NDArray[np.float64], NDArray[np.float64] | None, Callable[[int], TextColumn]],
+    Sequence[NDArray[np.int32]],
+]
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Splice:
+    """Say how the text of a table changes.
+
+    Parameters
+    ----------
+    head : tuple of (start, end, replacement)
+        Edits of the head, the bytes before the first data row; start == end inserts.
+    vocabulary : tuple of tuples of bytes
+        For each new column, the cells that codes stand for, encoded and quoted.
+    replace : int, optional
+        The field whose cell is rewritten where it stands, by the one column that
+        there is; without it, cells are appended to each row.
+    """
+
+    head: tuple[tuple[int, int, bytes], ...]
+    vocabulary: tuple[tuple[bytes, ...], ...]
+    replace: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse several columns in the place of one."""
+        if self.replace is not None and len(self.vocabulary) != 1:
+            message = "only one column can replace another"
+            raise ValueError(message)
+
+
+@dataclass(frozen=True)
+class StreamSummary:
+    """Count what went through."""
+
+    rows: int
+    missing: int
+    bytes_read: int
+    bytes_written: int
+
+
+def relabel(
+    source: ByteSource,
+    target: ByteTarget | None,
+    layout: TableLayout,
+    splice: Splice,
+    label: LabelChunk,
+    *,
+    also: Sequence[int] = (),
+    threads: int | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
+    progress: Progress | None = None,
+    before_commit: Callable[[], None] | None = None,
+) -> StreamSummary:
+    """Copy a table and give each of its rows new cells; every other byte stays.
+
+    Parameters
+    ----------
+    source : binary file
+        The table from its first byte, such as `open_source` gives. Only `readinto`
+        is needed; `name`, `position` and `size` are used where there are any.
+    target : binary file or None
+        Where the table goes, such as `open_target` gives; None to write nothing.
+    layout : TableLayout
+        How the table is written, and where its data start.
+    splice : Splice
+        What changes in the head, and the cells of the new columns.
+    label : callable
+        From world centroids (n, 3), NaN where missing, block sizes (n, 3) or None, and a
+        callable that gives one of the fields `also` as a `TextColumn`, to one int32 array of n
+        codes into the vocabulary for each new column.
+    also : sequence of int, optional
+        Other fields that `label` asks for.
+    threads : int, optional
+        How many threads read the text; the output is the same for any number.
+    chunk_bytes : int, optional
+        How many bytes are read at a time; the output is the same for any number.
+    progress : callable, optional
+        Called with bytes done and bytes in all, or None where that is not known.
+    before_commit : callable, optional
+        Called once all is written; what it raises abandons the output.
+
+    Returns
+    -------
+    StreamSummary
+        Rows, rows without a centroid, bytes in and out.
+
+    Raises
+    ------
+    TableError
+        For the first row that cannot be read, with its line and the way to mend it.
+    ValueError
+        If there are fewer codes than rows, or codes without a cell.
+    """
+    if chunk_bytes < 1:
+        message = f"chunk_bytes must be positive, not {chunk_bytes!r}"
+        raise ValueError(message)
+    stream = _Relabelling(source, target, layout, splice, label, also, threads)
+    stream.run(chunk_bytes, progress)
+    if before_commit is not None:
+        before_commit()
+    return stream.summary()
+
+
+class _Relabelling:
+    """One run of `relabel`."""
+
+    def __init__(
+        self,
+        source: ByteSource,
+        target: ByteTarget | None,
+        layout: TableLayout,
+        splice: Splice,
+        label: LabelChunk,
+        also: Sequence[int],
+        threads: int | None,
+    ) -> None:
+        before = layout.delimiter if splice.replace is None else b""
+        self._source, self._target, self._label = source, target, label
+        self._layout, self._head = layout, splice.head
+        self._name = str(getattr(source, "name", "the table"))
+        self._columns = [ColumnCells(cells, before) for cells in splice.vocabulary]
+        self._scanner = Scanner(
+            layout, self._name, replaced=splice.replace, also=also, threads=threads
+        )
+        self._tail = np.empty(0, dtype=np.uint8)
+        self._rows = self._missing = self._read = self._written = 0
+
+    def summary(self) -> StreamSummary:
+        return StreamSummary(self._rows, self._missing, self._read, self._written)
+
+    def run(self, chunk_bytes: int, progress: Progress | None) -> None:
+        head = self._read_head()
+        writer = None if self._target is None else Writer(self._target)
+        reader = Reader(self._source, min(chunk_bytes, LONGEST_ROW))
+        try:
+            self._send(writer, head)
+            for block in reader.blocks():
+                self._pass(block, writer)
+                if progress is not None:
+                    progress(*self._progress())
+            if writer is not None:
+                writer.finish()
+                self._written = writer.bytes_written
+        finally:
+            self._scanner.close()
+            reader.stop()
+            if writer is not None:
+                writer.stop()
+
+    def _read_head(self) -> bytes:
+        head = bytearray(self._layout.data_start)
+        self._read = fill(self._source, memoryview(head))
+        return edit(bytes(head[: self._read]), self._head)
+
+    def _pass(self, block: Block, writer: Writer | None) -> None:
+        text = self._text(block)
+        self._read += block.end - HEADROOM
+        found = self._scanner.scan(text, final=block.final)
+        self._tail = text[found.consumed :].copy()
+        if self._tail.size > LONGEST_ROW:
+            self._refuse_tail()
+        if not found.consumed:
+            return
+        points, sizes, missing = self._scanner.values()
+        self._rows += found.rows
+        self._missing += missing
+        sizes = self._layout.frame.sized(points, sizes)
+        centroids = self._layout.frame.centroids(points, sizes)
+        codes = self._label(centroids, sizes, self._scanner.column)
+        if len(codes) != len(self._columns):
+            message = f"{len(codes)} columns of labels for {len(self._columns)} vocabularies"
+            raise ValueError(message)
+        if writer is not None:
+            writer.send(self._scanner.splice(self._columns, codes, writer.room))
+
+    def _text(self, block: Block) -> Bytes:
+        """Return the block with what the last one left before it."""
+        begin = HEADROOM - self._tail.size
+        if begin < 0:
+            return np.concatenate([self._tail, block.buffer[HEADROOM : block.end]])
+        block.buffer[begin:HEADROOM] = self._tail
+        return block.buffer[begin : block.end]
+
+    def _refuse_tail(self) -> None:
+        """Say why a row has no end: it is in quotes, or the file has no lines."""
+        self._scanner.scan(self._tail, final=True)
+        message = too_long(self._name, self._scanner.line, LONGEST_ROW)
+        raise TableError(message)
+
+    def _send(self, writer: Writer | None, data: bytes) -> None:
+        if writer is not None:
+            room = writer.room(len(data))
+            room[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+            writer.send(room[: len(data)])
+
+    def _progress(self) -> tuple[int, int | None]:
+        size = getattr(self._source, "size", None)
+        done = getattr(self._source, "position", None)
+        return (self._read if done is None else done), size
+
+
+def edit(head: bytes, edits: Sequence[tuple[int, int, bytes]]) -> bytes:
+    """Return a head with parts of it replaced; insertions at one place keep their order."""
+    parts, at = [], 0
+    for start, end, replacement in sorted(edits, key=lambda each: each[:2]):
+        if not at <= start <= end <= len(head):
+            message = f"the edit of bytes {start} to {end} overlaps another or leaves the head"
+            raise ValueError(message)
+        parts += [head[at:start], replacement]
+        at = end
+    return b"".join([*parts, head[at:]])

@@ -1,0 +1,133 @@
+"""A column of a table's text as conditions ask for it; which conditions there are is elsewhere."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.native import pointer
+from geodomain.io.csv.core import core, exactly
+from geodomain.io.header.dialect import cell_text
+from geodomain.io.header.layout import TableLayout
+
+# Of Kind in column.h.
+_MISSING, _UNSURE = 0, 3
+
+
+class TextColumn:
+    """One field of the rows that were scanned last; see `geodomain.io.conditions.Column`.
+
+    Parameters
+    ----------
+    owner : object
+        What frees the native table: it stays while the column does.
+    handle : int
+        The native table.
+    text : ndarray of uint8
+        What was scanned.
+    rows : int
+        How many rows were found in it.
+    which : int
+        The field's place among those that the table keeps.
+    layout : TableLayout
+        How the table is written.
+    """
+
+    def __init__(
+        self,
+        owner: object,
+        handle: int,
+        text: NDArray[np.uint8],
+        rows: int,
+        which: int,
+        layout: TableLayout,
+    ) -> None:
+        self._owner, self._handle, self._text, self._rows = owner, handle, text, rows
+        self._which, self._layout = which, layout
+
+    def present(self) -> NDArray[np.bool_]:
+        """Tell the rows with a value: not empty, not NaN, nothing that stands for missing."""
+        found: NDArray[np.bool_] = self._cells[1] != _MISSING
+        return found
+
+    def among(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Tell the rows whose value is one of the texts, quotes and outer blanks left out."""
+        words = [text.encode(self._layout.encoding) for text in texts]
+        found = np.empty(self._rows, dtype=np.bool_)
+        self._call(
+            "among", pointer(self._text), self._which, len(words),
+            (ctypes.c_char_p * len(words))(*words), pointer(found),
+        )  # fmt: skip
+        return found & self.present()
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Return the values as numbers, NaN where missing or none."""
+        return self._cells[0]
+
+    def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
+        """Return the different values as texts, and the place of each row's among them.
+
+        A missing value is an empty text. The texts begin with those that are `known`; each is
+        looked for in all the rows at once, so there should be few.
+        """
+        places = {text: place for place, text in enumerate(known)}
+        codes, present = np.full(self._rows, -1, np.intp), self.present()
+        if not present.all():
+            codes[~present] = places.setdefault("", len(places))
+        for text, place in places.items():
+            codes[self._spelled(text)] = place
+        while (left := np.flatnonzero(codes < 0)).size:
+            row = int(left[0])
+            text = cell_text(self._field(row), self._layout.encoding).replace('""', '"')
+            same = self._spelled(text) & (codes < 0)
+            same[row] = True
+            codes[same] = places.setdefault(text, len(places))
+        return list(places), codes
+
+    def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
+        """Return the different texts as the file has them, and the place of each row's among them.
+
+        Quotes around a text and outer blanks are left out; what stands for missing is a text too.
+        """
+        codes, places = np.empty(self._rows, np.int32), np.empty((self._rows, 2), np.int64)
+        count = ctypes.c_int32()
+        self._call(
+            "spellings", pointer(self._text), self._which, pointer(codes), pointer(places),
+            ctypes.byref(count),
+        )  # fmt: skip
+        encoding = self._layout.encoding
+        texts = [
+            self._text[begin:end].tobytes().decode(encoding, "replace")
+            for begin, end in places[: count.value].tolist()
+        ]
+        return texts, codes.astype(np.intp)
+
+    def _spelled(self, text: str) -> NDArray[np.bool_]:
+        """Tell the rows that say a text, in quotes or not: in quotes a quote is there twice."""
+        return self.among(list({text, text.replace('"', '""')}))
+
+    @cached_property
+    def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        numbers, kinds = np.empty(self._rows), np.empty(self._rows, np.uint8)
+        self._call("column", pointer(self._text), self._which, pointer(numbers), pointer(kinds))
+        for row in np.flatnonzero(kinds == _UNSURE).tolist():
+            value = exactly(self._field(row), self._layout.decimal)
+            missing = value in self._layout.missing
+            numbers[row], kinds[row] = (math.nan, _MISSING) if missing else (value, _UNSURE)
+        return numbers, kinds
+
+    def _field(self, row: int) -> bytes:
+        """Return the text of one row's field."""
+        place = np.empty(2, dtype=np.int64)
+        self._call("place", self._which, row, pointer(place))
+        begin, end = place.tolist()
+        return self._text[begin:end].tobytes()
+
+    def _call(self, name: str, *arguments: object) -> None:
+        if getattr(core(), f"geodomain_text_{name}")(self._handle, *arguments):
+            raise MemoryError

@@ -1,0 +1,1 @@
+"""Tables of Datamine (.dm): definition, pages and fields; what they mean is not here."""

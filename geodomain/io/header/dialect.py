@@ -1,0 +1,180 @@
+"""Rows and cells of a table's head, as raw bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from geodomain.errors import TableError
+from geodomain.io.header.encoding import count_line_ends
+
+DELIMITERS = (b",", b";", b"\t", b"|")
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+_DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+|[+-]?\d{1,3}(?:,\d{3})+\.\d+")
+
+
+# A block model has hundreds of columns; what has more is split at the wrong mark, or is no table.
+_MOST_CELLS = 10_000
+
+# Lines of nothing, all at once: a file may hold millions of them.
+_BLANK = re.compile(rb"(?: *(?:\r\n|[\r\n]))+")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the head: its cells, and where its text stands.
+
+    Attributes
+    ----------
+    cells : tuple of bytes
+        The raw cells, quotes included.
+    start, end : int
+        Byte offsets of the content, without the line ending.
+    following : int
+        Byte offset of what follows the line ending.
+    line : int
+        Physical line number, from 1, of its first byte.
+    """
+
+    cells: tuple[bytes, ...]
+    start: int
+    end: int
+    following: int
+    line: int
+
+
+@cache
+def _field_pattern(delimiter: bytes) -> re.Pattern[bytes]:
+    """Match one field: quoted from its first byte, or anything up to a delimiter or line end."""
+    stop = b"[^" + re.escape(delimiter) + rb"\r\n]*"
+    return re.compile(rb'"(?:[^"]|"")*"' + stop + b"|" + stop)
+
+
+@cache
+def _plain_pattern(delimiter: bytes) -> re.Pattern[bytes]:
+    """Match one field in which a quote is a byte like any other."""
+    return re.compile(b"[^" + re.escape(delimiter) + rb"\r\n]*")
+
+
+def split_rows(head: bytes, delimiter: bytes, start: int, *, whole: bool) -> Iterator[Row]:
+    """Yield the rows of `head` from the offset `start`, leaving out the blank ones.
+
+    Lines end in LF, CR LF or a lone CR. Where `head` is not the `whole` file, a last row without
+    its line ending is left out too: the rest of it is unknown.
+    """
+    line = 1 + count_line_ends(head, 0, start)
+    while start < len(head):
+        blank = _BLANK.match(head, start)
+        if blank:
+            line += count_line_ends(head, start, blank.end())
+            start = blank.end()
+            continue
+        row = _one_row(head, delimiter, start, line)
+        # A CR that is the last byte may be half of a CR LF.
+        last = row.end + 1 == len(head) and head[row.end :] == b"\r"
+        if not whole and (row.following == row.end or last):
+            return
+        if len(row.cells) > 1 or row.cells[0].strip():
+            yield row
+        line += count_line_ends(head, start, row.following)
+        start = row.following
+
+
+def _one_row(head: bytes, delimiter: bytes, start: int, line: int) -> Row:
+    """Cut the row that begins at `start` into its cells."""
+    # A comment line is text to its end: a quote in it opens nothing.
+    comment = head[start : start + 1] == b"#"
+    pattern = _plain_pattern(delimiter) if comment else _field_pattern(delimiter)
+    cells: list[bytes] = []
+    end = start - 1
+    while end < start or head[end : end + 1] == delimiter:
+        if len(cells) > _MOST_CELLS:
+            message = f"line {line} has more than {_MOST_CELLS:,} cells: this is no block model"
+            raise TableError(message)
+        field = pattern.match(head, end + 1)
+        cells.append(field[0] if field else b"")
+        end += 1 + len(cells[-1])
+    ending = 2 if head[end : end + 2] == b"\r\n" else 1
+    return Row(tuple(cells), start, end, min(end + ending, len(head)), line)
+
+
+def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
+    """Give what a raw cell says: blanks and one pair of quotes taken off, doubled quotes undone.
+
+    Bytes that are not in `encoding` are read as Latin-1, which never fails: a header in another
+    encoding must not stop a table whose coordinate columns can be named.
+    """
+    try:
+        text = cell.decode(encoding)
+    except UnicodeDecodeError:
+        text = cell.decode("latin-1")
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].replace('""', '"').strip()
+    return text
+
+
+def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
+    """Encode a new cell, quoted only where the dialect needs it.
+
+    Raises
+    ------
+    TableError
+        Where `encoding` cannot say `text`.
+    """
+    try:
+        cell = text.encode(encoding)
+    except UnicodeEncodeError:
+        message = f"{text!r} cannot be written in {encoding}; choose another with encoding=."
+        raise TableError(message) from None
+    special = any(mark in cell for mark in (delimiter, b'"', b"\n", b"\r"))
+    if special or cell != cell.strip():
+        return b'"' + cell.replace(b'"', b'""') + b'"'
+    return cell
+
+
+def decimal_mark(cells: Sequence[str], others: Sequence[str], name: str) -> bytes | None:
+    """Tell the decimal mark of `cells`, the coordinates of some rows.
+
+    Whole numbers tell nothing; then the `others` in those rows decide: a comma is the mark where
+    some have commas and none has a point. None where neither tells.
+
+    Raises
+    ------
+    TableError
+        Where coordinates have thousands separators, or both marks.
+    """
+    for cell in cells:
+        if _THOUSANDS.fullmatch(cell):
+            message = f"{name} writes {cell!r} with thousands separators; export it without them."
+            raise TableError(message)
+    comma, point = _first(_DECIMAL_COMMA, cells), _first(_DECIMAL_POINT, cells)
+    if comma and point:
+        message = f"{name} mixes decimal commas ({comma}) and points ({point}); export it anew."
+        raise TableError(message)
+    if not comma and not point:
+        point = _first(_DECIMAL_POINT, others)
+        comma = "" if point else _first(_DECIMAL_COMMA, others)
+    return b"," if comma else b"." if point else None
+
+
+def may_have_decimal_commas(text: bytes) -> bool:
+    """Tell whether a comma stands beside a digit as a decimal comma may; a quick look."""
+    return re.search(rb"[0-9],[0-9]", text) is not None
+
+
+def _first(pattern: re.Pattern[str], cells: Sequence[str]) -> str:
+    """Give the first cell that is all of a pattern, or nothing."""
+    return next((cell for cell in cells if pattern.fullmatch(cell)), "")
+
+
+def number(cell: str) -> float | None:
+    """Read a cell of the head as a number, whichever decimal mark it has, or give None."""
+    try:
+        return float(cell.replace(",", "."))
+    except ValueError:
+        return None

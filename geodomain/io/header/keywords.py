@@ -1,0 +1,196 @@
+"""What a caller says of a table by keyword or option, read into TableOptions; opens no file."""
+
+from __future__ import annotations
+
+import codecs
+import math
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any, TypedDict, cast, get_args
+
+from geodomain.io.header.frames import Axis, LocalFrame, Position, Triple
+from geodomain.io.header.gslib_grid import Grid, grid_of
+from geodomain.io.header.options import TableOptions
+
+_DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
+
+Turns = Sequence[tuple[Axis, float]]
+Missing = float | str | Sequence[float | str]
+
+
+class TableKeywords(TypedDict, total=False):
+    """The keywords of every function that reads a block model, all of them optional.
+
+    ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz`` name the columns of the centroid and the block
+    sizes; sizes may be numbers, the size of every block. ``missing`` is what stands for a
+    coordinate that is missing: -99, "NA", or several.
+    ``position`` is "centroid" or "corner". ``rotation`` is "z=30" or [("z", 30)], with the
+    ``origin`` in the world and the ``local_origin``, three numbers each. ``delimiter``,
+    ``decimal`` and ``encoding`` are for text. ``gslib_grid`` is "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
+    or nine numbers, for GSLIB. With ``points_are_middles`` the coordinates beside FROM and TO may
+    be the same for all samples of a hole.
+    """
+
+    x: str | None
+    y: str | None
+    z: str | None
+    dx: str | float | None
+    dy: str | float | None
+    dz: str | float | None
+    missing: Missing
+    position: Position | None
+    rotation: str | Turns | None
+    origin: str | Sequence[float] | None
+    local_origin: str | Sequence[float] | None
+    delimiter: str | None
+    decimal: str | None
+    encoding: str
+    gslib_grid: str | Sequence[float] | Grid | None
+    points_are_middles: bool
+
+
+def table_options(**given: Any) -> TableOptions:
+    """Return `TableOptions` of `TableKeywords`.
+
+    Raises
+    ------
+    TypeError
+        For a keyword that there is not.
+    ValueError
+        For a value that cannot be, and for an origin without a rotation or the reverse.
+
+    Examples
+    --------
+    >>> table_options(x="EAST", delimiter=";", missing=[-99, "NA"]).missing_words
+    ('NA',)
+    """
+    for name in given.keys() - TableKeywords.__annotations__.keys():
+        message = f"there is no keyword {name!r}; of a table there are "
+        raise TypeError(message + ", ".join(TableKeywords.__annotations__))
+    frame = _frame(*(given.pop(name, None) for name in ("rotation", "origin", "local_origin")))
+    missing = given.pop("missing", ())
+    codes = [*map(read_missing, (missing,) if isinstance(missing, str | Real) else missing)]
+    said = {name: value for name, value in given.items() if value is not None}
+    for name in _READERS.keys() & said.keys():
+        said[name] = _READERS[name](said[name])
+    return TableOptions(
+        **said,
+        missing=tuple(code for code in codes if not isinstance(code, str)),
+        missing_words=tuple(code for code in codes if isinstance(code, str)),
+        rotation=frame,
+    )
+
+
+def _frame(rotation: Any, origin: Any, local_origin: Any) -> LocalFrame | None:
+    """Make a frame of the three keywords that describe one."""
+    if rotation is None:
+        if origin or local_origin:
+            message = "origin and local_origin belong to a rotation: give that as well"
+            raise ValueError(message)
+        return None
+    if origin is None:
+        message = "rotation needs origin: the world coordinates of the model's origin"
+        raise ValueError(message)
+    return LocalFrame(
+        read_turns(rotation), read_point(origin), read_point(local_origin or (0,) * 3)
+    )
+
+
+def read_position(value: str) -> str:
+    """Give what coordinates stand for."""
+    if value not in get_args(Position):
+        message = f"position is {value!r}; it can be 'centroid' or 'corner'"
+        raise ValueError(message)
+    return value
+
+
+def read_delimiter(value: str) -> bytes:
+    """Give the byte of one of the four delimiters, said by itself or by name."""
+    mark = _DELIMITERS.get(value.lower(), value)
+    if mark not in _DELIMITERS.values():
+        message = f"{value!r} is none of , ; tab |"
+        raise ValueError(message)
+    return bytes(mark, "ascii")
+
+
+def read_decimal(value: str) -> bytes:
+    """Give the byte of a decimal mark."""
+    if value not in (",", "."):
+        message = f"{value!r} is neither , nor ."
+        raise ValueError(message)
+    return bytes(value, "ascii")
+
+
+def read_encoding(value: str) -> str:
+    """Give Python's name of an encoding in which ASCII is ASCII, so that cells fit in."""
+    try:
+        known = codecs.lookup(value).name
+        if ",a0".encode(known) == b",a0":
+            return known
+    except (LookupError, UnicodeError):
+        pass
+    message = f"{value!r} is not an encoding that keeps ASCII, such as utf-8"
+    raise ValueError(message)
+
+
+def read_missing(value: float | str) -> float | str:
+    """Give a number if it is one, with a point or a comma, and otherwise the text itself."""
+    text = str(value).strip()
+    try:
+        found = float(text.replace(",", "."))
+    except ValueError:
+        found = math.nan
+    if not text or "\0" in text:
+        message = "it stands for a value; an empty field is missing without it"
+        raise ValueError(message)
+    return found if math.isfinite(found) else text
+
+
+def read_turns(value: str | Turns) -> Turns:
+    """Split AXIS=DEGREES,... into turns; turns that are split already stay as they are."""
+    if not isinstance(value, str):
+        return value
+    found = [part.partition("=") for part in value.split(",")]
+    try:
+        pairs = tuple((axis.strip().lower(), float(angle)) for axis, _, angle in found)
+    except ValueError:
+        pairs = ()
+    if not pairs or any(axis not in "xyz" or not math.isfinite(angle) for axis, angle in pairs):
+        message = f"{value!r} is not AXIS=DEGREES, such as z=30 or z=30,x=-60"
+        raise ValueError(message)
+    return cast(Turns, pairs)
+
+
+def read_point(value: str | Sequence[float]) -> Triple:
+    """Give three numbers, or those of X,Y,Z."""
+    try:
+        numbers = tuple(map(float, value.split(",") if isinstance(value, str) else value))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
+        message = f"{value!r} is not X,Y,Z, three numbers with decimal points"
+        raise ValueError(message)
+    return numbers
+
+
+def read_gslib_grid(value: str | Sequence[float] | Grid) -> Grid:
+    """Give the grid of nine numbers, or of NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ."""
+    if isinstance(value, Grid):
+        return value
+    try:
+        numbers = tuple(map(float, value.split(",") if isinstance(value, str) else value))
+        return grid_of(numbers)
+    except ValueError as error:
+        reason = str(error) if len(str(error)) < 80 and "DX" in str(error) else "nine numbers"
+        message = f"{value!r} is not NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ ({reason})"
+        raise ValueError(message) from None
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("dx", "dy", "dz"), str),
+    "position": read_position,
+    "delimiter": read_delimiter,
+    "decimal": read_decimal,
+    "encoding": read_encoding,
+    "gslib_grid": read_gslib_grid,
+}

@@ -1,0 +1,1 @@
+"""Wireframes as files: one module a format, which one by content; computes nothing."""

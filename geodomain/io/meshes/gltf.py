@@ -1,0 +1,65 @@
+"""Reads glTF and 3MF through trimesh; parses neither."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodomain.errors import MeshError
+from geodomain.io.meshes.solids import NamedFaces
+from geodomain.io.meshes.text import damaged
+from geodomain.mesh.faces import Faces
+
+
+def read_glb(data: bytes, path: Path) -> list[NamedFaces]:
+    """Return the nodes of a glTF, whose y is up: (x, -z, y) is (east, north, up)."""
+    return _read(data, path, "glb", [0, 2, 1], [1.0, -1.0, 1.0])
+
+
+def read_3mf(data: bytes, path: Path) -> list[NamedFaces]:
+    """Return the objects of a 3MF, in its own axes and unit."""
+    return _read(data, path, "3mf", [0, 1, 2], [1.0, 1.0, 1.0])
+
+
+def _read(
+    data: bytes, path: Path, kind: str, axes: list[int], signs: list[float]
+) -> list[NamedFaces]:
+    try:
+        import trimesh
+
+        scene: Any = trimesh.load(
+            io.BytesIO(data), file_type=kind, process=False, force="scene", merge_primitives=False
+        )
+        parts = [_part(scene, node, axes, signs) for node in scene.graph.nodes_geometry]
+    except ImportError as lacking:
+        message = (
+            f"{path.name} is {kind}, which is read through trimesh ({lacking}): install it with"
+            " pip install 'geodomain[trimesh]', or export it as .ply"
+        )
+        raise MeshError(message) from None
+    except Exception as wrong:  # of any kind, from a library that reads any file
+        reason = " ".join(str(wrong).split())[:100] or type(wrong).__name__
+        raise damaged(path.name, f"trimesh cannot read it ({reason})") from wrong
+    found = [part for part in parts if part is not None]
+    if not found:
+        message = f"{path.name} has no triangles: export the wireframe as a mesh"
+        raise MeshError(message)
+    return found
+
+
+def _part(scene: Any, node: str, axes: list[int], signs: list[float]) -> NamedFaces | None:
+    """Return one instance of a mesh where its transform puts it."""
+    transform, name = scene.graph[node]
+    mesh = scene.geometry[name]
+    if not hasattr(mesh, "faces") or not len(mesh.faces):
+        return None
+    place = np.asarray(mesh.vertices, dtype=np.float64)
+    matrix = np.asarray(transform, dtype=np.float64)
+    if not np.array_equal(matrix, np.eye(4)):
+        place = place @ matrix[:3, :3].T + matrix[:3, 3]
+    corners = np.asarray(mesh.faces, dtype=np.int64).reshape(-1)
+    turned = np.ascontiguousarray(place[:, axes] * signs)
+    return str(name), Faces(turned, corners, np.full(len(corners) // 3, 3, dtype=np.int64), True)

@@ -1,0 +1,181 @@
+"""Reads topography from an ESRI ASCII grid, and from GeoTIFF through tifffile."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import MeshError
+from geodomain.io.meshes.lattice_faces import lattice_faces
+from geodomain.io.meshes.solids import NamedFaces
+from geodomain.io.meshes.text import damaged, floats, truncated, unify_lines
+from geodomain.mesh.faces import Faces
+
+_CORNER_KEYS = ("xllcorner", "xllcenter", "yllcorner", "yllcenter")
+_KEYS = ("ncols", "nrows", *_CORNER_KEYS, "cellsize", "dx", "dy", "nodata_value")
+_KEY_LINE = re.compile(rb"\s*([A-Za-z_]+)[ \t]+(\S+)[ \t]*(?:\n|$)")
+_SCALE, _TIES, _MATRIX, _GEO_KEYS, _NO_DATA = 33550, 33922, 34264, 34735, 42113
+_POINT = 2  # GTRasterTypeGeoKey 1025
+
+
+def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
+    """Return a grid as triangles between the centres of its cells.
+
+    Four centres make two triangles, divided from low x, low y to high x, high y; those of a
+    cell without data are left out.
+    """
+    text = unify_lines(data)
+    header, start = _header(text, path.name)
+    columns, rows = (_count(header, key, path.name) for key in ("ncols", "nrows"))
+    words = text[start:].split()
+    if len(words) != columns * rows:
+        found = f"there are {len(words):,} numbers"
+        raise truncated(path.name, f"{rows:,} rows of {columns:,} values", found)
+    if any(b"," in word for word in words):
+        words = [word.replace(b",", b".") for word in words]
+    values = floats(words, path.name, lambda i: f"row {i // columns + 1} of the grid")
+    step = [_number(header, key, path.name) for key in ("dx", "dy")]
+    if not (step[0] > 0 and step[1] > 0):
+        raise damaged(path.name, "its cell size is not positive")
+    origin = [_centre(header, axis, size, path.name) for axis, size in zip("xy", step, strict=True)]
+    none = _number(header, "nodata_value", path.name) if "nodata_value" in header else -9999.0
+    grid = values.reshape(rows, columns)[::-1]  # the north is first in the file
+    x = origin[0] + np.arange(columns) * step[0]
+    y = origin[1] + np.arange(rows) * step[1]
+    place = np.stack([*np.meshgrid(x, y), grid], axis=-1).transpose(1, 0, 2)
+    return [("", _surface(place, none, path.name))]
+
+
+def _header(text: bytes, file: str) -> tuple[dict[str, bytes], int]:
+    """Return the keys, in whatever order and case, and where the numbers start."""
+    found: dict[str, bytes] = {}
+    at = 0
+    while (line := _KEY_LINE.match(text, at)) and line[1].decode().lower() in _KEYS:
+        found[line[1].decode().lower()] = line[2].replace(b",", b".")
+        at = line.end()
+    if "cellsize" in found:
+        found.setdefault("dx", found["cellsize"])
+        found.setdefault("dy", found["cellsize"])
+    return found, at
+
+
+def _number(header: dict[str, bytes], key: str, file: str) -> float:
+    if key not in header:
+        raise damaged(file, f"its header has no {'cellsize' if key in ('dx', 'dy') else key}")
+    return float(floats([header[key]], file, lambda _: key)[0])
+
+
+def _count(header: dict[str, bytes], key: str, file: str) -> int:
+    value = _number(header, key, file)
+    if not (2 <= value < 2**31 and value == int(value)):
+        raise damaged(file, f"{key} is {value:g}, and a surface needs two or more")
+    return int(value)
+
+
+def _centre(header: dict[str, bytes], axis: str, size: float, file: str) -> float:
+    """Return the lowest centre along an axis."""
+    if f"{axis}llcenter" in header:
+        return _number(header, f"{axis}llcenter", file)
+    return _number(header, f"{axis}llcorner", file) + size / 2
+
+
+def _surface(
+    place: NDArray[np.float64], none: float | None, file: str, single: bool = False
+) -> Faces:
+    """Return the triangles between nodes (m, n, 3) that have a height."""
+    heights = place[:, :, 2]
+    missing = ~np.isfinite(heights)
+    if none is not None:
+        missing |= (heights == none) | (heights == float(np.float32(none)))
+    place = np.ascontiguousarray(place)
+    place[missing] = 0.0  # no triangle has it
+    faces = lattice_faces(place, missing)
+    if not len(faces.sizes):
+        message = f"{file} has no four neighbouring cells with data: it is no surface"
+        raise MeshError(message)
+    used = np.zeros(len(faces.vertices), dtype=bool)
+    used[faces.corners] = True
+    row = np.cumsum(used) - 1
+    return Faces(faces.vertices[used], row[faces.corners], faces.sizes)
+
+
+def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
+    """Return band 1 of a GeoTIFF as triangles between the centres of its pixels.
+
+    Raises
+    ------
+    MeshError
+        If tifffile is not installed, or the file says nothing of where it is.
+    """
+    try:
+        import tifffile
+    except ImportError:
+        message = (
+            f"{path.name} is a TIFF, which is read through tifffile: install it with pip install"
+            " 'geodomain[tifffile]', or save it as an ESRI ASCII grid"
+        )
+        raise MeshError(message) from None
+    logging.getLogger("tifffile").addFilter(_is_error)
+    try:
+        with tifffile.TiffFile(io.BytesIO(data)) as file:
+            page: Any = file.pages[0]
+            tags = {tag.code: tag.value for tag in page.tags.values()}
+            if page.size * page.dtype.itemsize > 1032 * len(data) + (1 << 20):
+                raise damaged(path.name, "it promises more pixels than it can hold")
+            values = page.asarray()
+    except MeshError:
+        raise
+    except Exception as wrong:  # of any kind, from a library that reads any file
+        reason = " ".join(str(wrong).split())[:100]
+        raise damaged(path.name, f"tifffile cannot read it ({reason})") from wrong
+    return [("", _georeferenced(values, tags, path.name))]
+
+
+def _is_error(record: logging.LogRecord) -> bool:
+    """Tell whether a log record is more than a remark about a tag."""
+    return record.levelno > logging.ERROR
+
+
+def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Faces:
+    values = values[..., 0] if values.ndim == 3 else values
+    if values.ndim != 2 or min(values.shape) < 2:
+        message = f"{file} is an image of shape {values.shape}, not a grid of heights"
+        raise MeshError(message)
+    matrix = _affine(tags, file)
+    keys = np.array(tags.get(_GEO_KEYS, ()), dtype=np.int64)
+    keys = keys[: len(keys) // 4 * 4].reshape(-1, 4)
+    is_point = any(key[0] == 1025 and key[3] == _POINT for key in keys.tolist())
+    shift = 0.0 if is_point else 0.5
+    column, row = np.meshgrid(
+        np.arange(values.shape[1]) + shift, np.arange(values.shape[0]) + shift
+    )
+    x = matrix[0, 0] * column + matrix[0, 1] * row + matrix[0, 2]
+    y = matrix[1, 0] * column + matrix[1, 1] * row + matrix[1, 2]
+    place = np.stack([x, y, values.astype(np.float64)], axis=-1)[::-1].transpose(1, 0, 2)
+    return _surface(place, _no_data(tags), file)
+
+
+def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
+    """Return the rows (a, b, c) of x = a column + b row + c, and of y."""
+    if _MATRIX in tags:
+        full = np.array(tags[_MATRIX], dtype=np.float64).reshape(4, 4)
+        return full[:2, [0, 1, 3]]
+    if _SCALE in tags and _TIES in tags:
+        sx, sy = (float(value) for value in tags[_SCALE][:2])
+        i, j, _, x, y, _ = (float(value) for value in tags[_TIES][:6])
+        return np.array([[sx, 0.0, x - i * sx], [0.0, -sy, y + j * sy]])
+    message = f"{file} is a TIFF that does not say where it is: save it as a GeoTIFF"
+    raise MeshError(message)
+
+
+def _no_data(tags: dict[int, Any]) -> float | None:
+    try:
+        return float(str(tags[_NO_DATA]).strip("\0 "))
+    except (KeyError, ValueError):
+        return None

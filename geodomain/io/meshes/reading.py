@@ -1,0 +1,189 @@
+"""Reads a mesh file of any known format; parses none itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from geodomain.errors import MeshError, warn
+from geodomain.io.files.whole import read_whole
+from geodomain.io.meshes import (
+    closed,
+    datamine,
+    dxf,
+    gltf,
+    gocad,
+    grid,
+    landxml,
+    leapfrog,
+    obj,
+    off,
+    omf1,
+    omf2,
+    ply,
+    stl,
+    surpac,
+    vtk,
+)
+from geodomain.io.meshes.formats import (
+    EXTENSIONS,
+    HEAD,
+    READABLE,
+    detect,
+    is_broken_binary_stl,
+)
+from geodomain.io.meshes.solids import NamedFaces, Solids, as_one, gather, pick, split_name, title
+from geodomain.mesh.faces import Faces
+from geodomain.mesh.mesh import Mesh
+
+_PARSERS: dict[str, Callable[[bytes, str], Faces]] = {
+    "binary STL": stl.read_binary,
+    "ASCII STL": stl.read_ascii,
+    "PLY": ply.read,
+    "OBJ": obj.read,
+    "OFF": off.read,
+}
+_READERS: dict[str, Callable[[bytes, Path], Iterable[NamedFaces]]] = {
+    "DXF": dxf.read,
+    "GOCAD": gocad.read,
+    "Leapfrog mesh": leapfrog.read,
+    "LandXML": landxml.read,
+    "Datamine": datamine.read,
+    "OMF 1": omf1.read,
+    "OMF 2": omf2.read,
+    "ESRI ASCII grid": grid.read_ascii,
+    "TIFF": grid.read_tiff,
+    "glTF": gltf.read_glb,
+    "3MF": gltf.read_3mf,
+    "Surpac triangles": surpac.read_triangles,
+    "Surpac strings": surpac.read_strings,
+}
+
+
+def read_mesh(path: str | os.PathLike[str]) -> Mesh:
+    """Read a wireframe in float64 exactly as the file has it.
+
+    The content decides on the format, not the extension. Corners with equal coordinates
+    become one vertex where a format repeats them, and nothing else is merged. Polygons
+    are cut alike whichever corner they start with, and only their geometry is taken:
+    normals, colours and materials are passed over.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. ``FILE:NAME`` is one solid of a file that holds several, such as a layer
+        of a DXF drawing; without a name, all of them are read as one mesh.
+
+    Returns
+    -------
+    Mesh
+        Its vertices are in the unit of the file; its name is the file's name, followed by
+        the names of the solids where there are several.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    MeshError
+        If the content is not known, damaged, or no triangulated wireframe, or no solid
+        has the name.
+
+    Warns
+    -----
+    GeodomainWarning
+        If the extension belongs to another format, or the file stores float32 at
+        coordinates so large that they are only good to 0.01 or worse.
+
+    See Also
+    --------
+    read_meshes : reads each solid of a file as a mesh of its own.
+    """
+    place, wanted = split_name(path)
+    solids = _read_solids(place)
+    if wanted is None:
+        return Mesh.from_faces(as_one(solids), name=title(place.name, solids))
+    return Mesh.from_faces(pick(solids, wanted, place.name), name=f"{place.name}:{wanted}")
+
+
+def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
+    """Read each solid of a file as a mesh of its own.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; ``FILE:NAME`` is one of its solids.
+
+    Returns
+    -------
+    dict of str to Mesh
+        By the name that the file gives, in the order of the file; the file's stem where
+        it gives none. Objects of one name are one mesh.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    MeshError
+        As for `read_mesh`.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> ore = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "pit.ts"
+    >>> geodomain.write_mesh({"ORE_HG": ore, "ORE_LG": ore}, path)
+    >>> [(name, mesh.is_closed) for name, mesh in geodomain.read_meshes(path).items()]
+    [('ORE_HG', True), ('ORE_LG', True)]
+    """
+    place, wanted = split_name(path)
+    solids = _read_solids(place)
+    if wanted is not None:
+        solids = {wanted: pick(solids, wanted, place.name)}
+    alone = len(solids) == 1 and wanted is None
+    return {
+        name: Mesh.from_faces(faces, name=place.name if alone else f"{place.name}:{name}")
+        for name, faces in solids.items()
+    }
+
+
+def _read_solids(path: Path) -> Solids:
+    """Return the polygons of a file by the name of the solid."""
+    data = read_whole(path)
+    if not data:
+        message = f"{path.name} is empty: export the wireframe again"
+        raise MeshError(message)
+    extension = path.suffix.lower()
+    kind = detect(data)
+    if kind is None and is_broken_binary_stl(data, extension):
+        kind = "binary STL"
+    if kind is None:
+        raise _unknown(path, data[:HEAD])
+    _warn_of_extension(path.name, extension, kind)
+    if kind in _READERS:
+        return gather(_READERS[kind](data, path), path.stem)
+    if kind in _PARSERS:
+        return {path.stem: _PARSERS[kind](data, path.name)}
+    del data
+    return {path.stem: vtk.read(path, EXTENSIONS[kind][0])}
+
+
+def _unknown(path: Path, head: bytes) -> MeshError:
+    """Return the error for content that nobody here can read."""
+    advice = closed.advice(head, path.suffix.lower())
+    if advice is None and not head.strip(b"\xef\xbb\xbf \t\r\n"):
+        advice = "it holds nothing but blanks: export the wireframe again"
+    if advice is None:
+        advice = (
+            f"its content is none of those that are read ({READABLE}): export it as one of them"
+        )
+    return MeshError(f"{path.name}: {advice}")
+
+
+def _warn_of_extension(name: str, extension: str, kind: str) -> None:
+    if extension in EXTENSIONS[kind]:
+        return
+    called = f"called {extension}" if extension else "without an extension"
+    message = f"{name} is {kind} {called}, and read as {kind}: rename it to {EXTENSIONS[kind][0]}"
+    warn(message)

@@ -1,0 +1,108 @@
+"""Numbers and lines of text mesh files, with the place of what cannot be read; no format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import MeshError
+
+_ROWS = 1 << 16  # written at a time
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def unify_lines(data: bytes) -> bytes:
+    """Return the text with plain line ends and without a byte-order mark."""
+    data = data.removeprefix(BYTE_ORDER_MARK)
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data
+
+
+def decoded(text: bytes) -> str:
+    """Return a name as UTF-8, or as the Windows text that it is otherwise."""
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text.decode("cp1252", "replace")
+
+
+def floats(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> NDArray[np.float64]:
+    """Return the nearest float64 of each token; `place` says where token number i stands."""
+    try:
+        _require_plain(tokens)
+        return np.array(tokens, dtype=np.float64)
+    except ValueError:
+        _refuse(tokens, float, "a number", name, place)
+        raise
+
+
+def integers(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> NDArray[np.int64]:
+    """Return the integer of each token; `place` says where token number i stands."""
+    try:
+        _require_plain(tokens)
+        return np.array(tokens, dtype=np.int64)
+    except (ValueError, OverflowError):
+        _refuse(tokens, np.int64, "a whole number", name, place)
+        raise
+
+
+def _require_plain(tokens: Sequence[bytes]) -> None:
+    """Raise for what Python takes for a number and no other program does: 1_000, Arabic digits."""
+    text = b"".join(tokens)
+    if b"_" in text or not text.isascii():
+        raise ValueError
+
+
+def _refuse(
+    tokens: Sequence[bytes],
+    parse: Callable[[str], object],
+    wanted: str,
+    name: str,
+    place: Callable[[int], str],
+) -> None:
+    """Raise for the first token that does not parse."""
+    for i, token in enumerate(tokens):
+        text = token.decode("utf-8", "replace")
+        try:
+            _require_plain([token])
+            parse(text)
+        except (ValueError, OverflowError):
+            message = (
+                f"{name}, {place(i)}: {text[:40]!r} is not {wanted}; correct it or export the"
+                " wireframe again"
+            )
+            raise MeshError(message) from None
+
+
+def truncated(name: str, promised: str, found: str) -> MeshError:
+    """Return the error for a file that is shorter than its header says."""
+    message = (
+        f"{name} is cut short: its header promises {promised}, but {found};"
+        " copy or export the file again"
+    )
+    return MeshError(message)
+
+
+def damaged(name: str, found: str) -> MeshError:
+    """Return the error for a file that is not what its format asks for."""
+    return MeshError(f"{name} is damaged: {found}; copy or export the file again")
+
+
+def number_lines(
+    rows: NDArray[Any], key: str, *, separator: str = " ", numbered: bool = False
+) -> Iterator[bytes]:
+    """Yield blocks of lines: the key, then the shortest numbers that read back the same.
+
+    Where lines are numbered, from 1, the number of the line follows the key.
+    """
+    for start in range(0, len(rows), _ROWS):
+        columns = [map(repr, column) for column in rows[start : start + _ROWS].T.tolist()]
+        if numbered:
+            columns.insert(0, map(str, range(start + 1, start + _ROWS + 1)))
+        lines = map(separator.join, zip(*columns, strict=False))
+        yield (key + f"\n{key}".join(lines) + "\n").encode("ascii")

@@ -1,0 +1,160 @@
+"""Asks whether a file may be given to VTK, which crashes on bad ones: its header, then a child.
+
+No header tells all that makes VTK crash (compressed blocks, offsets of cells, what is appended),
+so a child process reads every file first, with a limit of time and memory. One child serves all
+files of this process; it takes half a second to start, while PyVista is imported here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import mmap
+import os
+import re
+import subprocess
+import sys
+import threading
+from functools import cache
+from pathlib import Path
+
+from geodomain.errors import GeodomainError
+from geodomain.io.files.whole import require_no_device
+
+_CHILD = Path(__file__).with_name("vtk_probe_child.py")
+_SECONDS, _BYTES_PER_SECOND = 60.0, 1_000_000
+# A zlib stream is 1,032 times shorter than its data at best, one of LZMA some 7,000 times.
+_SHORTER = 10_000
+_COUNT = re.compile(rb'\b(NumberOf\w+|offset)\s*=\s*["\']\s*([-+]?[0-9.eE+]+)\s*["\']')
+_TAG = re.compile(rb"<[A-Za-z][^<>]*>")
+
+
+class Probe:
+    """A child process that reads files by VTK, started when the first one comes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[str] | None = None
+        self._owner = 0
+
+    def start(self) -> subprocess.Popen[str]:
+        """Return the child of this process, started if there is none."""
+        if self._child is not None and self._owner == os.getpid() and self._child.poll() is None:
+            return self._child
+        self.close()
+        folders = json.dumps([path for path in sys.path if path])
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", str(_CHILD), folders],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._owner = os.getpid()
+        return self._child
+
+    def fault(self, path: Path, extension: str, seconds: float) -> str | None:
+        """Have the child read a file: None, what is wrong with it, or what became of the child."""
+        with self._lock:
+            child = self.start()
+            timer, late = _kill_after(seconds, child)
+            try:
+                answer = _ask(child, json.dumps([str(path.resolve()), extension, seconds]))
+            except BaseException:
+                self.close()
+                raise
+            finally:
+                timer.cancel()
+            if answer:
+                found: str | None = json.loads(answer)
+                return found
+            self.close()
+            return f"VTK does not end within {seconds:.0f} s" if late else "VTK crashes on it"
+
+    def close(self) -> None:
+        """End the child; one of a process that this one was forked from is left alone."""
+        child, self._child = self._child, None
+        if child is None:
+            return
+        if self._owner == os.getpid():
+            child.kill()
+            child.wait()
+        for pipe in (child.stdin, child.stdout):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _kill_after(seconds: float, child: subprocess.Popen[str]) -> tuple[threading.Timer, list[bool]]:
+    """Start a timer that kills a child, and a list that is no longer empty when it has."""
+    late: list[bool] = []
+
+    def kill() -> None:
+        late.append(True)
+        child.kill()
+
+    timer = threading.Timer(seconds, kill)
+    timer.daemon = True
+    timer.start()
+    return timer, late
+
+
+def _ask(child: subprocess.Popen[str], request: str) -> str:
+    """Send a line and wait for the answer; empty if the child ends instead."""
+    try:
+        if child.stdin is not None:
+            child.stdin.write(request + "\n")
+            child.stdin.flush()
+        return "" if child.stdout is None else child.stdout.readline()
+    except BrokenPipeError:
+        return ""
+
+
+@cache
+def probe() -> Probe:
+    """Return the probe that all files of this process share."""
+    made = Probe()
+    atexit.register(made.close)
+    return made
+
+
+def require_sound(path: Path, extension: str, error: type[GeodomainError]) -> None:
+    """Refuse a file on which VTK would crash, or never end.
+
+    Raises
+    ------
+    GeodomainError
+        Of the type that is asked for.
+    OSError
+        If the file cannot be read.
+    """
+    require_no_device(path)
+    size = path.stat().st_size
+    wrong = _fault_of_header(path, size) if extension not in (".vtk", ".glb") else None
+    wrong = wrong or probe().fault(path, extension, _SECONDS + size / _BYTES_PER_SECOND)
+    if wrong:
+        message = f"{path.name} cannot be read ({wrong}): the file is damaged, export it again"
+        raise error(message)
+
+
+def _fault_of_header(path: Path, size: int) -> str | None:
+    """Hold the counts and offsets of the tags of an XML file against its size."""
+    if not size:
+        return None
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        appended = data.find(b"<AppendedData")
+        for tag in _TAG.finditer(data, 0, appended if appended >= 0 else size):
+            for what, number in _COUNT.findall(tag[0]):
+                count, most = _number(number), size if what == b"offset" else size * _SHORTER
+                if not 0 <= count <= most:
+                    name, said = what.decode("ascii"), number.decode("ascii")[:30]
+                    return f'its header has {name}="{said}", and the file {size:,} bytes'
+    return None
+
+
+def _number(text: bytes) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0

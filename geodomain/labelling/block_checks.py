@@ -1,0 +1,142 @@
+"""Checks of the blocks themselves, on what is read anyway: coordinates and sizes that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.labelling.overlap import say_box
+from geodomain.labelling.repeated import RepeatedCentroids
+
+Floats = NDArray[np.float64]
+
+# How a code becomes a missing value, where a file is read.
+MISSING_OPTION = "say so with missing='{}'"
+# Numbers that programs write where a coordinate is missing.
+_CODES = (0.0, -99.0, -999.0, -9999.0)
+# Neighbours whose sizes reach so much further than their centroids overlap; exports round.
+_SLACK = 0.01
+# Volumes add up in another order: what is more than the box has is no rounding.
+_FULL = 1.0001
+
+
+def has_realisations(facts: Mapping[str, str]) -> bool:
+    """Return whether a model holds its cells several times on purpose, by what its file says."""
+    return any(fact.endswith(" realisations") for fact in facts.values())
+
+
+class BlockChecks:
+    """What the blocks say of themselves, gathered chunk by chunk; safe where one thread adds.
+
+    Parameters
+    ----------
+    compare : bool
+        Whether centroids are compared with each other; who compares whole blocks need not.
+    """
+
+    def __init__(self, *, compare: bool = True) -> None:
+        self._box = np.array([[np.inf] * 3, [-np.inf] * 3])
+        self._coded = np.zeros((len(_CODES), 3), np.int64)
+        self._rows = np.zeros(len(_CODES), np.int64)
+        self._reference: Floats | None = None
+        self._lines: list[list[Floats]] = [[], [], []]
+        self._repeated = RepeatedCentroids() if compare else None
+
+    def add(self, points: Floats, sizes: Floats | None = None) -> None:
+        """Add a chunk: (n, 3) centroids, NaN where missing, and (n, 3) sizes, or None.
+
+        Without sizes they may be samples, which may have any place, and the same one.
+        """
+        if not len(points):
+            return
+        low, high = points.min(axis=0), points.max(axis=0)
+        if np.isnan(low).any():
+            finite = np.isfinite(points).all(axis=1)
+            self.add(points[finite], None if sizes is None else sizes[finite])
+            return
+        if np.isin([low, high], _CODES).any():
+            points, sizes, low, high = self._without_codes(points, sizes)
+        self._box = np.array([np.minimum(self._box[0], low), np.maximum(self._box[1], high)])
+        if sizes is not None and len(points):
+            self._keep_lines(points, sizes)
+            if self._repeated is not None:
+                self._repeated.add(points)
+
+    def _without_codes(
+        self, points: Floats, sizes: Floats | None
+    ) -> tuple[Floats, Floats | None, Floats, Floats]:
+        """Count the rows that have a code for a coordinate, and give the others and their box."""
+        coded = np.zeros(len(points), np.bool_)
+        for place, code in enumerate(_CODES):
+            found = points == code
+            rows = found.any(axis=1) if code else found.all(axis=1)
+            self._coded[place] += found[rows].sum(axis=0)
+            self._rows[place] += np.count_nonzero(rows)
+            coded |= rows
+        rest = points[~coded]
+        box = rest.min(axis=0, initial=np.inf), rest.max(axis=0, initial=-np.inf)
+        return rest, None if sizes is None else sizes[~coded], *box
+
+    def _keep_lines(self, points: Floats, sizes: Floats) -> None:
+        """Keep the blocks on the three lines along the axes through one of the first blocks."""
+        if self._reference is None:
+            self._reference = points[len(points) // 2].copy()
+        x, y, z = (points[:, axis] == self._reference[axis] for axis in range(3))
+        for axis, rows in enumerate((y & z, x & z, x & y)):
+            some = np.flatnonzero(rows)
+            self._lines[axis].append(np.column_stack([points[some, axis], sizes[some, axis]]))
+
+    def warnings(self, *, mend: str) -> Iterator[str]:
+        """Yield a warning for each thing that cannot be; `mend` says how codes become missing.
+
+        In `mend`, {} stands for the code.
+        """
+        yield from self._far_codes(mend)
+        if self._repeated is not None:
+            yield from self._repeated.warnings()
+        for axis, kept in enumerate(self._lines):
+            if kept:
+                yield from _overlapping("xyz"[axis], np.concatenate(kept))
+
+    def _far_codes(self, mend: str) -> Iterator[str]:
+        """Yield a warning for codes that lie far from all other coordinates."""
+        if not np.isfinite(self._box).all():
+            return
+        reach = float((self._box[1] - self._box[0]).max())
+        for place, code in enumerate(_CODES):
+            away = np.maximum(self._box[0] - code, code - self._box[1])
+            if (away[self._coded[place] > 0] > max(reach, 1.0)).any():
+                count, shown = int(self._rows[place]), f"{code:g}"
+                what = "0, 0, 0 for coordinates" if not code else f"{shown} for a coordinate"
+                yield (
+                    f"{count:,} {'row has' if count == 1 else 'rows have'} {what}, far from all "
+                    f"others ({say_box(self._box)}): if that stands for a missing one, "
+                    f"{mend.format(shown)}"
+                )
+
+
+def _overlapping(axis: str, line: Floats) -> Iterator[str]:
+    """Yield a warning if blocks of a line, (n, 2) centroids and sizes, reach into each other."""
+    places, sizes = line[line[:, 0].argsort()].T
+    gaps = np.diff(places)
+    reach = (sizes[1:] + sizes[:-1]) / 2
+    wrong = np.flatnonzero((gaps > 0) & (gaps < (1 - _SLACK) * reach))
+    if len(wrong):
+        one = wrong[0]
+        yield (
+            f"blocks overlap their neighbours along {axis}: centroids at {places[one]:.10g} and "
+            f"{places[one + 1]:.10g} are {gaps[one]:.6g} apart, and the blocks' sizes are "
+            f"{sizes[one]:.6g} and {sizes[one + 1]:.6g}. Check d{axis}="
+        )
+
+
+def overfull(volume: float, bounds: Floats) -> Iterator[str]:
+    """Yield a warning if blocks have more volume than the box that they are in, (2, 3)."""
+    room = float(np.prod(bounds[1] - bounds[0]))
+    if np.isfinite([volume, room]).all() and volume > _FULL * room > 0:
+        yield (
+            f"the blocks have {volume / room:.4g} times the volume of the box that they are in: "
+            "some overlap, or are there twice"
+        )

@@ -1,0 +1,244 @@
+"""Labels for the blocks of a table in memory: pandas, polars, Arrow or dask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.domains.order import Domains, DomainsLike, as_domains
+from geodomain.inputs.frames import BlockFrame, is_lazy, is_wrapped, refusal
+from geodomain.io.header.options import TableOptions
+from geodomain.labelling.frame_warnings import warn_of_blocks
+from geodomain.labelling.labeller import KEPT
+from geodomain.labelling.points import codes_by_domains
+from geodomain.query.locator import Rule
+
+if TYPE_CHECKING:
+    import dask.dataframe
+    import pandas
+    import polars
+    import pyarrow
+    from narwhals.stable.v1.typing import IntoDataFrame
+
+# A column of labels, as the library of the table has it.
+LabelColumn: TypeAlias = (
+    "pandas.Series | polars.Series | pyarrow.DictionaryArray | dask.dataframe.Series"
+)
+
+
+class _Lazy(Protocol):
+    """A dask DataFrame, whose methods have no types."""
+
+    @property
+    def _meta(self) -> IntoDataFrame:
+        """Return a table of the same columns without rows."""
+
+    def map_partitions(
+        self, function: Callable[[IntoDataFrame], LabelColumn], *, meta: LabelColumn
+    ) -> LabelColumn:
+        """Call a function with each part of the table when the result is computed."""
+
+
+class _Asked(TypedDict):
+    """Options that `codes_by_domains` takes."""
+
+    rule: Rule
+    backend: str
+    threads: int | None
+    allow_open: bool
+
+
+def label_blocks(
+    frame: IntoDataFrame | dask.dataframe.DataFrame,
+    domains: DomainsLike,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    z: str | None = None,
+    points_are_middles: bool = False,
+    replace: str | None = None,
+    background: str | None = None,
+    unassigned: str | None = None,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+) -> LabelColumn:
+    """Return the domain of each block of a table as a categorical of the table's library.
+
+    Parameters
+    ----------
+    frame : pandas, polars or dask DataFrame, or pyarrow.Table
+        One row for each block, with its centroid and the columns that conditions name. Centroids
+        that are local to a rotated model, by Datamine's columns, are turned into world
+        coordinates with a warning, or refused.
+    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+        As for `label_points`; such as `read_domains` gives.
+    x, y, z : str, optional
+        Columns of the centroid; by default recognised by the names that packages use.
+    points_are_middles : bool
+        Take coordinates beside FROM and TO for the middles of samples, even where they are the
+        same for a whole hole, as those of collars are; otherwise such a table is refused.
+    replace : str, optional
+        An existing column of labels that the result replaces. Domains with ``keep`` leave its
+        labels.
+    background, unassigned : str, optional
+        Labels of blocks outside every domain, and of blocks without coordinates or beyond a
+        surface; by default those of `domains`. An empty label is a missing value.
+    rule, backend, threads, allow_open
+        As in `geodomain.contains`.
+
+    Returns
+    -------
+    pandas.Series of category
+        For pandas, with the index of the frame. The categories are all the domains in their
+        order, then the background and unassigned labels, then labels that were kept. The name of
+        a Series is ``domain``, or that of the column it replaces.
+    polars.Series of Enum
+        For polars, with the same categories.
+    pyarrow.DictionaryArray
+        For Arrow, of int32 and string.
+    dask.dataframe.Series of category
+        For dask, computed later, a partition at a time; the categories are known at once. The
+        columns of a rotated model are read in each partition.
+
+    Raises
+    ------
+    TypeError
+        For a table of another kind; collect a polars.LazyFrame first.
+    TableError
+        If columns are ambiguous, missing, not numeric, or may be local.
+    ValueError
+        For a coordinate that a float64 cannot hold exactly, and for a dask table with labels to
+        keep, whose categories are not known in advance.
+    DomainError, MeshError, PointError
+        As in `label_points`.
+
+    Warns
+    -----
+    GeodomainWarning
+        For domains that lie apart from the blocks, and the like; as `label_file` does.
+
+    Examples
+    --------
+    >>> import geodomain, pandas
+    >>> corners = [[0, 0, 5], [9, 0, 5], [0, 9, 5]]
+    >>> air = geodomain.Domain("AIR", geodomain.Mesh(corners, [[0, 1, 2]]), kind="above")
+    >>> blocks = pandas.DataFrame({"XC": [1, 1, 8], "YC": [1, 1, 8], "ZC": [6, 4, 6]})
+    >>> geodomain.label_blocks(blocks, [air], background="ROCK").tolist()
+    ['AIR', 'ROCK', nan]
+    """
+    ordered = as_domains(domains)
+    label = partial(
+        _label,
+        domains=ordered,
+        centroid=TableOptions(x=x, y=y, z=z, points_are_middles=points_are_middles),
+        replace=replace,
+        rest=ordered.background if background is None else background,
+        lost=ordered.unassigned if unassigned is None else unassigned,
+        asked={"rule": rule, "backend": backend, "threads": threads, "allow_open": allow_open},
+    )
+    if not is_lazy(frame, "dask.dataframe"):
+        return label(frame)
+    if replace is not None and any(domain.keep for domain in ordered):
+        message = (
+            "the labels that a dask table keeps are not known before it is computed: compute it "
+            "first, or leave out replace="
+        )
+        raise ValueError(message)
+    lazy = cast(_Lazy, frame)
+    part = partial(label, whole=False)
+    return lazy.map_partitions(part, meta=part(lazy._meta))
+
+
+def _label(
+    native: IntoDataFrame,
+    *,
+    domains: Domains,
+    centroid: TableOptions,
+    replace: str | None,
+    rest: str,
+    lost: str,
+    asked: _Asked,
+    whole: bool = True,
+) -> LabelColumn:
+    """Label a table in memory; of one that is not `whole`, domains may lie apart."""
+    frame = BlockFrame(native)
+    if frame.library not in _CATEGORICALS or is_wrapped(native):
+        raise TypeError(refusal(native))
+    keeps = any(domain.keep for domain in domains)
+    place = None if replace is None else frame.find(replace)
+    points, sizes = frame.placed(centroid)
+    codes = codes_by_domains(
+        points,
+        domains,
+        lambda named: frame.column(frame.find(named)),
+        frame.column(place).present() if place is not None and keeps else None,
+        **asked,
+    )
+    warn_of_blocks(points, sizes, domains, whole=whole, **asked)
+    categories, table = categories_of(domains, rest, lost)
+    kept = codes == len(domains.targets) + KEPT
+    places = table[np.where(kept, 0, codes)]
+    if place is not None and kept.any():
+        given = frame.texts(place, kept)
+        categories += [label for label in dict.fromkeys(given) if label not in categories]
+        known = {category: number for number, category in enumerate(categories)}
+        places[kept] = [known[label] for label in given]
+    name = "domain" if place is None else frame.names[place]
+    return as_categorical(frame, places, categories, name)
+
+
+def categories_of(
+    domains: Domains, background: str, unassigned: str
+) -> tuple[list[str], NDArray[np.intp]]:
+    """Return all the labels that there can be, and the place of each code's among them, or -1."""
+    labels = [*(target.name for target in domains.targets), background, *[unassigned] * 3]
+    categories = list(dict.fromkeys(label for label in labels if label))
+    return categories, np.array([categories.index(label) if label else -1 for label in labels])
+
+
+def as_categorical(
+    frame: BlockFrame, places: NDArray[np.intp], categories: list[str], name: str
+) -> LabelColumn:
+    """Return labels, -1 for none, as a categorical column of the frame's library."""
+    return _CATEGORICALS[frame.library](frame.native, places, categories, name)
+
+
+def _pandas(
+    frame: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
+) -> LabelColumn:
+    """Return a Series with the index of the frame."""
+    import pandas
+
+    found = pandas.Categorical.from_codes(places, categories=categories)
+    return pandas.Series(found, index=cast("pandas.DataFrame", frame).index, name=name)
+
+
+def _polars(
+    _: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
+) -> LabelColumn:
+    """Return a Series of Enum, gathered from a Series of its categories and a null."""
+    import polars
+
+    each = polars.Series(name, [*categories, None], dtype=polars.Enum(categories))
+    return each.gather(np.where(places < 0, len(categories), places))
+
+
+def _arrow(
+    _: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
+) -> LabelColumn:
+    """Return a DictionaryArray, which has no name."""
+    import pyarrow as arrow
+
+    indices = arrow.array(places.astype(np.int32), mask=places < 0)
+    return arrow.DictionaryArray.from_arrays(indices, arrow.array(categories, arrow.string()))
+
+
+_CATEGORICALS: dict[
+    str, Callable[[IntoDataFrame, NDArray[np.intp], list[str], str], LabelColumn]
+] = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}

@@ -1,0 +1,289 @@
+"""Labels of blocks, from domains in their order of priority."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends import taken
+from geodomain.backends.point_cache import keeping
+from geodomain.domains.domain import Domain
+from geodomain.domains.order import DomainsLike, as_domains
+from geodomain.domains.stack import Stack
+from geodomain.errors import MeshError, warn
+from geodomain.labelling.chunk import BlockChunk, Bools, TiledSurface
+from geodomain.labelling.evaluate import (
+    DomainAnswer,
+    Evaluation,
+    Shell,
+    SolidEvaluation,
+    StackEvaluation,
+    SurfaceEvaluation,
+)
+from geodomain.labelling.membership import members_of
+from geodomain.mesh.fitness import require_balanced, require_fit, warn_once
+from geodomain.mesh.mesh import Mesh
+from geodomain.query.locator import PointLocator, Rule, check_rule, locate
+
+# What codes beyond those of the domains stand for.
+NONE, LOST, LEAKING, BEYOND, KEPT = range(5)
+REST = 5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found of n blocks and k domains, layers of stacks included.
+
+    Attributes
+    ----------
+    codes : (n,) int32
+        The domain whose label the block gets; k none, k + 1 not finite, k + 2 in a leaking
+        column, k + 3 beyond a surface, k + 4 where a label that was there is left.
+    found : mapping of int to DomainAnswer
+        What domains say by themselves; those that are not there have no block and no doubt.
+    folded : mapping of str to (n,) bool
+        For surfaces, the blocks whose vertical line crosses them more than once.
+    on_wall : (n,) bool, optional
+        Blocks exactly on a wall of any mesh, where that was asked for.
+    """
+
+    codes: NDArray[np.int32]
+    count: int
+    found: Mapping[int, DomainAnswer]
+    folded: Mapping[str, Bools]
+    on_wall: Bools | None
+
+    def table(self, what: str) -> Bools:
+        """Return one attribute of all that was found, (k, n) bool, such as "inside"."""
+        rows: Bools = np.zeros((self.count, len(self.codes)), np.bool_)
+        for index, found in self.found.items():
+            part = getattr(found, what)
+            if part is not None:
+                np.copyto(rows[index], part)
+        return rows
+
+    @property
+    def uncertain(self) -> Bools:
+        """Return the blocks whose label rounding may have decided."""
+        return np.asarray(self.table("uncertain").any(axis=0))
+
+
+class Labeller:
+    """Domains in their order, ready to label chunk after chunk; safe among threads.
+
+    Parameters
+    ----------
+    domains : Domains, or what `as_domains` makes them of
+        What blocks can be labelled with.
+    rule : {"parity", "winding"}
+        What counts as inside where a domain does not say.
+    backend : str
+        As for `geodomain.contains`.
+    threads : int, optional
+        As for `geodomain.contains`.
+    allow_open : bool
+        Take solids that are not closed.
+    count_on_wall : bool
+        Look for blocks exactly on a wall, which takes longer.
+
+    Attributes
+    ----------
+    targets : tuple of Domain and Layer
+        What codes stand for.
+    """
+
+    def __init__(
+        self,
+        domains: DomainsLike,
+        *,
+        rule: Rule = "parity",
+        backend: str = "auto",
+        threads: int | None = None,
+        allow_open: bool = False,
+        count_on_wall: bool = False,
+    ) -> None:
+        check_rule(rule)
+        self.domains = as_domains(domains)
+        self.targets = self.domains.targets
+        self.rule, self.backend, self.allow_open = rule, backend, allow_open
+        self.threads, self.count_on_wall = threads, count_on_wall
+        self._locators: dict[int, PointLocator] = {}
+        self._surfaces: dict[tuple[int, ...], TiledSurface] = {}
+        self._evaluations = [
+            *(self._evaluation(domain) for domain in self.domains.domains),
+            *(self._layers(stack) for stack in self.domains.stacks),
+        ]
+        self._sequence = self._in_sequence()
+
+    @property
+    def machine(self) -> tuple[str, str]:
+        """Name where the blocks so far were labelled, "cpu" or "cuda", and say why there."""
+        return taken(self.backend, [locator.index for locator in self._locators.values()])
+
+    def judge(
+        self,
+        points: NDArray[np.float64],
+        allowed: Sequence[Bools | None] | None = None,
+        labelled: Bools | None = None,
+    ) -> Verdict:
+        """Label (n, 3) centroids; one that is not finite is in no domain.
+
+        `allowed` has for each domain, then for each stack, the blocks that meet its
+        conditions; None stands for all of them. Blocks that are `labelled` already are left
+        alone by domains that keep labels, and stay as they are if no other one has them.
+        """
+        found, index = dict[int, DomainAnswer](), 0
+        with keeping(points) as kept:
+            chunk = BlockChunk(points, kept)
+            self._find_members(chunk)
+            rows_of = allowed or [None] * len(self._evaluations)
+            for evaluation, rows in zip(self._evaluations, rows_of, strict=True):
+                for part, each in enumerate(evaluation.ask(chunk)):
+                    found[index + part] = each if rows is None else each.within(rows)
+                index += evaluation.width
+            walls = self._on_wall(chunk) if self.count_on_wall else None
+        codes = self._decide(found, len(points), labelled)
+        codes[~chunk.finite] = len(self.targets) + LOST
+        if labelled is not None:
+            unlabelled = ~chunk.finite | (codes == len(self.targets))
+            codes[labelled & unlabelled] = len(self.targets) + KEPT
+        return Verdict(codes, len(self.targets), found, chunk.folded, walls)
+
+    def count_solids(self, points: NDArray[np.float64]) -> list[int]:
+        """Count the points in each solid domain by itself, conditions left out."""
+        found = self.judge(points).found
+        solids = [index for index, target in enumerate(self.targets) if target.is_solid]
+        return [int(found[i].inside.sum()) if i in found else 0 for i in solids]
+
+    def _find_members(self, chunk: BlockChunk) -> None:
+        """Find together what closed solids contain, where there are several near the blocks."""
+        shells = [
+            s
+            for evaluation in self._evaluations
+            if isinstance(evaluation, SolidEvaluation)
+            for s in evaluation.shells
+        ]
+        near = {
+            id(shell.locator): shell.locator
+            for shell in shells
+            if shell.rule == "parity" and shell.mesh.is_closed and not shell.is_apart(chunk.box)
+        }
+        if len(near) > 1:
+            inside = members_of([*near.values()], chunk.points, self.threads, asked=chunk.asked)
+            chunk.members = dict(zip(near, inside, strict=True))
+
+    def _decide(
+        self, found: Mapping[int, DomainAnswer], count: int, labelled: Bools | None
+    ) -> NDArray[np.int32]:
+        """Return each block the domain that wins it, or that may have it and has no answer."""
+        none = len(self.targets)
+        codes = np.full(count, none, np.int32)
+        for index, yields in self._sequence:
+            if index not in found:
+                continue
+            one = found[index]
+            if labelled is not None and self.targets[index].keep:
+                one = one.within(~labelled)
+            parts = (
+                (one.leaking, none + LEAKING),
+                (one.beyond, none + BEYOND),
+                (one.inside, index),
+            )
+            found_in = [(np.flatnonzero(part), code) for part, code in parts if part is not None]
+            if yields:
+                found_in = [(rows[codes[rows] == none], code) for rows, code in found_in]
+            for rows, code in found_in:
+                codes[rows] = code
+        return codes
+
+    def _in_sequence(self) -> list[tuple[int, bool]]:
+        """Return the targets in the order in which they label, and whether they yield.
+
+        Domains come before stacks in rank, so where the last wins they come after them in time.
+        """
+        count = len(self.domains.domains)
+        layers = [(index, False) for index in range(count, len(self.targets))]
+        if self.domains.order == "first":
+            return [(index, True) for index in range(len(self.targets))]
+        return layers + [(index, domain.keep) for index, domain in enumerate(self.domains)]
+
+    def _on_wall(self, chunk: BlockChunk) -> Bools:
+        """Return the blocks that are exactly on a wall of any mesh."""
+        walls = np.zeros(len(chunk.points), np.bool_)
+        for locator in self._locators.values():
+            walls |= locator.on_surface(chunk.asked)
+        return walls
+
+    def _evaluation(self, domain: Domain) -> Evaluation:
+        """Make a domain ready to be asked."""
+        if domain.kind != "solid":
+            _require_rim(domain.name, domain.extend, domain.meshes)
+            for mesh in domain.meshes:
+                if mesh.is_closed:
+                    warn(_closed_surface(domain, mesh))
+            return SurfaceEvaluation(domain, self._surface(domain.meshes))
+        rule = domain.rule or self.rule
+        # To write the rule with a domain is to ask for it, also of an open mesh.
+        takes_open = self.allow_open or domain.rule == "winding"
+        shells = []
+        for mesh in domain.meshes:
+            try:
+                require_fit(mesh, allow_open=takes_open)
+            except MeshError as error:
+                message = f"{error} Of a surface, {domain.name} is kind = 'above' or 'below'."
+                raise MeshError(message) from None
+            if rule == "winding" and mesh.is_closed:
+                require_balanced(mesh)
+            shells.append(Shell(mesh, self._locator(mesh), rule))
+            if shells[-1].by_fraction:
+                warn(_by_fraction(mesh))
+        return SolidEvaluation(domain, tuple(shells))
+
+    def _layers(self, stack: Stack) -> Evaluation:
+        """Make a stack ready to be asked."""
+        for tiles in stack.surfaces:
+            _require_rim(stack.title, stack.extend, tiles)
+        return StackEvaluation(stack, tuple(map(self._surface, stack.surfaces)))
+
+    def _surface(self, tiles: tuple[Mesh, ...]) -> TiledSurface:
+        """Make a surface ready to be asked, once for all that share it."""
+        key = tuple(map(id, tiles))
+        if key not in self._surfaces:
+            for mesh in tiles:
+                warn_once(mesh)
+            self._surfaces[key] = TiledSurface(tiles, tuple(map(self._locator, tiles)))
+        return self._surfaces[key]
+
+    def _locator(self, mesh: Mesh) -> PointLocator:
+        """Build the index of a mesh that was checked, once for all that share it."""
+        if id(mesh) not in self._locators:
+            self._locators[id(mesh)] = locate(
+                mesh, backend=self.backend, threads=self.threads, allow_open=True
+            )
+        return self._locators[id(mesh)]
+
+
+def _closed_surface(domain: Domain, mesh: Mesh) -> str:
+    """Say what a closed mesh means as a surface."""
+    return (
+        f"{domain.name}: {mesh.name} is closed, and as kind = {domain.kind!r} its inside counts as "
+        "below it, what is over and under it as above it; for the blocks inside, leave kind away"
+    )
+
+
+def _require_rim(title: str, extend: str, tiles: Sequence[Mesh]) -> None:
+    """Refuse to extend what has no rim, before any block is beyond it."""
+    if extend == "nearest" and all(mesh.is_closed for mesh in tiles):
+        message = f"{title}: extend = 'nearest' needs a rim, and {tiles[0].name} is closed"
+        raise MeshError(message)
+
+
+def _by_fraction(mesh: Mesh) -> str:
+    """Say that an open mesh is labelled by other than crossings."""
+    return (
+        f"{mesh.name} is not closed, and is labelled by its generalised winding number, 1/2 or "
+        "more: a rounded measure of how far it surrounds a block, not an exact one"
+    )

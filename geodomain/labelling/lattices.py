@@ -1,0 +1,226 @@
+"""Labels for PyVista grids and for lattices of centroids, xarray's included."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.arrays import as_doubles
+from geodomain.domains.order import DomainsLike, as_domains
+from geodomain.inputs.points import LatticePoints, is_grid
+from geodomain.labelling.points import label_points
+from geodomain.query.locator import Rule
+
+if TYPE_CHECKING:
+    import pyvista
+    import xarray
+
+
+def label_grid(
+    grid: pyvista.DataSet,
+    domains: DomainsLike,
+    *,
+    background: str | None = None,
+    unassigned: str | None = None,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+) -> NDArray[np.str_]:
+    """Return the name of the domain of each cell of a PyVista grid, by the cell's centre.
+
+    Where the domains are closed solids by parity without conditions, and the grid is an
+    ImageData or a RectilinearGrid that is not turned, its columns of cells are labelled whole,
+    which is much faster; the labels are the same.
+
+    Parameters
+    ----------
+    grid : pyvista.ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid
+        The block model, in the unit of the meshes; unstructured cells are voxels or hexahedra.
+        Conditions are about its cell data.
+    domains, background, unassigned, rule, backend, threads, allow_open
+        As in `label_points`.
+
+    Returns
+    -------
+    numpy.ndarray of str, shape (n_cells,)
+        In the order of the cells, ready for ``grid.cell_data["domain"]``. The centre of a cell
+        is (low + high) / 2 in float64 along each axis; that of a hexahedron that is no box is
+        the mean of its corners.
+
+    Raises
+    ------
+    TypeError
+        For what is no such grid.
+    TableError
+        For a flat grid, or cells that are no blocks.
+    DomainError, MeshError, PointError
+        As in `label_points`.
+
+    Examples
+    --------
+    >>> import geodomain, pyvista
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = ([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> grid = pyvista.ImageData(dimensions=(3, 2, 2), spacing=(2, 2, 2))
+    >>> geodomain.label_grid(grid, {"ORE": ore}, background="WASTE").tolist()
+    ['ORE', 'WASTE']
+    """
+    if not is_grid(grid):
+        message = (
+            "a grid must be a pyvista ImageData, RectilinearGrid, StructuredGrid or "
+            f"UnstructuredGrid, not {type(grid).__name__}"
+        )
+        raise TypeError(message)
+    # A mapping has no conditions, and may have locators.
+    given = domains if isinstance(domains, Mapping) else as_domains(domains)
+    return label_points(
+        grid,
+        given,
+        background=background,
+        unassigned=unassigned,
+        columns=None if isinstance(given, Mapping) else dict(grid.cell_data.items()),
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        allow_open=allow_open,
+    )
+
+
+def label_lattice(
+    x: ArrayLike | xarray.DataArray,
+    y: ArrayLike | xarray.DataArray,
+    z: ArrayLike | xarray.DataArray,
+    domains: DomainsLike,
+    *,
+    like: xarray.DataArray | xarray.Dataset | None = None,
+    columns: Mapping[str, ArrayLike] | None = None,
+    background: str | None = None,
+    unassigned: str | None = None,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+) -> NDArray[np.str_] | xarray.DataArray:
+    """Return the name of the domain of each block of a lattice.
+
+    Where the domains are closed solids by parity without conditions, columns of blocks are
+    labelled whole, which is much faster; the labels are those of `label_points`.
+
+    Parameters
+    ----------
+    x, y, z : array_like of shape (nx,), (ny,), (nz,), or xarray.DataArray of one dimension
+        The centroids' coordinates along each axis, in any order, in the unit of the meshes. As
+        coordinates of xarray, along three different dimensions: ``data.x, data.y, data.z``.
+    domains, background, unassigned, rule, backend, threads, allow_open
+        As in `label_points`.
+    like : xarray.DataArray or Dataset, optional
+        What x, y and z are coordinates of: the result has its dimensions in the same order,
+        such as (z, x, y). Without it the order is x, y, z, whatever that of the model.
+    columns : mapping of str to array_like of shape (nx, ny, nz), optional
+        What conditions are about; an xarray.DataArray in any order of its dimensions.
+
+    Returns
+    -------
+    numpy.ndarray of str, shape (nx, ny, nz)
+        For arrays.
+    xarray.DataArray of str
+        For coordinates of xarray: its dimensions are those of x, y and z, in this order, or in
+        that of `like`; it has the coordinates, and is called ``domain``.
+
+    Raises
+    ------
+    TypeError
+        Where some of x, y and z are coordinates of xarray and others are not.
+    ValueError
+        For coordinates of several dimensions, along the same one, or not along those of `like`.
+    DomainError, MeshError, PointError
+        As in `label_points`.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = ([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> geodomain.label_lattice([1, 3], [1], [0.5, 1], {"ORE": ore}, background="WASTE").tolist()
+    [[['ORE', 'ORE']], [['WASTE', 'WASTE']]]
+    """
+    dims = _dimensions((x, y, z), like)
+    axes = [as_doubles(np.asarray(axis), name) for name, axis in zip("xyz", (x, y, z), strict=True)]
+    lattice = LatticePoints((axes[0], axes[1], axes[2]))
+    labels = label_points(
+        lattice,
+        domains,
+        background=background,
+        unassigned=unassigned,
+        columns={name: _in_cell_order(values, dims) for name, values in (columns or {}).items()},
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        allow_open=allow_open,
+    )
+    nx, ny, nz = map(len, axes)
+    shaped = np.ascontiguousarray(labels.reshape(nz, ny, nx).transpose(2, 1, 0))
+    if dims is None:
+        return shaped
+    return _as_data_array(shaped, cast("Sequence[xarray.DataArray]", (x, y, z)), dims, like)
+
+
+def _are_coordinates(
+    axes: Sequence[ArrayLike | xarray.DataArray],
+) -> TypeGuard[Sequence[xarray.DataArray]]:
+    """Tell coordinates of xarray from arrays; a mixture of both is refused."""
+    module = sys.modules.get("xarray")
+    known = [module is not None and isinstance(axis, module.DataArray) for axis in axes]
+    if any(known) and not all(known):
+        message = "x, y and z must all be coordinates of xarray, or all be arrays"
+        raise TypeError(message)
+    return all(known)
+
+
+def _dimensions(
+    axes: Sequence[ArrayLike | xarray.DataArray], like: xarray.DataArray | xarray.Dataset | None
+) -> list[Hashable] | None:
+    """Return the dimensions of xarray coordinates, None for arrays."""
+    if not _are_coordinates(axes):
+        if like is not None:
+            message = "like goes with x, y and z that are coordinates of it, such as like.x"
+            raise TypeError(message)
+        return None
+    dims = [dim for axis in axes for dim in axis.dims]
+    if any(axis.ndim != 1 for axis in axes) or len(set(dims)) < 3:
+        message = f"x, y and z must be along one dimension each, three in all, not {dims}"
+        raise ValueError(message)
+    if like is not None and not set(dims) <= set(like.dims):
+        message = f"like has the dimensions {list(like.dims)}, and x, y and z are along {dims}"
+        raise ValueError(message)
+    return dims
+
+
+def _in_cell_order(values: ArrayLike, dims: list[Hashable] | None) -> ArrayLike:
+    """Return a column (nx, ny, nz) as (n,), x fastest."""
+    if dims is not None and hasattr(values, "dims"):
+        values = cast("xarray.DataArray", values).transpose(*dims)
+    array = np.asarray(values)
+    if array.ndim != 3:
+        message = f"a column of a lattice must have shape (nx, ny, nz), not {array.shape}"
+        raise ValueError(message)
+    return array.transpose(2, 1, 0).reshape(-1)
+
+
+def _as_data_array(
+    labels: NDArray[np.str_],
+    axes: Sequence[xarray.DataArray],
+    dims: list[Hashable],
+    like: xarray.DataArray | xarray.Dataset | None,
+) -> xarray.DataArray:
+    """Return labels as a DataArray with coordinates, its dimensions in the order of `like`."""
+    import xarray
+
+    coords = {axis.name or dim: axis.variable for axis, dim in zip(axes, dims, strict=True)}
+    found = xarray.DataArray(labels, dims=dims, coords=coords, name="domain")
+    return found if like is None else found.transpose(*(dim for dim in like.dims if dim in dims))

@@ -1,0 +1,105 @@
+"""The record of a run: command, input files, results."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from geodomain.domains.domain import Domain
+from geodomain.domains.order import Domains
+from geodomain.io.files.digest import Digest
+from geodomain.io.files.streams import replaced
+from geodomain.labelling.summary import Summary
+from geodomain.mesh.mesh import Mesh
+
+
+class RunRecord:
+    """One run: when it began, its options, and the files that it reads and writes.
+
+    Parameters
+    ----------
+    command : str
+        The name of the command or function.
+    options : dict
+        All its options, by name, as they were given or by default.
+    path : path, optional
+        Where the record goes; without it there is none.
+    hashed : bool
+        Hash the table's bytes for `as_dict` even without a path.
+
+    Attributes
+    ----------
+    inputs : list of Path
+        Files beside the table; their bytes are read for the record alone.
+    path : Path, optional
+        Where the record goes.
+    source, target : Digest
+        The table's bytes as they go by, in and out; only where there is to be a record.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        options: Mapping[str, object],
+        path: str | os.PathLike[str] | None,
+        *,
+        hashed: bool = False,
+    ) -> None:
+        self._began, self._clock = datetime.now(UTC), time.perf_counter()
+        self._command, self._options = command, options
+        self.path = None if path is None else Path(path)
+        self.inputs: list[Path] = []
+        self.source, self.target = (Digest() if self.path or hashed else None for _ in range(2))
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds since the beginning."""
+        return time.perf_counter() - self._clock
+
+    def write(self, model: str, summary: Summary) -> None:
+        """Write the record, if one was asked for, completely or not at all."""
+        if self.path is None:
+            return
+        text = json.dumps(self.as_dict(model, summary), indent=2, default=_plain) + "\n"
+        with replaced(self.path) as file:
+            file.write(text.encode())
+
+    def as_dict(self, model: str, summary: Summary) -> dict[str, object]:
+        """Return the record as plain values."""
+        return {
+            "command": self._command,
+            "options": self._options,
+            "started": self._began.isoformat(timespec="seconds"),
+            "versions": {
+                "geodomain": version("geodomain"),
+                "numpy": version("numpy"),
+                "python": platform.python_version(),
+                "platform": f"{sys.platform} {platform.machine()}",
+            },
+            "inputs": [
+                _file(model, self.source),
+                *(_file(path, Digest.of_file(path)) for path in self.inputs),
+            ],
+            "output": None if summary.output is None else _file(summary.output, self.target),
+            "summary": summary.as_dict(),
+        }
+
+
+def _file(path: str | Path, digest: Digest | None) -> dict[str, object]:
+    """Return the path, size and SHA-256 of a file."""
+    digest = digest or Digest()
+    return {"path": str(path), "bytes": digest.size, "sha256": digest.hexadecimal}
+
+
+def _plain(value: object) -> object:
+    """Return a value that JSON can hold: domains and meshes as their names."""
+    if isinstance(value, Domains):
+        return [*value.domains, *value.stacks]
+    return value.name if isinstance(value, Domain | Mesh) and value.name else str(value)

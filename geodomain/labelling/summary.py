@@ -1,0 +1,214 @@
+"""The summary of a labelling, as values, JSON and a text table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TypedDict
+
+from geodomain.domains.solids import Weld
+from geodomain.html.table import html_table
+from geodomain.labelling.warnings import counted
+
+
+@dataclass(frozen=True)
+class Part:
+    """One row of the summary.
+
+    Attributes
+    ----------
+    name : str
+        The domain, or background, unassigned, leaking, beyond, kept.
+    label : str
+        The label of its blocks.
+    blocks : int
+        Number of blocks with this label, after priority.
+    share : float
+        Their share of all blocks, 0 to 1.
+    volume : float, optional
+        Their volume in cubed units of the file, if block sizes are known.
+    own_blocks, own_volume : optional
+        Blocks and volume of the domain by itself, before priority.
+    wireframe_volume : float, optional
+        Volume of the solid's meshes, if it can be compared with `own_volume`.
+    code : int, optional
+        The domain's code.
+    """
+
+    name: str
+    label: str
+    blocks: int
+    share: float
+    volume: float | None = None
+    own_blocks: int | None = None
+    own_volume: float | None = None
+    wireframe_volume: float | None = None
+    code: int | None = None
+
+
+class Overlap(TypedDict):
+    """Two solids that share blocks: how many, and their volume where it is known."""
+
+    solids: list[str]
+    blocks: int
+    volume: float | None
+
+
+class Folded(TypedDict):
+    """A surface that vertical lines cross more than once: in how many columns, and blocks."""
+
+    surface: str
+    columns: int
+    blocks: int
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """The result of a labelling; `str` gives a table, and a notebook shows one.
+
+    Attributes
+    ----------
+    rows : int
+        Number of blocks.
+    domains : tuple of Part
+        The domains and layers in their order.
+    background, unassigned, leaking, beyond, kept : Part
+        Blocks outside every domain; without coordinates; above or below a hole; outside the
+        footprint of a surface; and with the label that they had before.
+    overlaps : tuple of dict
+        Pairs of ``solids`` that share blocks: the number of ``blocks``, and their ``volume``.
+    folded : tuple of dict
+        Each ``surface`` that vertical lines cross more than once: the number of ``columns`` and
+        ``blocks`` where they do.
+    uncertain : int
+        Blocks whose label rounding may have decided.
+    on_wall : int, optional
+        Blocks exactly on a wireframe, if they were counted.
+    seconds, rows_per_second : float
+        How long it took, reading and writing included.
+    backend, backend_reason : str
+        Where it was computed, and why there.
+    columns : tuple of str
+        The new columns.
+    output : str, optional
+        The file that was written.
+    welds : tuple of Weld
+        What welding changed, mesh by mesh.
+    warnings : tuple of str
+        Everything that was warned of.
+    notes : tuple of str
+        What need not be wrong: domains without a block, solids that leave the model.
+    """
+
+    rows: int
+    domains: tuple[Part, ...]
+    background: Part
+    unassigned: Part
+    leaking: Part
+    beyond: Part
+    kept: Part
+    overlaps: tuple[Overlap, ...]
+    folded: tuple[Folded, ...]
+    uncertain: int
+    on_wall: int | None
+    seconds: float
+    rows_per_second: float
+    backend: str
+    backend_reason: str
+    columns: tuple[str, ...] = ()
+    output: str | None = None
+    welds: tuple[Weld, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Return everything as lines of text."""
+        return as_table(self)
+
+    def __repr__(self) -> str:
+        """Return one line with the number of blocks of each domain."""
+        found = ", ".join(f"{part.name} {part.blocks:,}" for part in _shown(self))
+        return f"<Summary of {counted(self.rows, 'row')}: {found}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        headings, *rows = _rows(self)
+        notes = [*_notes(self), *(f"warning: {one}" for one in self.warnings)]
+        return html_table(self.output or "not written", rows, headings=headings, notes=notes)
+
+
+def as_table(summary: Summary) -> str:
+    """Lay the summary out as lines to read."""
+    rows = _rows(summary)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(_aligned(row, widths)).rstrip() for row in rows]
+    return "\n".join([*lines, *_notes(summary)])
+
+
+def _shown(summary: Summary) -> list[Part]:
+    """Return the parts to show: empty optional parts are left out."""
+    parts = [*summary.domains, summary.background, summary.unassigned]
+    return parts + [p for p in (summary.leaking, summary.beyond, summary.kept) if p.blocks]
+
+
+def _rows(summary: Summary) -> list[list[str]]:
+    """Return the cells of the table, headings first."""
+    parts = _shown(summary)
+    sized = any(part.volume is not None for part in parts)
+    rows = [["domain", "blocks", "share", *(["volume", "by itself", "wireframe"] if sized else [])]]
+    return rows + [_cells(part, sized=sized, solid=part in summary.domains) for part in parts]
+
+
+def _notes(summary: Summary) -> list[str]:
+    """Return the lines below the table."""
+    lines = [_overlap(pair) for pair in summary.overlaps]
+    if summary.on_wall is not None:
+        lines.append(f"exactly on a wall: {summary.on_wall:,}")
+    lines += [
+        f"welded {weld.mesh} at {weld.tolerance:g}: {weld.moved:,} vertices moved, "
+        f"at most {weld.largest_move:.3g}"
+        for weld in summary.welds
+    ]
+    return [
+        *lines,
+        *(f"note: {one}" for one in summary.notes),
+        f"{counted(summary.rows, 'row')} in {summary.seconds:.2f} s, "
+        f"{summary.rows_per_second:,.0f} rows/s, {summary.backend} ({summary.backend_reason})",
+    ]
+
+
+def _overlap(pair: Overlap) -> str:
+    """Format the overlap of two solids."""
+    one, two = pair["solids"]
+    volume = "" if pair["volume"] is None else f", volume {_volume(pair['volume'])}"
+    return f"in both {one} and {two}: {pair['blocks']:,}{volume}"
+
+
+def _cells(part: Part, *, sized: bool, solid: bool) -> list[str]:
+    """Format one row of the table."""
+    name = part.name if solid else f"({part.name})"
+    # The label is said only where it is not the name: background and the like.
+    shown = f"{name} {part.label}" if part.label and not solid else name
+    cells = [shown, f"{part.blocks:,}", f"{part.share:.2%}"]
+    volumes = (part.volume, part.own_volume, part.wireframe_volume)
+    return cells + [_volume(volume) for volume in volumes] if sized else cells
+
+
+def _volume(volume: float | None) -> str:
+    """Format a volume with at least six digits; empty for None."""
+    if volume is None:
+        return ""
+    return f"{volume:,.0f}" if volume >= 1e5 else f"{volume:,.6g}"
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """Align the first cell to the left and the numbers to the right."""
+    cells = zip(row, widths, strict=True)
+    return [
+        cell.rjust(width) if index else cell.ljust(width)
+        for index, (cell, width) in enumerate(cells)
+    ]

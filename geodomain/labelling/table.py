@@ -1,0 +1,129 @@
+"""Label an open block model; its other columns stay unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.domains.order import allowed_rows, condition_columns
+from geodomain.errors import PointError, warn
+from geodomain.io.blocks.model import BlockFile, Destination, Floats, Progress, Relabelling
+from geodomain.io.conditions import Column
+from geodomain.io.header.families import find_column
+from geodomain.io.header.rotation import require_constants
+from geodomain.labelling.block_checks import MISSING_OPTION, BlockChecks, has_realisations, overfull
+from geodomain.labelling.columns import ColumnPlan
+from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.overlap import refuse_disjoint
+from geodomain.labelling.placement import exchanged_axes
+from geodomain.labelling.summarise import parts_of
+from geodomain.labelling.tally import Tally
+from geodomain.labelling.warnings import tally_warnings
+
+
+def label_table(
+    model: BlockFile,
+    destination: Destination | None,
+    labeller: Labeller,
+    plan: ColumnPlan,
+    *,
+    allow_disjoint: bool = False,
+    samples: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tally:
+    """Label every block of a model.
+
+    Parameters
+    ----------
+    model : BlockFile
+        The block model, opened.
+    destination : Destination, optional
+        Where to write; without it nothing is written.
+    labeller : Labeller
+        The solids.
+    plan : ColumnPlan
+        The new columns.
+    allow_disjoint : bool
+        Label even if no solid's box meets the blocks.
+    samples : bool
+        Whether the rows are samples, not the blocks of a model.
+    threads : int, optional
+        Number of threads that read and write.
+    progress : callable, optional
+        Called with the amount done and the total, or None for an unknown total.
+
+    Returns
+    -------
+    Tally
+
+    Raises
+    ------
+    TableError
+        If a row is malformed, a new column exists already, or no solid meets the blocks; the
+        last is decided when all rows are read, before the output is put in place.
+
+    Warns
+    -----
+    GeodomainWarning
+        For counts that need a look, at the same moment.
+    """
+    tally, once = Tally(labeller.targets), not has_realisations(model.facts())
+    checks = BlockChecks(compare=once)
+    asked = condition_columns(labeller.domains, model.columns, model.name)
+    kept = _kept_column(labeller, model, plan)
+
+    def label(
+        points: Floats, sizes: Floats | None, column: Callable[[int], Column]
+    ) -> list[NDArray[np.int32]]:
+        require_constants(model.constants, column, model.columns, model.name, tally.rows)
+        allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]))
+        try:
+            labelled = None if kept is None else column(kept).present()
+            verdict = labeller.judge(points, allowed, labelled)
+        except PointError as error:
+            message = f"{model.name}, among the blocks from number {tally.rows + 1} on: {error}"
+            raise PointError(message) from None
+        tally.add(points, sizes, verdict, allowed)
+        checks.add(points, None if samples else sizes)
+        flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
+        unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
+        return [verdict.codes, *flags, *unsure]
+
+    def before_commit() -> None:
+        if not allow_disjoint:
+            refuse_disjoint(labeller.targets, tally.bounds, model.name)
+        # Before the output takes its place: who makes errors of warnings gets none.
+        parts = parts_of(labeller.targets, tally, plan.labels)
+        for sentence in tally_warnings(labeller.domains, tally, parts):
+            warn(sentence)
+        for sentence in checks.warnings(mend=MISSING_OPTION):
+            warn(sentence)
+        if not samples:
+            for sentence in overfull(float(tally.volumes.sum()), tally.bounds) if once else ():
+                warn(sentence)
+            solids = labeller.count_solids
+            for sentence in exchanged_axes(labeller.domains, tally.bounds, tally.sample, solids):
+                warn(sentence)
+
+    task = Relabelling(
+        label,
+        plan.columns(labeller.targets),
+        destination,
+        also=sorted({*asked.values(), *model.constants, *([] if kept is None else [kept])}),
+        replace=plan.replace,
+        threads=threads,
+        progress=progress,
+        before_commit=before_commit,
+    )
+    model.relabel(task)
+    return tally
+
+
+def _kept_column(labeller: Labeller, model: BlockFile, plan: ColumnPlan) -> int | None:
+    """Return the column whose labels some domains keep, if it is rewritten."""
+    if not plan.replace or not any(domain.keep for domain in labeller.domains):
+        return None
+    return find_column(model.columns, plan.column, model.name)

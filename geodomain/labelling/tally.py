@@ -1,0 +1,223 @@
+"""Counts of a labelling, gathered chunk by chunk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.domains.order import DomainOrLayer
+from geodomain.labelling.chunk import Bools
+from geodomain.labelling.labeller import REST, Verdict
+
+# Places of folded columns are told apart up to so many of them.
+MOST_COLUMNS = 1_000_000
+# So many centroids of each chunk, and of all of them, are kept for a second look.
+_SAMPLES_OF_CHUNK, MOST_SAMPLES = 1000, 10_000
+
+
+@dataclass
+class Folds:
+    """Blocks whose vertical line crosses one surface more than once, and their columns."""
+
+    blocks: int = 0
+    columns: set[bytes] = field(default_factory=set)
+    first: tuple[float, float] = (np.nan, np.nan)
+
+    def add(self, places: NDArray[np.float64]) -> None:
+        """Count blocks at (n, 2) places."""
+        if not self.blocks:
+            self.first = float(places[0, 0]), float(places[0, 1])
+        self.blocks += len(places)
+        if len(self.columns) < MOST_COLUMNS:
+            self.columns.update(row.tobytes() for row in np.unique(places, axis=0))
+
+
+class Tally:
+    """Blocks, volumes and boxes of everything that was labelled; safe among threads.
+
+    Parameters
+    ----------
+    targets : sequence of Domain and Layer
+        What blocks can be labelled with; k of them.
+
+    Attributes
+    ----------
+    blocks, volumes : (k + 5,) arrays
+        By code: the k domains, background, unassigned, leaking, beyond a surface, left as they
+        were. Volumes in cubed units of the file.
+    own_blocks, own_volumes : (k,) arrays
+        Each domain's own blocks before priority.
+    doubled, leaking, off, uncertain, crossed : (k,) int64
+        Blocks that a solid holds more than once, those it has no answer for, those outside the
+        footprint of a surface, those whose answer rounding may have decided, and those where
+        surfaces of a stack cross.
+    met : list of int
+        Blocks that meet the conditions of each domain and then each stack, where there are any.
+    overlaps, overlap_volumes : (k, k) arrays
+        Blocks that two solids both have, above the diagonal.
+    folds : dict of str to Folds
+        For surfaces, where vertical lines cross them more than once.
+    on_wall : int
+        Blocks exactly on a wall, where they were looked for.
+    first_leak : (k, 3) float64
+        The first block that leaks of each domain, NaN where none does.
+    bounds : (2, 3) float64
+        Box of the finite blocks, with their sizes where those are known; NaN without blocks.
+    unsized : int
+        Finite blocks with a size that is not above zero, not finite, or missing.
+    first_unsized : tuple of int and (3,) float64, optional
+        The first of them, counted from 1, and its sizes.
+    sized : bool
+        Whether the volumes mean anything: every finite block had sizes above zero, and
+        their sum is finite.
+    """
+
+    def __init__(self, targets: Sequence[DomainOrLayer]) -> None:
+        self._lock = threading.Lock()
+        count = len(targets)
+        self._solids = [index for index, target in enumerate(targets) if target.is_solid]
+        self.blocks = np.zeros(count + REST, np.int64)
+        self.volumes = np.zeros(count + REST)
+        self.own_blocks, self.doubled, self.leaking = np.zeros((3, count), np.int64)
+        self.off, self.uncertain, self.crossed = np.zeros((3, count), np.int64)
+        self.met: list[int] = []
+        self.own_volumes = np.zeros(count)
+        self.overlaps = np.zeros((count, count), np.int64)
+        self.overlap_volumes = np.zeros((count, count))
+        self.folds: dict[str, Folds] = {}
+        self.on_wall = 0
+        self.first_leak = np.full((count, 3), np.nan)
+        self.bounds = np.full((2, 3), np.nan)
+        self.unsized = 0
+        self.first_unsized: tuple[int, NDArray[np.float64]] | None = None
+        self.sized = True
+        self._samples: list[NDArray[np.float64]] = []
+
+    @property
+    def sample(self) -> NDArray[np.float64]:
+        """Some of the finite centroids, (n, 3), spread over all of the blocks."""
+        some: NDArray[np.float64] = np.concatenate([*self._samples, np.empty((0, 3))])
+        finite: NDArray[np.float64] = some[np.isfinite(some).all(axis=1)]
+        return finite[:: 1 + len(finite) // MOST_SAMPLES]
+
+    @property
+    def rows(self) -> int:
+        """Count all the blocks."""
+        return int(self.blocks.sum())
+
+    def add(
+        self,
+        points: NDArray[np.float64],
+        sizes: NDArray[np.float64] | None,
+        verdict: Verdict,
+        allowed: Sequence[Bools | None] | None = None,
+    ) -> None:
+        """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, labels, who met conditions."""
+        met = [0 if rows is None else int(np.count_nonzero(rows)) for rows in allowed or ()]
+        with self._lock:
+            self.met = [sum(both) for both in zip(self.met or [0] * len(met), met, strict=True)]
+            self._count(points, verdict)
+            self._samples.append(points[:: 1 + len(points) // _SAMPLES_OF_CHUNK].copy())
+            self._count_folds(points, verdict.folded)
+            self._measure(points, sizes, verdict)
+
+    def _count(self, points: NDArray[np.float64], verdict: Verdict) -> None:
+        """Add the numbers of blocks."""
+        self.blocks += np.bincount(verdict.codes, minlength=len(self.blocks))
+        for index, found in verdict.found.items():
+            self.own_blocks[index] += np.count_nonzero(found.inside)
+            for count, rows in (
+                (self.doubled, found.doubled),
+                (self.leaking, found.leaking),
+                (self.off, found.off),
+                (self.uncertain, found.uncertain),
+                (self.crossed, found.crossed),
+            ):
+                if rows is not None:
+                    count[index] += np.count_nonzero(rows)
+            self._keep_first_leak(index, points, found.leaking)
+        if verdict.on_wall is not None:
+            self.on_wall += int(verdict.on_wall.sum())
+
+    def _keep_first_leak(
+        self, index: int, points: NDArray[np.float64], leaking: Bools | None
+    ) -> None:
+        """Remember the centroid of the first block that leaks."""
+        if leaking is not None and np.isnan(self.first_leak[index, 0]) and leaking.any():
+            self.first_leak[index] = points[leaking.argmax()]
+
+    def _count_folds(self, points: NDArray[np.float64], folded: Mapping[str, Bools]) -> None:
+        """Add the blocks and columns where surfaces are crossed more than once."""
+        for name, rows in folded.items():
+            self.folds.setdefault(name, Folds()).add(points[rows, :2])
+
+    def _count_overlaps(self, verdict: Verdict, volume: NDArray[np.float64] | None) -> None:
+        """Add the blocks that two solids both have, and their volumes."""
+        near = [index for index in self._solids if index in verdict.found]
+        once, twice = np.zeros((2, len(verdict.codes)), np.bool_)
+        for index in near:
+            inside = verdict.found[index].inside
+            twice |= once & inside
+            once |= inside
+        rows = np.flatnonzero(twice)
+        if not rows.size:
+            return
+        members = np.stack([verdict.found[index].inside[rows] for index in near]).astype(np.int64)
+        place = np.ix_(near, near)
+        self.overlaps[place] += np.triu(members @ members.T, 1)
+        if volume is not None:
+            with np.errstate(over="ignore"):
+                self.overlap_volumes[place] += np.triu((members * volume[rows]) @ members.T, 1)
+
+    def _measure(
+        self,
+        points: NDArray[np.float64],
+        sizes: NDArray[np.float64] | None,
+        verdict: Verdict,
+    ) -> None:
+        """Add the volumes and overlaps, and grow the box."""
+        finite = verdict.codes != len(self.own_blocks) + 1
+        volume = None
+        if sizes is None:
+            self.sized = False
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):
+                volume = sizes[:, 0] * sizes[:, 1] * sizes[:, 2]
+            # One look at the smallest spares nearly every chunk the masks; NaN fails it too.
+            if not (finite.all() and sizes.min(initial=np.inf) > 0 and np.isfinite(volume).all()):
+                usable = finite & (sizes > 0).all(axis=1) & np.isfinite(volume)
+                self._keep_unsized(finite & ~usable, sizes)
+                volume = np.where(usable, volume, 0.0)
+                sizes = np.where(usable[:, None], sizes, 0.0)
+            with np.errstate(over="ignore"):
+                self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
+                for index, found in verdict.found.items():
+                    self.own_volumes[index] += found.inside @ volume
+            self.sized &= not self.unsized and bool(np.isfinite(self.volumes).all())
+        self._count_overlaps(verdict, volume)
+        self._grow(points, sizes, finite)
+
+    def _keep_unsized(self, unsized: Bools, sizes: NDArray[np.float64]) -> None:
+        """Count blocks without a volume in a chunk that was counted already."""
+        if unsized.any() and self.first_unsized is None:
+            row = int(unsized.argmax())
+            self.first_unsized = self.rows - len(sizes) + row + 1, sizes[row].copy()
+        self.unsized += int(unsized.sum())
+
+    def _grow(
+        self, points: NDArray[np.float64], sizes: NDArray[np.float64] | None, finite: Bools
+    ) -> None:
+        """Extend the box by the finite blocks."""
+        if not finite.all():
+            points, sizes = points[finite], None if sizes is None else sizes[finite]
+        if not len(points):
+            return
+        for axis in range(3):
+            centre = points[:, axis]
+            half = 0.0 if sizes is None else sizes[:, axis] / 2
+            self.bounds[0, axis] = np.fmin(self.bounds[0, axis], (centre - half).min())
+            self.bounds[1, axis] = np.fmax(self.bounds[1, axis], (centre + half).max())

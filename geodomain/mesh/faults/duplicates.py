@@ -1,0 +1,67 @@
+"""Duplicate triangles and shells of a mesh, compared by their vertices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from geodomain.backends.mesh_checks import group_equal
+from geodomain.mesh.faults.edge_table import Ints, count_edges, has_equal_corners
+from geodomain.mesh.faults.shells import shells
+
+
+@dataclass(frozen=True, eq=False)
+class Doubles:
+    """The repeated triangles, and how many whole shells are there twice.
+
+    Attributes
+    ----------
+    faces : (n,) int64
+        Triangles whose three corners an earlier one has, in any order; ascending.
+    shells : int
+        Closed shells whose every face is there an even number of times, other solids'
+        walls aside. They cancel: by parity, nothing is inside.
+    """
+
+    faces: Ints
+    shells: int
+
+
+def find_doubles(triangles: Ints, vertex_count: int) -> Doubles:
+    """Find triangles that are there more than once.
+
+    Parameters
+    ----------
+    triangles : (t, 3) int64
+        Indices of vertices that are distinct by value; degenerate ones count too.
+    vertex_count : int
+        Above every index.
+    """
+    # Indices are far below 2^53, so that they are the same as float64.
+    first, group = group_equal(np.sort(triangles, axis=1).astype(np.float64))
+    is_first = np.zeros(len(triangles), np.bool_)
+    is_first[first] = True
+    faces = np.flatnonzero(~is_first)
+    if not len(faces):
+        return Doubles(faces, 0)
+    copies = np.bincount(group)
+    more = (copies > 1) & ~has_equal_corners(triangles[first])
+    return Doubles(faces, _cancelled_shells(triangles[first[more]], copies[more], vertex_count))
+
+
+def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:
+    """Count the shells that no odd edge touches and that are not there thrice, or five times.
+
+    Only repeated faces are given, so that what else touches a shell does not hide it. A
+    solid that shares a wall with two copies of another makes three of that wall: one face
+    of even number tells enough.
+    """
+    label, count = shells(faces, vertex_count)
+    ends, uses, _ = count_edges(faces, vertex_count)
+    shell_of = np.zeros(vertex_count, np.int64)
+    shell_of[faces] = label[:, None]
+    cancelled = np.zeros(count, np.bool_)
+    cancelled[label[copies % 2 == 0]] = True
+    cancelled[shell_of[ends[uses & 1 == 1, 0]]] = False
+    return int(cancelled.sum())

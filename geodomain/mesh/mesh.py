@@ -1,0 +1,255 @@
+"""The wireframe: a triangulated mesh, checked once and read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.arrays import as_doubles
+from geodomain.backends import mesh_checks
+from geodomain.errors import MeshError
+from geodomain.html.table import html_table
+from geodomain.mesh import datasets, measure
+from geodomain.mesh.faces import Faces, triangles_of
+
+if TYPE_CHECKING:
+    import pyvista
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int32]
+Number = TypeVar("Number", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mesh:
+    """A triangulated wireframe, its arrays copied and checked.
+
+    Parameters
+    ----------
+    vertices : array_like of shape (v, 3)
+        Coordinates x, y, z in the unit of the project. Floats of any width and
+        integers are widened to float64 exactly, or refused.
+    triangles : array_like of shape (t, 3)
+        Indices of vertices, counter-clockwise seen from outside by custom.
+    name : str
+        What messages call this mesh: usually the name of its file.
+
+    Attributes
+    ----------
+    vertices : numpy.ndarray of float64, shape (v, 3)
+        Read-only. -0.0 has become 0.0.
+    triangles : numpy.ndarray of int32, shape (t, 3)
+        Read-only.
+    bounds : numpy.ndarray of float64, shape (2, 3)
+        The lowest and the highest coordinates of vertices that triangles use;
+        +inf and -inf where there is no triangle.
+
+    Raises
+    ------
+    MeshError
+        For a coordinate that is not finite, or whose magnitude is not 0 and not
+        in [2^-306, 2^339], and for an index that names no vertex.
+    TypeError
+        For arrays that are not numbers.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> mesh = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> mesh
+    Mesh('mesh', 4 vertices, 4 triangles)
+    >>> mesh.is_closed, mesh.is_balanced, mesh.volume
+    (True, True, 121.5)
+    """
+
+    vertices: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+    name: str
+    bounds: NDArray[np.float64]
+
+    def __init__(self, vertices: ArrayLike, triangles: ArrayLike, *, name: str = "mesh") -> None:
+        points = _rows_of_three(as_doubles(vertices, f"{name}: vertices"), f"{name}: vertices")
+        corners = _rows_of_three(_as_indices(triangles, name, len(points)), f"{name}: triangles")
+        checked = mesh_checks.check(points, corners)
+        _refuse_vertex(name, points, checked.bad_vertex)
+        _refuse_triangle(name, corners, checked.bad_triangle, len(points))
+        for array in (checked.vertices, checked.triangles, checked.bounds):
+            array.flags.writeable = False
+        values = {
+            "vertices": checked.vertices,
+            "triangles": checked.triangles,
+            "bounds": checked.bounds,
+            "name": name,
+            "_by_index": checked.by_index,
+        }
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
+
+    def __repr__(self) -> str:
+        """Return the name and the counts; the arrays are too long to show."""
+        counts = f"{len(self.vertices)} vertices, {len(self.triangles)} triangles"
+        return f"Mesh({self.name!r}, {counts})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        low, high = self.bounds.tolist()
+        spans = [f"{a:.10g} to {b:.10g}" for a, b in zip(low, high, strict=True)]
+        rows = [
+            ("vertices", f"{len(self.vertices):,}"),
+            ("triangles", f"{len(self.triangles):,}"),
+            *(zip("xyz", spans, strict=True) if len(self.triangles) else ()),
+            ("closed", "yes" if self.is_closed else "no"),
+        ]
+        return html_table(f"Mesh {self.name}", rows)
+
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[[Floats, Indices, str], Mesh], tuple[Floats, Indices, str]]:
+        """Pickle what the mesh is made of; it is checked, and read-only, again."""
+        return _again, (self.vertices, self.triangles, self.name)
+
+    @cached_property
+    def _by_value(self) -> tuple[bool, bool]:
+        """Whether the mesh is closed and is balanced; equal vertices taken as one."""
+        return mesh_checks.closed_by_value(self.vertices, self.triangles)
+
+    @cached_property
+    def area(self) -> float:
+        """Area of all the triangles, in squares of the unit, rounded to about 15 digits."""
+        return measure.area(measure.normals(self.vertices, self.triangles))
+
+    @cached_property
+    def volume(self) -> float:
+        """Volume that a closed mesh encloses, in cubes of the unit, positive.
+
+        The magnitude of the signed volume, rounded: the error is about 1e-15 of the volume of
+        the mesh's box. A shell that faces inwards, a void, is taken off; shells that overlap or
+        lie inside others and face outwards count for each: `geodomain.check` says where some do.
+
+        Raises
+        ------
+        MeshError
+            For a mesh that is not closed, or whose triangles do not face alike.
+        """
+        if not self.is_closed:
+            message = (
+                f"{self.name} is not closed, so it encloses no volume: see geodomain.check for "
+                "where it is open, and geodomain.weld"
+            )
+            raise MeshError(message)
+        if not self.is_balanced:
+            message = (
+                f"{self.name} has no volume: some of its triangles face inwards and others "
+                "outwards; orient them alike"
+            )
+            raise MeshError(message)
+        return measure.enclosed_volume(self.vertices, self.triangles, self.bounds)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether every edge, by the coordinates of its ends, has an even number of triangles."""
+        # Equal indices are equal values, so what is closed by index needs no merging.
+        return bool(self.__dict__["_by_index"][0]) or self._by_value[0]
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether every edge is used as often in one direction as in the other."""
+        return bool(self.__dict__["_by_index"][1]) or self._by_value[1]
+
+    @cached_property
+    def bodies(self) -> mesh_checks.Bodies:
+        """What hangs together by vertices; those that are equal are one, where edges need it."""
+        merged = None if self.__dict__["_by_index"][0] else mesh_checks.merge_equal(self.vertices)
+        return mesh_checks.find_bodies(self.triangles, merged, len(self.vertices))
+
+    @classmethod
+    def from_faces(cls, faces: Faces, *, name: str = "mesh") -> Mesh:
+        """Return the mesh of polygons, cut into triangles; errors as of `triangles_of`."""
+        return cls(faces.vertices, triangles_of(faces, name), name=name)
+
+    @classmethod
+    def from_pyvista(cls, dataset: object, *, name: str = "mesh") -> Mesh:
+        """Return the mesh of a PyVista surface.
+
+        Parameters
+        ----------
+        dataset : pyvista.PolyData
+            Triangles, polygons or triangle strips; an UnstructuredGrid of such
+            cells will do. Polygons are cut into triangles in a way that does not
+            depend on where they start or which way they run; float32 points are
+            widened exactly.
+        name : str
+            Name of the mesh in messages.
+
+        Raises
+        ------
+        MeshError
+            For cells of another kind, by their name, and for what `Mesh` refuses.
+        """
+        return cls.from_faces(datasets.from_dataset(dataset, name), name=name)
+
+    def to_pyvista(self) -> pyvista.PolyData:
+        """Return a PyVista copy of the mesh, its points in float64."""
+        surface: pyvista.PolyData = datasets.to_dataset(self.vertices, self.triangles)
+        return surface
+
+
+def _again(vertices: Floats, triangles: Indices, name: str) -> Mesh:
+    return Mesh(vertices, triangles, name=name)
+
+
+def _rows_of_three(array: NDArray[Number], what: str) -> NDArray[Number]:
+    if array.size == 0 and array.ndim <= 2:
+        array = array.reshape(0, 3)
+    if array.ndim != 2 or array.shape[1] != 3:
+        message = f"{what} must have shape (n, 3), not {array.shape}"
+        raise ValueError(message)
+    return np.ascontiguousarray(array)
+
+
+def _as_indices(triangles: ArrayLike, name: str, vertex_count: int) -> Indices:
+    array = np.asarray(triangles)
+    if array.size == 0:
+        array = array.astype(np.int32)
+    if array.dtype.kind not in "iu":
+        message = f"{name}: triangles must be integers, not {array.dtype}"
+        raise TypeError(message)
+    if array.dtype.itemsize >= 4 and array.dtype != np.int32 and array.size:
+        wrong = (array < 0) | (array >= vertex_count)
+        if wrong.any():
+            rows = _rows_of_three(array, f"{name}: triangles")
+            _refuse_triangle(name, rows, int(np.argwhere(wrong)[0][0]), vertex_count)
+    return array.astype(np.int32, copy=False)
+
+
+def _refuse_vertex(name: str, vertices: Floats, row: int) -> None:
+    if row < 0:
+        return
+    place = tuple(float(value) for value in vertices[row])
+    if not np.isfinite(vertices[row]).all():
+        message = f"{name}: vertex {row} is {place}, which is not finite; correct or remove it"
+    else:
+        message = (
+            f"{name}: vertex {row} is {place}; a coordinate that is not 0 must have a magnitude "
+            "between 2^-306 and 2^339 to be exact: rescale the mesh, or write 0"
+        )
+    raise MeshError(message)
+
+
+def _refuse_triangle(
+    name: str, triangles: NDArray[np.integer], row: int, vertex_count: int
+) -> None:
+    if row < 0:
+        return
+    corners = tuple(int(value) for value in triangles[row])
+    message = (
+        f"{name}: triangle {row} is {corners}, but there are {vertex_count} vertices, counted from "
+        "0: correct it, or export the wireframe again"
+    )
+    raise MeshError(message)

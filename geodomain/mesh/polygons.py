@@ -1,0 +1,139 @@
+"""Triangulation of polygons, independent of their first corner and direction."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.mesh_checks import clip_ears
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Triangles = NDArray[np.int32]
+
+
+def triangulate(vertices: Floats, corners: Integers, sizes: Integers) -> NDArray[np.int32]:
+    """Cut polygons into triangles that do not depend on how the polygons are written.
+
+    Two solids that share a polygon, one seeing it from either side, get the same
+    triangles: a ring is first turned to start at its lexicographically smallest
+    corner and to go on to the smaller of that corner's two neighbours. A quadrilateral
+    is cut from its smallest corner, and so is a larger polygon that is visible from
+    there; a polygon that would fold is cut where it does not, by clipping ears.
+
+    Parameters
+    ----------
+    vertices : ndarray of shape (v, 3), float64
+        Coordinates.
+    corners : ndarray of shape (c,), int
+        The vertex numbers of all the polygons, one polygon after the other.
+    sizes : ndarray of shape (p,), int
+        The number of corners of each polygon, 3 or more; they sum to c.
+
+    Returns
+    -------
+    ndarray of shape (c - 2 * p, 3), int32
+        The triangles in the order of the polygons, in the direction of each.
+
+    Raises
+    ------
+    ValueError
+        If a polygon has fewer than three corners or the sizes do not sum to c.
+
+    Examples
+    --------
+    >>> square = np.array([[0., 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    >>> triangulate(square, np.array([1, 2, 3, 0]), np.array([4])).tolist()
+    [[0, 1, 2], [0, 2, 3]]
+    """
+    corners, sizes = np.asarray(corners), np.asarray(sizes)
+    if len(sizes) and sizes.min() < 3:
+        message = f"polygon {int(np.argmax(sizes < 3))} has fewer than three corners"
+        raise ValueError(message)
+    if sizes.sum() != len(corners):
+        message = f"sizes sum to {sizes.sum()}, but there are {len(corners)} corners"
+        raise ValueError(message)
+    if len(corners) == 3 * len(sizes):
+        return corners.reshape(-1, 3).astype(np.int32)
+    result = np.empty((len(corners) - 2 * len(sizes), 3), dtype=np.int32)
+    first_corner = np.cumsum(sizes) - sizes
+    first_triangle = np.cumsum(sizes - 2) - (sizes - 2)
+    for size in np.unique(sizes).tolist():
+        chosen = np.flatnonzero(sizes == size)
+        rings = corners[first_corner[chosen, None] + np.arange(size)]
+        targets = first_triangle[chosen, None] + np.arange(size - 2)
+        result[targets] = rings[:, None, :] if size == 3 else _cut(vertices, rings)
+    return result
+
+
+def _cut(vertices: Floats, rings: Integers) -> Integers:
+    """Return the triangles (p, n - 2, 3) of rings (p, n) that have one size n > 3."""
+    canonical, turned = _canonical(vertices, rings)
+    points = _at_unit_scale(vertices[canonical])
+    points -= points[:, :1]
+    cuts = _fans(rings.shape[1], len(rings))
+    for ring in np.flatnonzero(_folds(points)).tolist():
+        cuts[ring] = _clip_ears(points[ring])
+    triangles = np.take_along_axis(canonical[:, None, :], cuts, axis=2)
+    triangles[turned] = triangles[turned][:, ::-1, [0, 2, 1]]
+    return triangles
+
+
+def _at_unit_scale(rings: Floats) -> Floats:
+    """Scale each ring by a power of two, which rounds nothing, so that no product overflows."""
+    _, exponents = np.frexp(np.abs(rings).max(axis=(1, 2), keepdims=True))
+    return np.asarray(np.ldexp(rings, -exponents))
+
+
+def _canonical(vertices: Floats, rings: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+    """Return rings from their smallest corner on to its smaller neighbour, and which turned."""
+    count, size = rings.shape
+    ranks = _ranks(vertices, rings)
+    best, best_ranks = rings, ranks
+    turned = np.zeros(count, dtype=bool)
+    # Only from a smallest corner on, of which there is one but where corners coincide.
+    smallest = np.flatnonzero((ranks == ranks.min(axis=1, keepdims=True)).any(axis=0))
+    for reverse in (False, True):
+        for shift in smallest.tolist():
+            places = (shift + np.arange(size) * (-1 if reverse else 1)) % size
+            rotated = ranks[:, places]
+            differs = rotated != best_ranks
+            column = np.argmax(differs, axis=1)
+            row = np.arange(count)
+            less = rotated[row, column] < best_ranks[row, column]
+            best = np.where(less[:, None], rings[:, places], best)
+            best_ranks = np.where(less[:, None], rotated, best_ranks)
+            turned = np.where(less, reverse, turned)
+    return best, turned
+
+
+def _ranks(vertices: Floats, rings: Integers) -> Integers:
+    """Return the lexicographic rank of each corner's coordinates; equal corners rank alike."""
+    used, inverse = np.unique(rings, return_inverse=True)
+    points = vertices[used]
+    order = np.lexsort((points[:, 2], points[:, 1], points[:, 0]))
+    ordered = points[order]
+    fresh = (ordered[1:] != ordered[:-1]).any(axis=1)
+    rank = np.empty(len(used), dtype=np.int64)
+    rank[order] = np.concatenate(([0], np.cumsum(fresh)))
+    return rank[inverse].reshape(rings.shape)
+
+
+def _fans(size: int, count: int) -> Integers:
+    """Return the fan from corner 0, shape (count, size - 2, 3)."""
+    second = np.arange(1, size - 1)
+    fan = np.stack([np.zeros_like(second), second, second + 1], axis=1)
+    return np.repeat(fan[None], count, axis=0)
+
+
+def _folds(points: Floats) -> NDArray[np.bool_]:
+    """Return which rings have a triangle of their fan that faces the other way."""
+    areas = np.cross(points[:, 1:-1], points[:, 2:])
+    normal = areas.sum(axis=1, keepdims=True)
+    return np.asarray(((areas * normal).sum(axis=2) < 0).any(axis=1))
+
+
+def _clip_ears(points: Floats) -> Triangles:
+    """Return triangles of a ring (n, 3), the first ear in ring order cut off each time."""
+    normal = np.cross(points[1:-1], points[2:]).sum(axis=0)
+    return clip_ears(np.ascontiguousarray(points), normal)

@@ -1,0 +1,145 @@
+"""The first of several solids that contains each point, in one pass over the points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.arrays import ask, host_room, is_on_device, refuse_row
+from geodomain.backends import choose
+from geodomain.backends.threads import thread_count
+from geodomain.errors import MeshError
+from geodomain.inputs.kinds import MeshesLike, MeshLike, PointsLike
+from geodomain.inputs.meshes import as_meshes, is_mesh_like
+from geodomain.inputs.points import LatticePoints, lattice_of, point_rows
+from geodomain.mesh import fitness
+from geodomain.mesh.datasets import is_dataset
+from geodomain.mesh.mesh import Mesh
+from geodomain.query import lattice
+from geodomain.query.locator import PointLocator, locate
+
+
+def label_codes(
+    points: PointsLike | LatticePoints,
+    meshes: MeshesLike | Iterable[MeshLike | PointLocator],
+    *,
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+    out: object = None,
+) -> NDArray[np.int32]:
+    """Return the index of the first solid that contains each point.
+
+    Parameters
+    ----------
+    points : array_like of shape (n, 3), or points-like
+        Coordinates x, y, z, in the unit of the meshes, as in `contains`.
+    meshes : sequence of mesh-like or PointLocator
+        The solids, the first one first, as for `as_mesh`. A `PointLocator` brings its own
+        index; for a mesh one is built.
+    backend, threads, allow_open
+        As in `geodomain.contains`.
+    out : array of int32, shape (n,), optional
+        As in `geodomain.contains`, which says what points on a GPU give, too.
+
+    Returns
+    -------
+    numpy.ndarray of int32, shape (n,)
+        -1 where no solid contains the point, -2 where it is not finite.
+
+    Raises
+    ------
+    MeshError
+        As in `geodomain.contains`, and for no mesh at all.
+    PointError
+        As in `geodomain.contains`.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> small = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> large = geodomain.Mesh([[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]], faces)
+    >>> points = [[1, 1, 1], [2, 2, 2], [9, 9, 9], [1, 1, float("nan")]]
+    >>> geodomain.label_codes(points, [small, large])
+    array([ 0,  1, -1, -2], dtype=int32)
+    """
+    solids = as_solids(meshes)
+    if not solids:
+        message = "label_codes has no mesh: give it one solid or more"
+        raise MeshError(message)
+    return first_codes(
+        points, solids, backend=backend, threads=threads, allow_open=allow_open, out=out
+    )
+
+
+def first_codes(
+    points: PointsLike | LatticePoints,
+    solids: Sequence[Mesh | PointLocator],
+    *,
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+    out: object = None,
+) -> NDArray[np.int32]:
+    """Return the index of the first solid that contains each point, of none too."""
+    for solid in solids:
+        if isinstance(solid, Mesh):
+            fitness.require_fit(solid, allow_open=allow_open)
+    found = _on_lattice(points, solids, backend, threads, out)
+    if found is not None:
+        return found
+    locators = [
+        solid
+        if isinstance(solid, PointLocator)
+        else locate(solid, backend=backend, threads=threads, allow_open=allow_open)
+        for solid in solids
+    ]
+    chosen = locators[0].backend if locators else choose(backend)
+    if any(locator.backend is not chosen for locator in locators):
+        message = "the meshes are ready for different backends: make all of them with one"
+        raise ValueError(message)
+    asked = ask(point_rows(points), np.int32, out, chosen)
+    indexes = [locator.index for locator in locators]
+    refused = chosen.codes(indexes, asked.points, asked.room, thread_count(threads))
+    refuse_row(asked.points, refused)
+    return asked.out
+
+
+def as_solids(
+    meshes: MeshesLike | Iterable[MeshLike | PointLocator] | PointLocator, name: str | None = None
+) -> list[Mesh | PointLocator]:
+    """Return one or several solids, locators as they are; see `as_meshes`."""
+    if isinstance(meshes, PointLocator):
+        return [meshes]
+    one = is_mesh_like(meshes) or is_dataset(meshes, "MultiBlock")
+    if one or not isinstance(meshes, Iterable):
+        return [*as_meshes(cast("MeshesLike", meshes), name=name)]
+    solids: list[Mesh | PointLocator] = []
+    for mesh in cast("Iterable[MeshLike | PointLocator]", meshes):
+        solids += [mesh] if isinstance(mesh, PointLocator) else as_meshes([mesh], name=name)
+    return solids
+
+
+def _on_lattice(
+    points: object,
+    solids: Sequence[Mesh | PointLocator],
+    backend: str,
+    threads: int | None,
+    out: object,
+) -> NDArray[np.int32] | None:
+    """Return the codes of a lattice's points, if all the solids are closed meshes; or None."""
+    cells = lattice_of(points)
+    meshes = [solid for solid in solids if isinstance(solid, Mesh) and solid.is_closed]
+    if cells is None or len(meshes) < len(solids) or is_on_device(out):
+        return None
+    axes = lattice.Axes(*cells.axes)
+    codes = lattice.first_of(meshes, axes, choose(backend), thread_count(threads))
+    if codes is None or out is None:
+        return codes
+    room = host_room(codes.shape, np.int32, out)
+    room[...] = codes
+    return room

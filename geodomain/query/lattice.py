@@ -1,0 +1,249 @@
+"""Blocks on a lattice: the three axes, in any order, and labels as bits or bools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.arrays import as_doubles, device_room, host_room, is_on_device
+from geodomain.backends.api import Backend, PointIndex
+from geodomain.backends.data import Columns
+from geodomain.backends.device_memory import DeviceRoom
+from geodomain.backends.lattice_rows import expand_lattice, recognise
+from geodomain.errors import PointError
+from geodomain.mesh.mesh import Mesh
+
+Floats = NDArray[np.float64]
+Ranks = NDArray[np.int32] | None
+_TOO_SMALL = (
+    "a coordinate of the lattice is not zero and so small (below 2^-306) that a block's label "
+    "cannot be decided; write it as 0"
+)
+
+
+def _distinct(axis: Floats) -> tuple[Floats, Ranks]:
+    """Return the ascending finite coordinates, and where each one given is among them."""
+    if np.isfinite(axis).all() and (np.diff(axis) > 0).all():
+        return np.ascontiguousarray(axis), None
+    values, ranks = np.unique(axis[np.isfinite(axis)], return_inverse=True)
+    placed = np.zeros(len(axis), dtype=np.int32)
+    placed[np.isfinite(axis)] = ranks
+    return values, placed
+
+
+class Axes:
+    """Three 1-D axes as the caller gave them and as the kernels want them."""
+
+    def __init__(self, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> None:
+        self.given = tuple(
+            as_doubles(axis, name) for name, axis in zip("xyz", (x, y, z), strict=True)
+        )
+        for name, axis in zip("xyz", self.given, strict=True):
+            if axis.ndim != 1:
+                message = f"{name} must be one-dimensional, not of shape {axis.shape}"
+                raise ValueError(message)
+        pairs = [_distinct(axis) for axis in self.given]
+        self.distinct: Columns = (pairs[0][0], pairs[1][0], pairs[2][0])
+        self.ranks = tuple(pair[1] for pair in pairs)
+        self.shape = (len(self.given[0]), len(self.given[1]), len(self.given[2]))
+
+    @property
+    def packed_shape(self) -> tuple[int, int, int]:
+        """Return the shape of labels as bits along z, eight to a byte."""
+        nx, ny, nz = self.shape
+        return nx, ny, (nz + 7) // 8
+
+    def answer(
+        self,
+        mesh: Mesh,
+        out: object,
+        backend: Backend,
+        threads: int,
+        *,
+        packed: bool,
+        index: PointIndex | None = None,
+    ) -> NDArray[np.bool_] | NDArray[np.uint8]:
+        """Write labels to ``out``, in memory or on a GPU, or to a new array for None.
+
+        An ``index`` of the mesh, where there is one, has it on a GPU already.
+        """
+        if is_on_device(out):
+            form = (self.packed_shape, np.uint8) if packed else (self.shape, np.bool_)
+            self._label_there(mesh, device_room(*form, out, backend), backend, index)
+            return cast("NDArray[np.bool_]", out)  # the caller's own
+        if packed:
+            bytes_out = host_room(self.packed_shape, np.uint8, out)
+            return self._label_packed(mesh, bytes_out, backend, threads, index)
+        bools_out = host_room(self.shape, np.bool_, out)
+        return self._label_bools(mesh, bools_out, backend, threads, index)
+
+    def _label_there(
+        self, mesh: Mesh, room: DeviceRoom, backend: Backend, index: PointIndex | None
+    ) -> None:
+        """Write labels on the device, where there is no order but the axes' own."""
+        if any(rank is not None for rank in self.ranks):
+            message = (
+                "out is on a GPU, which is for axes that ascend strictly and are finite: sort x, "
+                "y and z, without duplicates, or give an out in memory"
+            )
+            raise ValueError(message)
+        if room.size:
+            refuse_undecided(backend.lattice_there(mesh, self.distinct, room, index))
+
+    def _label_bools(
+        self,
+        mesh: Mesh,
+        out: NDArray[np.bool_],
+        backend: Backend,
+        threads: int,
+        index: PointIndex | None,
+    ) -> NDArray[np.bool_]:
+        """Write a bool to a block, and return them."""
+        bits = label_bits(mesh, self, backend, threads, index)
+        if out.size:
+            self.expand_into(out, bits, threads)
+        return out
+
+    def _label_packed(
+        self,
+        mesh: Mesh,
+        out: NDArray[np.uint8],
+        backend: Backend,
+        threads: int,
+        index: PointIndex | None,
+    ) -> NDArray[np.uint8]:
+        """Write bits along z, and return their bytes."""
+        if any(rank is not None for rank in self.ranks):
+            bools = np.empty(self.shape, np.bool_)
+            labels = self._label_bools(mesh, bools, backend, threads, index)
+            out[...] = np.packbits(labels, axis=2, bitorder="little")
+        elif out.size == 0 or len(mesh.triangles) == 0:
+            out[...] = 0
+        else:
+            refuse_undecided(backend.lattice_packed(mesh, self.distinct, out, threads, index))
+        return out
+
+    def expand_into(self, out: NDArray[np.bool_], bits: NDArray[np.uint64], threads: int) -> None:
+        """Write labels into ``out`` of shape (nx, ny, nz), whatever its strides."""
+        if min(len(axis) for axis in self.distinct) == 0:
+            out[...] = False
+            return
+        expand_lattice(bits, len(self.distinct[2]), self.ranks, out, threads)
+        for number, axis in enumerate(self.given):
+            lost = ~np.isfinite(axis)
+            if lost.any():
+                out[(slice(None),) * number + (lost,)] = False
+
+
+def label_bits(
+    mesh: Mesh, axes: Axes, backend: Backend, threads: int, index: PointIndex | None = None
+) -> NDArray[np.uint64]:
+    """Return the labels of the distinct coordinates as bits along z, (nx, ny, words)."""
+    counts = [len(axis) for axis in axes.distinct]
+    if min(counts) == 0 or len(mesh.triangles) == 0:
+        return np.zeros((counts[0], counts[1], (counts[2] + 63) // 64), dtype=np.uint64)
+    bits = backend.lattice_bits(mesh, axes.distinct, threads, index)
+    if bits is None:
+        raise PointError(_TOO_SMALL)
+    return bits
+
+
+def refuse_undecided(decided: bool) -> None:
+    """Raise where a backend could not decide a block of a lattice."""
+    if not decided:
+        raise PointError(_TOO_SMALL)
+
+
+def by_layers(
+    axes: Axes, answer: Callable[[Floats], NDArray[np.generic]], layer_bytes: int = 2**26
+) -> NDArray[np.bool_]:
+    """Return where ``answer`` of the points is not zero, some layers of x at a time."""
+    out = np.empty(axes.shape, dtype=np.bool_)
+    x, y, z = axes.given
+    step = max(1, layer_bytes // max(1, 24 * len(y) * len(z)))
+    for begin in range(0, len(x), step):
+        grid = np.meshgrid(x[begin : begin + step], y, z, indexing="ij")
+        points = np.stack([part.ravel() for part in grid], axis=1)
+        out[begin : begin + step] = answer(points).reshape(grid[0].shape) != 0
+    return out
+
+
+def label_cells(
+    mesh: Mesh, axes: Axes, backend: Backend, threads: int, out: object = None
+) -> NDArray[np.bool_] | None:
+    """Return labels of all the points of axes, (n,), x fastest; None where bits cannot decide."""
+    try:
+        bits = label_bits(mesh, axes, backend, threads)
+    except PointError:  # the index decides, or names the row
+        return None
+    nx, ny, nz = axes.shape
+    labels = host_room((nx * ny * nz,), np.bool_, out)
+    axes.expand_into(labels.reshape(nz, ny, nx).transpose(2, 1, 0), bits, threads)
+    return labels
+
+
+def first_of(
+    meshes: Sequence[Mesh], axes: Axes, backend: Backend, threads: int
+) -> NDArray[np.int32] | None:
+    """Return the first mesh that has each point of axes, (n,), x fastest; None as `label_cells`.
+
+    -1 where no mesh has the point, -2 where it is not finite. Each mesh is asked about the part of
+    the lattice in its box, outside which nothing is inside.
+    """
+    nx, ny, nz = axes.shape
+    codes = np.full((nz, ny, nx), -1, np.int32)
+    shaped = codes.transpose(2, 1, 0)
+    for code in reversed(range(len(meshes))):
+        mesh = meshes[code]
+        near = [
+            np.flatnonzero((low <= axis) & (axis <= high))
+            for axis, low, high in zip(axes.given, *mesh.bounds, strict=True)
+        ]
+        part = Axes(*(axis[rows] for axis, rows in zip(axes.given, near, strict=True)))
+        inside = label_cells(mesh, part, backend, threads)
+        if inside is None:
+            return None
+        where = np.ix_(*near)
+        there = inside.reshape(part.shape[::-1]).transpose(2, 1, 0)
+        shaped[where] = np.where(there, code, shaped[where])
+    for number, axis in enumerate(axes.given):
+        shaped[(slice(None),) * number + (~np.isfinite(axis),)] = -2
+    return codes.reshape(-1)
+
+
+def label_ordered(
+    mesh: Mesh, columns: Columns, backend: Backend, threads: int, out: object = None
+) -> NDArray[np.bool_] | None:
+    """Return labels of points, by x, y and z, that are a lattice row by row; None if they are not.
+
+    They are written to ``out``, unless it is None.
+
+    Every value is compared, so nothing is assumed; a lattice of few blocks to a
+    column is left to the index, which is faster there.
+    """
+    rows = len(columns[0])
+    if rows < 4096 or len(mesh.triangles) == 0:
+        return None
+    found = recognise(columns, threads)
+    if found is None:
+        return None
+    order, counts = found
+    stride, axes = 1, {}
+    for axis, count in zip(order, counts, strict=True):
+        axes[axis] = columns[axis][: stride * count : stride][:count]
+        stride *= count
+    if 4 * len(axes[0]) * len(axes[1]) > rows:
+        return None
+    lattice = Axes(axes[0], axes[1], axes[2])
+    try:
+        bits = label_bits(mesh, lattice, backend, threads)
+    except PointError:  # the index names the row
+        return None
+    labels = host_room((rows,), np.bool_, out)
+    # Rows run with order[0] fastest: a C array of the reversed axes, seen as (x, y, z).
+    shaped = labels.reshape(counts[::-1]).transpose([2 - order.index(axis) for axis in range(3)])
+    lattice.expand_into(shaped, bits, threads)
+    return labels

@@ -1,0 +1,160 @@
+"""Counts above and below open surfaces, along the vertical."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.arrays import Floats, as_rows
+from geodomain.errors import MeshError
+from geodomain.inputs.kinds import MeshesLike, PointsLike
+from geodomain.inputs.meshes import as_meshes
+from geodomain.inputs.points import point_rows
+from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.rim import rim
+from geodomain.query.locator import PointLocator
+
+Extend = Literal["unassigned", "nearest"]
+ABOVE, OFF, BELOW = 1, 0, -1
+
+# Distances from places to edges of the rim that are held at a time.
+_MOST_DISTANCES = 1 << 20
+
+
+def sides(
+    surface: MeshesLike,
+    points: PointsLike,
+    *,
+    extend: Extend = "unassigned",
+    backend: str = "auto",
+    threads: int | None = None,
+) -> NDArray[np.int8]:
+    """Return which points are above an open surface and which below, exactly.
+
+    Below is an odd number of crossings of the vertical ray up from the point. Points
+    are displaced as `contains` says, up first: a point on the surface is above it.
+
+    Parameters
+    ----------
+    surface : mesh-like, or several of them
+        Topography, a contact, a fault, as for `as_mesh`; several are tiles of one surface.
+    points : array_like of shape (n, 3), or points-like
+        As in `contains`; z points up.
+    extend : {"unassigned", "nearest"}
+        What holds outside the footprint, where the vertical line through the point
+        misses the surface: nothing, or what holds at the place on the rim that is
+        nearest in plan, at whose height or higher a point is above. The distance and
+        the height of that place are rounded to float64; all else is exact.
+    backend, threads
+        As in `contains`.
+
+    Returns
+    -------
+    numpy.ndarray of int8, shape (n,)
+        1 above, -1 below, 0 outside the footprint or not finite. Where a surface folds
+        over itself a vertical line crosses it more than once: see
+        `PointLocator.count_sides`.
+
+    Raises
+    ------
+    MeshError
+        For "nearest" with a closed mesh, which has no rim.
+    PointError
+        If non-zero coordinates below 2^-306 leave a point undecided, which is rare.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 5], [9, 0, 5], [9, 9, 8], [0, 9, 8]]
+    >>> hill = geodomain.Mesh(corners, [[0, 1, 2], [0, 2, 3]])
+    >>> points = [[1, 3, 6], [1, 3, 5.9], [1, 20, 7], [1, 20, 9]]
+    >>> geodomain.sides(hill, points)
+    array([ 1, -1,  0,  0], dtype=int8)
+    >>> geodomain.sides(hill, points, extend="nearest")
+    array([ 1, -1, -1,  1], dtype=int8)
+    """
+    if extend not in ("unassigned", "nearest"):
+        message = f"extend is {extend!r}; it can be 'unassigned' or 'nearest'"
+        raise ValueError(message)
+    tiles = as_meshes(surface)
+    locators = [
+        PointLocator(mesh, backend=backend, threads=threads, allow_open=True) for mesh in tiles
+    ]
+    array = as_rows(point_rows(points), "points")
+    counts = count_all(locators, array, len(array))
+    found = sides_of(counts)
+    if extend == "nearest":
+        off = np.flatnonzero((found == OFF) & np.isfinite(array).all(axis=1))
+        found[off] = Extension(tiles).sides(array[off])
+    return found
+
+
+def count_all(locators: Sequence[PointLocator], points: ArrayLike, count: int) -> NDArray[np.int32]:
+    """Return crossings above and below of all the tiles of a surface, (count, 2)."""
+    counts = np.zeros((count, 2), np.int32)
+    for locator in locators:
+        counts += locator.count_sides(points)
+    return counts
+
+
+def sides_of(counts: NDArray[np.int32]) -> NDArray[np.int8]:
+    """Return the side that crossings above and below, (n, 2), make."""
+    above, below = counts[:, 0], counts[:, 1]
+    side = np.where(above & 1, BELOW, ABOVE).astype(np.int8)
+    side[(above | below) == 0] = OFF
+    return side
+
+
+class Extension:
+    """A surface beyond its footprint: as high as the place on its rim that is nearest in plan.
+
+    Parameters
+    ----------
+    tiles : sequence of Mesh
+        The surface.
+
+    Raises
+    ------
+    MeshError
+        If there is no rim.
+    """
+
+    def __init__(self, tiles: Sequence[Mesh]) -> None:
+        edges = np.concatenate([rim(mesh) for mesh in tiles])
+        if not len(edges):
+            message = f"{tiles[0].name} is closed: it has no rim to extend it from"
+            raise MeshError(message)
+        self._start, end = edges[:, 0], edges[:, 1]
+        self._end, self._along = end, end - self._start
+        plan = self._along[:, :2]
+        square = plan[:, 0] * plan[:, 0] + plan[:, 1] * plan[:, 1]
+        self._square = np.where(square > 0, square, 1.0)
+
+    def sides(self, points: Floats) -> NDArray[np.int8]:
+        """Return 1 above and -1 below for finite points, (n, 3), outside the footprint."""
+        places, which = np.unique(points[:, :2], axis=0, return_inverse=True)
+        heights = np.empty(len(places))
+        step = max(1, _MOST_DISTANCES // len(self._square))
+        for begin in range(0, len(places), step):
+            heights[begin : begin + step] = self._heights(places[begin : begin + step])
+        level = heights[which.reshape(-1)]
+        return np.where(points[:, 2] >= level, ABOVE, BELOW).astype(np.int8)
+
+    def _heights(self, places: Floats) -> Floats:
+        """Return the height of the nearest place of the rim; the highest of several."""
+        x, y = (places[:, None, axis] - self._start[:, axis] for axis in range(2))
+        along = self._along
+        part = np.clip((x * along[:, 0] + y * along[:, 1]) / self._square, 0.0, 1.0)
+        off_x, off_y = x - part * along[:, 0], y - part * along[:, 1]
+        # At the end of an edge its own height and place: start + (end - start) may round.
+        at_end = part == 1
+        off_x = np.where(at_end, places[:, None, 0] - self._end[:, 0], off_x)
+        off_y = np.where(at_end, places[:, None, 1] - self._end[:, 1], off_y)
+        distance = off_x * off_x + off_y * off_y
+        height = np.where(at_end, self._end[:, 2], self._start[:, 2] + part * along[:, 2])
+        nearest = distance.min(axis=1, keepdims=True)
+        best: Floats = np.where(distance == nearest, height, -np.inf).max(axis=1)
+        return best

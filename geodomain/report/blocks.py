@@ -1,0 +1,245 @@
+"""Read a labelled block model for a report: where its blocks are, what they say, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import TableError, warn
+from geodomain.inspection.lattice_guess import find_lattice
+from geodomain.inspection.survey import Survey, azimuth_of
+from geodomain.io.blocks.block_file import Relabelling
+from geodomain.io.blocks.model import BlockFile, open_model
+from geodomain.io.conditions import Column
+from geodomain.io.files.digest import Digest
+from geodomain.io.header.families import find_column, plain_name
+from geodomain.io.header.frames import LocalFrame
+from geodomain.io.header.options import TableOptions
+from geodomain.io.header.rotation import require_constants
+from geodomain.progress import Progress
+from geodomain.report.texts import TextCollector, TextColumns
+
+Floats = NDArray[np.float64]
+
+# Blocks are held in memory, about 100 bytes each; a browser holds half of that.
+MOST_BLOCKS = 20_000_000
+# So many blocks say whether the model is turned about z.
+_FIRST = 65_536
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A labelled block model in memory.
+
+    Attributes
+    ----------
+    name : str
+        Of the file.
+    digest : Digest
+        Of its bytes.
+    points, sizes : (n, 3) float64
+        World centroids, NaN where missing, and sizes along the blocks' own axes.
+    matrix : (3, 3) float64
+        From directions of the blocks to those of the world.
+    labels : list of str
+        The different labels.
+    codes : (n,) int32
+        The place of each block's label among them.
+    texts : TextColumns
+        What the file says in each row.
+    numbers : dict of str to (n,) float64
+        The columns that were asked for as numbers, NaN where there is none.
+    """
+
+    name: str
+    digest: Digest
+    points: Floats
+    sizes: Floats
+    matrix: Floats
+    labels: list[str]
+    codes: NDArray[np.int32]
+    texts: TextColumns
+    numbers: dict[str, Floats]
+
+
+def read_blocks(
+    path: str,
+    options: TableOptions,
+    column: str,
+    *,
+    numeric: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Blocks:
+    """Read a labelled model of any kind of file.
+
+    Parameters
+    ----------
+    path : str
+        The file; it is read once.
+    options : TableOptions
+        What the user says of it.
+    column : str
+        The column of labels.
+    numeric : sequence of str
+        Columns that are wanted as numbers.
+    progress : callable, optional
+        Called with what is done and its total.
+
+    Returns
+    -------
+    Blocks
+
+    Raises
+    ------
+    TableError
+        Where there is no such column, no label in it, no block with a place, too many blocks, or
+        sizes are neither there nor to be seen from the centroids.
+    """
+    digest = Digest()
+    with open_model(path, options, digest=digest) as model:
+        label = _find_label(model, column)
+        reading = _Reading(model, label, numeric)
+        wanted = sorted({*range(len(model.columns)), *model.constants})
+        model.relabel(Relabelling(reading.add, also=wanted, progress=progress))
+        return reading.blocks(model, digest)
+
+
+def _find_label(model: BlockFile, column: str) -> int:
+    """Find the column of labels, or say how to make it."""
+    if plain_name(column) not in map(plain_name, model.columns):
+        message = (
+            f"{model.name} has no column {column!r}, so that it is not labelled: label it with "
+            "'geodomain label', or name the column of labels with column="
+        )
+        raise TableError(message)
+    return find_column(model.columns, column, model.name)
+
+
+class _Reading:
+    """One pass over a model."""
+
+    def __init__(self, model: BlockFile, label: int, numeric: Sequence[str]) -> None:
+        self._model, self._label = model, label
+        self._columns = [TextCollector() for _ in model.columns]
+        self._points: list[Floats] = []
+        self._sizes: list[Floats] = []
+        self._numeric = {name: find_column(model.columns, name, model.name) for name in numeric}
+        self._numbers: dict[str, list[Floats]] = {name: [] for name in numeric}
+        self.rows = 0
+
+    def add(
+        self, points: Floats, sizes: Floats | None, column: Callable[[int], Column]
+    ) -> Sequence[NDArray[np.int32]]:
+        """Take a chunk."""
+        model = self._model
+        require_constants(model.constants, column, model.columns, model.name, self.rows)
+        self.rows += len(points)
+        if self.rows > MOST_BLOCKS:
+            message = (
+                f"{model.name} has more than {MOST_BLOCKS:,} blocks, the most that a report holds: "
+                "draw sections of it with 'geodomain plot'"
+            )
+            raise TableError(message)
+        self._points.append(np.array(points))
+        if sizes is not None:
+            self._sizes.append(np.array(sizes))
+        for number, collector in enumerate(self._columns):
+            if not collector.is_full:
+                collector.add(*column(number).spellings())
+        for name, place in self._numeric.items():
+            self._numbers[name].append(column(place).numbers())
+        return []
+
+    def blocks(self, model: BlockFile, digest: Digest) -> Blocks:
+        """Put the chunks together."""
+        points = _stacked(self._points)
+        if not np.isfinite(points).all(axis=1).any():
+            message = f"{model.name} has no block with a centroid: there is nothing to report"
+            raise TableError(message)
+        sizes = _stacked(self._sizes) if self._sizes else _lattice_sizes(model, points)
+        local = model.frame.local or LocalFrame(
+            [("z", azimuth_of(points[:_FIRST], sizes[:_FIRST]))], (0.0, 0.0, 0.0)
+        )
+        usable = np.all(np.isfinite(sizes) & (sizes > 0), axis=1)
+        if not usable.all():
+            sizes = np.where(usable[:, None], sizes, 0.0)
+        if not usable.any():
+            message = f"{model.name} has no block with sizes above 0: correct them, or name others"
+            raise TableError(message)
+        _warn_of_sizes(model.name, usable, points)
+        labels, codes = self._labels(model)
+        matrix = np.array(local.matrix)
+        numbers = {name: np.concatenate(chunks) for name, chunks in self._numbers.items()}
+        return Blocks(
+            model.name, digest, points, sizes, matrix, labels, codes, self._texts(), numbers
+        )
+
+    def _labels(self, model: BlockFile) -> tuple[list[str], NDArray[np.int32]]:
+        """Return the labels; refuse a column in which there is none, or that is something else."""
+        name = model.columns[self._label]
+        if self._columns[self._label].is_full:
+            message = f"the column {name!r} of {model.name} holds no labels: nearly all differ"
+            raise TableError(message)
+        labels, codes = self._columns[self._label].result()
+        if labels == [""]:
+            message = (
+                f"the column {name!r} of {model.name} is empty in every row: label the model with "
+                "'geodomain label', or name another column with column="
+            )
+            raise TableError(message)
+        return labels, codes
+
+    def _texts(self) -> TextColumns:
+        """Return the columns that are kept."""
+        names = self._model.columns
+        kept = [place for place, column in enumerate(self._columns) if not column.is_full]
+        found = [self._columns[place].result() for place in kept]
+        return TextColumns(
+            names=tuple(names[place] for place in kept),
+            texts=tuple(texts for texts, _ in found),
+            codes=tuple(codes for _, codes in found),
+            left_out=tuple(
+                name for name, column in zip(names, self._columns, strict=True) if column.is_full
+            ),
+        )
+
+
+def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None:
+    """Say how many blocks have no size, and where the first one is."""
+    lacking = np.flatnonzero(~usable)
+    if len(lacking):
+        at = ", ".join(f"{value:.10g}" for value in points[lacking[0]])
+        has, those = ("has", "it") if len(lacking) == 1 else ("have", "them")
+        message = (
+            f"{len(lacking):,} of {len(usable):,} blocks of {name} {has} no size above 0, the "
+            f"first at ({at}): the volume of {those} counts as 0, and the view leaves {those} out"
+        )
+        warn(message)
+
+
+def _stacked(chunks: list[Floats]) -> Floats:
+    """Put chunks together, axis by axis in memory, and let go of them."""
+    out, row = np.empty((sum(map(len, chunks)), 3), order="F"), 0
+    chunks.reverse()
+    while chunks:
+        chunk = chunks.pop()
+        out[row : row + len(chunk)] = chunk
+        row += len(chunk)
+    return out
+
+
+def _lattice_sizes(model: BlockFile, points: Floats) -> Floats:
+    """Return blocks without sizes those of the lattice that their centroids lie on."""
+    survey = Survey(model.frame.local)
+    survey.add(points, None)
+    lattice = find_lattice(survey)
+    if lattice is None:
+        message = (
+            f"{model.name} has no block sizes, and its centroids lie on no lattice that would show "
+            "them: name the sizes with dx=, dy= and dz="
+        )
+        raise TableError(message)
+    return np.broadcast_to(np.array(lattice.spacing), points.shape)

@@ -1,0 +1,237 @@
+"""What a report says, part by part; nothing is read or written but the hashes of files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.domains.order import Domains
+from geodomain.drillholes.drillholes import Drillholes
+from geodomain.errors import TableError
+from geodomain.io.files.digest import Digest
+from geodomain.io.header.keywords import TableKeywords
+from geodomain.mesh.mesh import Mesh
+from geodomain.report import page, tables
+from geodomain.report.blocks import Blocks
+from geodomain.report.domain_rows import DomainRow
+from geodomain.report.geometry import Geometry, geometry_of
+from geodomain.report.grades import GradesAsked, grades_html
+from geodomain.report.packing import Pack
+from geodomain.report.record import FileFacts, Record
+from geodomain.report.scene import Scene, scene_of
+from geodomain.report.section_svg import (
+    SectionStyle,
+    default_sections,
+    section_svg,
+    section_title,
+)
+from geodomain.report.shown_label import ShownLabel
+from geodomain.sections.colours import GROUND, NOTHING, colours_of
+from geodomain.sections.cutting import Section
+from geodomain.sections.gathering import wireframes_of
+
+Floats = NDArray[np.float64]
+
+MOST_SECTIONS = 30
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that a report is made of."""
+
+    source: str
+    blocks: Blocks
+    domains: Domains
+    files: tuple[Path, ...]
+    rows: list[DomainRow]
+    record: Record | None
+    warned: Sequence[str]
+    grades: GradesAsked
+    column: str
+    keywords: TableKeywords
+    holes: Drillholes | None = None
+
+    def html(
+        self, asked: list[Section], title: str, note: str | None
+    ) -> tuple[str, int, tuple[Section, ...]]:
+        """Return the page, how many boundary blocks it draws, and its sections."""
+        geometry, pack = geometry_of(self.blocks), Pack()
+        wireframes = {name: w for name, w in wireframes_of(self.domains).items() if w}
+        colours = self._colours(wireframes)
+        labels = self._labels(colours)
+        scene = scene_of(geometry, self.blocks.texts, labels, wireframes, colours, self.holes, pack)
+        sections = asked or default_sections(
+            geometry, geometry.extent, _focus(geometry, labels), MOST_SECTIONS
+        )
+        style = SectionStyle(
+            labels=[label.name for label in labels],
+            colours=[label.colour for label in labels],
+            traces=wireframes,
+            trace_colours=colours,
+            marks=sections,
+        )
+        figures = draw_sections(sections, geometry, style, self.blocks.name)
+        swatches = [tables.swatch(label.colour) for label in labels]
+        view = page.view_html(
+            labels, swatches, list(wireframes), 0 if self.holes is None else len(self.holes)
+        )
+        parts = [
+            ("summary", "Summary", self._summary(colours, note)),
+            ("problems", "Warnings", tables.warnings_list(self._warnings())),
+            ("view", "Model", view + _said(scene)),
+            *self._grades(labels),
+            ("sections", "Sections", page.sections_html(figures, _fullest(figures))),
+            ("origin", "How it was made", self._origin()),
+        ]
+        html = page.html_page(title, parts, scene.values, pack.blocks)
+        return html, scene.drawn, tuple(sections)
+
+    def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
+        """Return every label and wireframe its colour."""
+        ground = {row.name: GROUND if row.name else NOTHING for row in self.rows if row.is_ground}
+        names = [row.name for row in self.rows if not row.is_ground]
+        return colours_of([*names, *(name for name in wireframes if name not in ground)]) | ground
+
+    def _labels(self, colours: Mapping[str, str]) -> list[ShownLabel]:
+        """Say what the codes of blocks stand for."""
+        rows = {row.label: row for row in self.rows}
+        order = {row.label: place for place, row in enumerate(self.rows)}
+        above = {domain.name for domain in self.domains if domain.kind == "above"}
+        return [
+            ShownLabel(
+                text=label,
+                name=rows[label].name or "(no label)",
+                colour=colours[rows[label].name],
+                order=order[label],
+                ground=rows[label].is_ground,
+                # What lies above the ground would hide everything else.
+                hidden=rows[label].name in above,
+            )
+            for label in self.blocks.labels
+        ]
+
+    def _summary(self, colours: Mapping[str, str], note: str | None) -> str:
+        """Return the note, and blocks and volumes by domain."""
+        said = f'<p class="note">{escape(note)}</p>' if note else ""
+        overlaps = self.record["summary"]["overlaps"] if self.record else ()
+        rows = tables.domains_table(self.rows, colours)
+        both = f'<div class="tables">{rows}{tables.overlaps_table(overlaps)}</div>'
+        return said + both + _explained(self.rows)
+
+    def _grades(self, labels: Sequence[ShownLabel]) -> list[tuple[str, str, str]]:
+        """Return the part about tonnes and grades, if it was asked for."""
+        asked, blocks = self.grades, self.blocks
+        if asked.density is None and not asked.names:
+            return []
+        weights = blocks.sizes.prod(axis=1)
+        html = grades_html(
+            self.source, asked, blocks.numbers, blocks.codes, weights, labels, self.column,
+            self.keywords,
+        )  # fmt: skip
+        return [("grades", "Tonnes and grade", html)]
+
+    def _warnings(self) -> list[str]:
+        """Return what was warned of, when labelling and now, once each."""
+        labelled = self.record["summary"]["warnings"] if self.record else ()
+        return list(dict.fromkeys([*labelled, *self.warned]))
+
+    def _origin(self) -> str:
+        """Say by what, when and from which bytes the model was labelled and the page made."""
+        digest = self.blocks.digest
+        record = self.record
+        files = [("labelled model", _file(self.source, digest))]
+        recorded = record["inputs"] if record else []
+        files += [("labelled from", one) for one in recorded]
+        known = {one["sha256"] for one in recorded}
+        for path in self.files:
+            found = Digest.of_file(path)
+            if found.hexadecimal not in known:
+                files.append(("drawn", _file(path, found)))
+        facts: dict[str, object] = {
+            "report made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "report by": f"geodomain {version('geodomain')}",
+            "labelled": record["started"] if record else "",
+            "labelled by": record["versions"] if record else {},
+            "command": record["command"] if record else "",
+        }
+        return (
+            tables.files_table(files)
+            + tables.facts_table("Run", facts, name="run")
+            + tables.facts_table("Options", record["options"] if record else {}, name="options")
+        )
+
+
+def draw_sections(
+    sections: Sequence[Section], geometry: Geometry, style: SectionStyle, name: str
+) -> list[tuple[str, str]]:
+    """Return the title and the drawing of each section; none may cut nothing."""
+    extent = geometry.extent
+    figures = []
+    for number, section in enumerate(sections):
+        low, high = extent[:, section.across]
+        if not low <= section.at < high:
+            message = (
+                f"no block of {name} is cut by {section.axis} = {section.at:.10g}: "
+                f"{section.axis} runs from {low:.10g} to {high:.10g}"
+            )
+            raise TableError(message)
+        drawn = section_svg(section, number, geometry, extent, style)
+        figures.append((section_title(section), drawn))
+    return figures
+
+
+def _fullest(figures: Sequence[tuple[str, str]]) -> int:
+    """Choose the section that names most labels, and of these the most detailed."""
+    sizes = [(svg.count('shape-rendering="crispEdges"'), len(svg)) for _, svg in figures]
+    return max(range(len(sizes)), key=sizes.__getitem__)
+
+
+def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
+    """Return the box of the blocks in domains, or of all where none is."""
+    is_domain = np.array([not label.ground for label in labels])[geometry.codes]
+    if not is_domain.any():
+        return geometry.extent
+    points = geometry.world(np.flatnonzero(is_domain))
+    return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+def _file(path: str | Path, digest: Digest) -> FileFacts:
+    return {"path": str(path), "bytes": digest.size, "sha256": digest.hexadecimal}
+
+
+def _explained(rows: Sequence[DomainRow]) -> str:
+    """Say what the columns of volumes mean."""
+    said = ["Volume is that of the blocks with the label, in cubed units of the file."]
+    if any(row.own_volume is not None for row in rows):
+        said.append(
+            "Volume before priority counts every block in the domain, also those that another "
+            "domain has."
+        )
+    if any(row.wireframe_volume is not None for row in rows):
+        said.append("Wireframe volume is what its closed meshes enclose.")
+    return f'<p class="hint">{" ".join(said)}</p>'
+
+
+def _said(scene: Scene) -> str:
+    """Say what the view shows and what it leaves out."""
+    thinned = f", one of every {scene.every}" if scene.every > 1 else ""
+    said = [
+        f"Drawn: {scene.drawn:,} blocks of domains that lie on a boundary{thinned}. A cut shows "
+        f"every block that it meets, of all {scene.count:,}."
+    ]
+    said += [
+        f"The wireframe {escape(one.name)} is drawn with {one.drawn:,} of its {one.whole:,} "
+        "triangles."
+        for one in scene.coarse
+    ]
+    if scene.left_out:
+        names = ", ".join(map(escape, scene.left_out))
+        said.append(f"Rows are shown without the columns {names}, which are too large.")
+    return f'<p class="hint">{" ".join(said)}</p>'

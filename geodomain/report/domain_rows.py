@@ -1,0 +1,131 @@
+"""The summary by domain of a labelled model: blocks, volumes, and those of the wireframes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from geodomain.domains.order import Domains
+from geodomain.labelling.summarise import mesh_volume
+from geodomain.mesh.mesh import Mesh
+from geodomain.report.blocks import Blocks
+from geodomain.report.record import PartFacts, SummaryFacts
+
+
+@dataclass(frozen=True)
+class DomainRow:
+    """One label of a model.
+
+    Attributes
+    ----------
+    label : str
+        As the file has it.
+    name : str
+        Of the domain, where the label is its code; otherwise the label.
+    blocks : int
+        How many have it.
+    share : float
+        Of all blocks, 0 to 1.
+    volume : float
+        Of those with sizes, in cubed units of the file.
+    own_volume : float, optional
+        Of the blocks in the domain before others come first, from a record.
+    wireframe_volume : float, optional
+        That its solids enclose.
+    is_ground : bool
+        Whether it is no domain: background, or no label.
+    """
+
+    label: str
+    name: str
+    blocks: int
+    share: float
+    volume: float
+    own_volume: float | None
+    wireframe_volume: float | None
+    is_ground: bool
+
+    @property
+    def difference(self) -> float | None:
+        """Return how much more volume its blocks have, by themselves, than its wireframe."""
+        if self.own_volume is None or not self.wireframe_volume:
+            return None
+        return self.own_volume / self.wireframe_volume - 1
+
+
+def domain_rows(
+    blocks: Blocks, domains: Domains, summary: SummaryFacts | None, background: Sequence[str]
+) -> list[DomainRow]:
+    """Count the blocks of each label.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The model.
+    domains : Domains
+        What it was labelled by, as far as is known: their order is that of the rows.
+    summary : mapping, optional
+        Of a record.
+    background : sequence of str
+        Labels that are no domain.
+
+    Returns
+    -------
+    list of DomainRow
+        One for each label in the file and each domain that has no block.
+    """
+    parts = {part["name"]: part for part in (summary["domains"] if summary else ())}
+    names = _names_of_codes(domains, parts)
+    listed = list(dict.fromkeys([*parts, *(target.name for target in domains.targets)]))
+    ground = {"", *background, *_ground_labels(domains, summary)}
+    counts = np.bincount(blocks.codes, minlength=len(blocks.labels))
+    volumes = np.bincount(blocks.codes, blocks.sizes.prod(axis=1), len(blocks.labels))
+    solids = {target.name: target.wireframes for target in domains.targets}
+    known = {names.get(label, label): place for place, label in enumerate(blocks.labels)}
+    order = [*listed, *sorted(name for name in known if name not in listed)]
+    order.sort(key=lambda name: name in ground)
+    found = []
+    for name in order:
+        place = known.get(name)
+        part = parts.get(name)
+        wireframe = part["wireframe_volume"] if part else None
+        if not parts:
+            wireframe = _enclosed(solids.get(name, ()))
+        found.append(
+            DomainRow(
+                label=name if place is None else blocks.labels[place],
+                name=name,
+                blocks=0 if place is None else int(counts[place]),
+                share=0.0 if place is None else float(counts[place]) / len(blocks.codes),
+                volume=0.0 if place is None else float(volumes[place]),
+                own_volume=part["own_volume"] if part else None,
+                wireframe_volume=wireframe,
+                is_ground=name in ground or (place is not None and blocks.labels[place] in ground),
+            )
+        )
+    return found
+
+
+def _names_of_codes(domains: Domains, parts: Mapping[str, PartFacts]) -> dict[str, str]:
+    """Return the domains whose codes stand in the file, by code."""
+    coded = {target.name: target.code for target in domains.targets}
+    coded |= {name: part["code"] for name, part in parts.items()}
+    return {str(code): name for name, code in coded.items() if code is not None}
+
+
+def _ground_labels(domains: Domains, summary: SummaryFacts | None) -> set[str]:
+    """Return the labels of blocks in no domain, without coordinates, or beyond surfaces."""
+    codes = (domains.background_code, domains.unassigned_code)
+    found = {domains.background, domains.unassigned, *(str(c) for c in codes if c is not None)}
+    if summary is None:
+        return found
+    rest = (summary["background"], summary["unassigned"], summary["leaking"], summary["beyond"])
+    return found | {part["label"] for part in rest}
+
+
+def _enclosed(meshes: Sequence[Mesh]) -> float | None:
+    """Return the volume of solids, none where one is missing or open."""
+    closed = meshes and all(mesh.is_closed for mesh in meshes)
+    return sum(map(mesh_volume, meshes)) if closed else None

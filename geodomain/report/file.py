@@ -1,0 +1,192 @@
+"""Write a report of a labelled block model: one file of HTML that opens without a network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+from geodomain.domains.sources import DomainsGiven, drawn_source
+from geodomain.drillholes.drillholes import Drillholes
+from geodomain.errors import collect_warnings
+from geodomain.html.table import html_table
+from geodomain.io.files.places import refuse_inputs, require_places
+from geodomain.io.files.standard import STANDARD
+from geodomain.io.files.streams import open_target
+from geodomain.io.header.keywords import TableKeywords, table_options
+from geodomain.progress import Progress, show_progress
+from geodomain.report.blocks import read_blocks
+from geodomain.report.content import MOST_SECTIONS, Content
+from geodomain.report.domain_rows import domain_rows
+from geodomain.report.grades import GradesAsked
+from geodomain.report.record import RecordGiven, read_record, require_same_file
+from geodomain.sections.cutting import Section
+from geodomain.sections.file import SectionGiven, as_sections
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a report holds.
+
+    Attributes
+    ----------
+    output : str
+        The file that was written.
+    size : int
+        Its bytes.
+    blocks, drawn : int
+        Blocks of the model, and boundary blocks that the view draws.
+    sections : tuple of Section
+        What was drawn.
+    """
+
+    output: str
+    size: int
+    blocks: int
+    drawn: int
+    sections: tuple[Section, ...]
+
+    def __str__(self) -> str:
+        """Say what was written."""
+        return (
+            f"wrote {self.output}: {self.size / 1e6:.1f} MB, {self.blocks:,} blocks, "
+            f"{len(self.sections)} sections"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        rows = [
+            ("file", self.output),
+            ("size", f"{self.size / 1e6:.1f} MB"),
+            ("blocks", f"{self.blocks:,}"),
+            ("boundary blocks drawn", f"{self.drawn:,}"),
+            ("sections", ", ".join(f"{one.axis} = {one.at:.10g}" for one in self.sections)),
+        ]
+        return html_table("Report", rows)
+
+
+def report_file(
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    domains: DomainsGiven | None = None,
+    record: RecordGiven | None = None,
+    sections: SectionGiven | Sequence[SectionGiven] = (),
+    column: str = "domain",
+    background: str | Iterable[str] = (),
+    holes: Drillholes | None = None,
+    density: str | float | None = None,
+    grade: str | Sequence[str] = (),
+    title: str | None = None,
+    note: str | None = None,
+    overwrite: bool = False,
+    progress: Progress | bool = False,
+    **table: Unpack[TableKeywords],
+) -> Report:
+    r"""Write a report of a labelled block model as one HTML file, to be opened in a browser.
+
+    The page holds blocks and volumes by domain, warnings, a view in three dimensions that can be
+    turned and cut, sections, and the files with their SHA-256. It loads nothing from a network.
+
+    Parameters
+    ----------
+    model : path
+        A block model that has a column of labels: text, Parquet or VTK. It is read once.
+    output : path
+        The page. It appears whole or not at all.
+    domains : optional
+        As for `label_file`: their wireframes are drawn, closed or open, and their background is
+        no domain.
+    record : path or mapping, optional
+        What `label_file` wrote with ``record``: options, overlaps, warnings and volumes before
+        priority are taken from it. It must be of this model, byte for byte.
+    sections : str, tuple, Section, or several of them
+        Where to cut, at most 30: "z=310", ("z", 310); by default at even distances through the
+        labelled domains, across x, y and z.
+    column : str
+        The column of labels.
+    background : str or several
+        Labels that are no domain.
+    holes : Drillholes, optional
+        Drawn in the view.
+    density : str or float, optional
+        A column, or one for all blocks: tonnes are added up by domain. The model is read again.
+    grade : str or sequence of str
+        Columns of grades: histograms by domain and, with ``density``, grade-tonnage curves.
+    title, note : str, optional
+        What the page is called, and what else it says at its head.
+    overwrite : bool
+        Whether a page that is there may be replaced.
+    progress : bool or callable
+        As for `label_file`.
+    **table
+        What the file does not say, or not clearly; as for `label_file`.
+
+    Returns
+    -------
+    Report
+        ``print`` it.
+
+    Raises
+    ------
+    FileExistsError
+        If the page is there already; see ``overwrite``.
+    TableError
+        For a page in the place of a file that is read, a model without labels or sizes, the
+        record of another file, and a section that cuts no block.
+    ValueError
+        For what is no section, or more than 30 of them.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> rows = "X,Y,Z,DX,DY,DZ,domain\n5,5,5,10,10,10,ORE\n15,5,5,10,10,10,WASTE\n"
+    >>> _ = (folder / "labelled.csv").write_text(rows)
+    >>> done = geodomain.report_file(folder / "labelled.csv", folder / "report.html")
+    >>> done.blocks, done.drawn, len(done.sections)
+    (2, 2, 4)
+    """
+    source, place = os.fspath(model), Path(output)
+    _refuse_slips(source, place, record, holes, overwrite=overwrite)
+    options, asked = table_options(**table), as_sections(sections)
+    if len(asked) > MOST_SECTIONS:
+        message = f"{len(asked)} sections are too many: a report has at most {MOST_SECTIONS}"
+        raise ValueError(message)
+    known = None if record is None else read_record(record)
+    grades = GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), density)
+    with collect_warnings() as warned, show_progress(progress, "reading") as told:
+        listed, files = drawn_source(domains)
+        refuse_inputs([place], files)
+        blocks = read_blocks(source, options, column, numeric=grades.names, progress=told)
+    if known is not None:
+        require_same_file(known, blocks.name, blocks.digest)
+    ground = [background] if isinstance(background, str) else list(background)
+    rows = domain_rows(blocks, listed, known["summary"] if known else None, ground)
+    content = Content(
+        source, blocks, listed, files, rows, known, warned, grades, column, table, holes
+    )
+    html, drawn, cut = content.html(asked, title or f"{Path(source).name} by domain", note)
+    data = html.encode()
+    with open_target(place, overwrite=overwrite) as target:
+        target.write(memoryview(data))
+    return Report(str(place), len(data), len(blocks.codes), drawn, cut)
+
+
+def _refuse_slips(
+    source: str,
+    place: Path,
+    record: RecordGiven | None,
+    holes: Drillholes | None,
+    *,
+    overwrite: bool,
+) -> None:
+    """Refuse what cannot be read or written before there is any work."""
+    if source == STANDARD:
+        message = "a report holds the SHA-256 of its model: give a file, not -"
+        raise ValueError(message)
+    require_places([place], overwrite=overwrite)
+    read = [Path(record)] if isinstance(record, str | os.PathLike) else []
+    refuse_inputs([place], [Path(source), *read, *(holes.files if holes else ())])

@@ -1,0 +1,110 @@
+"""A table of segments in, a table of where they cross a surface out; no files are named here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.io.files.pipeline import ByteSource
+from geodomain.io.files.streams import Target
+from geodomain.io.header.layout import TableLayout
+from geodomain.segments.hits import Hits
+from geodomain.segments.intersector import SegmentIntersector
+from geodomain.segments.modes import Answer
+from geodomain.segments.table import read_segments
+from geodomain.segments.tally import HitTally
+
+Floats = NDArray[np.float64]
+
+_HITS = ("row", "t", "distance", "x", "y", "z", "triangle", "u", "v")
+
+# The columns of each mode.
+COLUMNS = {
+    "barycentric": _HITS,
+    "all": _HITS,
+    "boolean": ("row", "crosses"),
+    "intercept_count": ("row", "crossings"),
+}
+
+
+def intersect_table(
+    intersector: SegmentIntersector,
+    source: ByteSource,
+    target: Target,
+    layout: TableLayout,
+    *,
+    mode: str = "barycentric",
+    name: str = "table",
+    threads: int | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> HitTally:
+    """Ask about the segments of a table, and write a table of the answers.
+
+    Parameters
+    ----------
+    intersector : SegmentIntersector
+        The surface.
+    source, target : binary file
+        The table from its first byte, and where the answers go, in the delimiter and
+        the decimal mark of the table. Numbers have as many digits as they need to come
+        back the same.
+    layout : TableLayout
+        Of `read_segment_layout`.
+    mode : {"barycentric", "all", "boolean", "intercept_count"}
+        "barycentric" writes a row for the first crossing of each segment that has one,
+        "all" for every crossing; the others a row for each segment. Rows and triangles
+        are counted from 0.
+    name : str
+        What error messages call the table.
+    threads : int, optional
+        For reading.
+    progress : callable, optional
+        Called with bytes done and bytes in all, or None where that is not known.
+
+    Returns
+    -------
+    HitTally
+
+    Raises
+    ------
+    TableError
+        For the first row that cannot be read.
+    PointError
+        For a segment that ends at infinity or out of range.
+    """
+    tally, mark, decimal = HitTally(), layout.delimiter.decode(), layout.decimal.decode()
+
+    def send(rows: Iterator[str]) -> None:
+        text = "".join(f"{row}\n" for row in rows)
+        target.write(memoryview(text.encode()))
+
+    def visit(starts: Floats, ends: Floats) -> None:
+        first = tally.segments
+        answer = tally.ask(intersector, starts, ends, mode, name)
+        rows = (mark.join(row) for row in _rows(answer, first))
+        send(rows if decimal == "." else (row.replace(".", decimal) for row in rows))
+
+    send(iter([mark.join(COLUMNS[mode])]))
+    read_segments(source, layout, visit, threads=threads, progress=progress)
+    return tally
+
+
+def _rows(answer: Answer, first: int) -> Iterator[tuple[str, ...]]:
+    """Return the cells of each row."""
+    if not isinstance(answer, Hits):
+        for row, value in enumerate(answer.tolist(), first):
+            yield str(row), str(int(value))
+        return
+    columns = (
+        answer.segment + first,
+        answer.t,
+        answer.distance,
+        *answer.point.T,
+        answer.triangle,
+        answer.u,
+        answer.v,
+    )
+    for cells in zip(*(column.tolist() for column in columns), strict=True):
+        yield tuple(map(repr, cells))

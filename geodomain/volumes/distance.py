@@ -1,0 +1,170 @@
+"""Distances from points to a mesh, and the nearest places on it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.arrays import Floats, as_columns, host_room
+from geodomain.backends import choose
+from geodomain.backends.api import NearestIndex
+from geodomain.backends.threads import thread_count
+from geodomain.errors import MeshError, PointError
+from geodomain.inputs.kinds import MeshLike, PointsLike
+from geodomain.inputs.meshes import as_mesh
+from geodomain.inputs.points import point_rows
+from geodomain.mesh import fitness
+from geodomain.mesh.mesh import Mesh
+from geodomain.query.contains import contains_fit
+
+
+class Nearest(NamedTuple):
+    """The places of a mesh that are nearest to points.
+
+    Attributes
+    ----------
+    point : (n, 3) float64
+        The place; NaN where a point is not finite.
+    triangle : (n,) int32
+        The triangle that it is on, the lowest of several; -1 where a point is not finite.
+    distance : (n,) float64
+        How far it is, in the mesh's unit; NaN where a point is not finite.
+    """
+
+    point: NDArray[np.float64]
+    triangle: NDArray[np.int32]
+    distance: NDArray[np.float64]
+
+
+def nearest(
+    mesh: MeshLike, points: PointsLike, *, backend: str = "auto", threads: int | None = None
+) -> Nearest:
+    """Find the place on a mesh that is nearest to each point.
+
+    Parameters
+    ----------
+    mesh : mesh-like
+        Open or closed, as for `as_mesh`. Triangles without area count as the segments or points
+        that they are.
+    points : array_like of shape (n, 3), or points-like
+        As in `contains`.
+    backend : {"auto", "cpu", "cuda"}
+        Where to compute; results have the same bits everywhere.
+    threads : int, optional
+        Number of threads. [default: all cores] Results have the same bits for any number.
+
+    Returns
+    -------
+    Nearest
+        ``point``, ``triangle`` and ``distance``. The distance is wrong by at most 4 units in the
+        last place of the largest coordinate difference between the point and the corners of the
+        triangle, and is 0.0 at a vertex. Of triangles at the same float64 distance the lowest
+        is given.
+
+    Raises
+    ------
+    MeshError
+        If the mesh has no triangle.
+    PointError
+        For a point with a coordinate beyond 2^339.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> mesh = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> found = geodomain.nearest(mesh, [[2, 3, -4], [-3, 0, 13]])
+    >>> found.point.tolist(), found.triangle.tolist(), found.distance.tolist()
+    ([[2.0, 3.0, 0.0], [0.0, 0.0, 9.0]], [0, 1], [4.0, 5.0])
+    """
+    mesh = as_mesh(mesh)
+    columns = as_columns(point_rows(points))
+    rows = len(columns[0])
+    found = Nearest(np.empty((rows, 3)), np.empty(rows, np.int32), np.empty(rows))
+    index, count = _index(mesh, backend, threads)
+    refused = index.nearest(
+        columns, found.distance, count, triangle=found.triangle, place=found.point
+    )
+    _refuse_far(columns, refused)
+    return found
+
+
+def distances(
+    mesh: MeshLike,
+    points: PointsLike,
+    *,
+    signed: bool = False,
+    backend: str = "auto",
+    threads: int | None = None,
+    out: object = None,
+) -> NDArray[np.float64]:
+    """Return the distance of each point from a mesh.
+
+    Parameters
+    ----------
+    mesh : mesh-like
+        Open or closed, as for `as_mesh`; closed where ``signed``.
+    points : array_like of shape (n, 3), or points-like
+        As in `contains`.
+    signed : bool
+        Whether distances inside the solid are negative, by the exact parity that `contains`
+        has.
+    backend, threads
+        As in `nearest`.
+    out : numpy.ndarray of float64, shape (n,), optional
+        Where to write the distances. It is returned.
+
+    Returns
+    -------
+    numpy.ndarray of float64, shape (n,)
+        In the mesh's unit, with the error that `nearest` states; NaN where a point is not finite.
+
+    Raises
+    ------
+    MeshError
+        If the mesh has no triangle, or is not closed and ``signed`` is true.
+    PointError
+        As in `nearest`, and as in `contains` where ``signed``.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> mesh = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> geodomain.distances(mesh, [[1, 2, -3], [1, 2, 3]], signed=True)
+    array([ 3., -1.])
+    """
+    mesh = as_mesh(mesh)
+    columns = as_columns(point_rows(points))
+    room = host_room((len(columns[0]),), np.float64, out)
+    if signed:
+        fitness.require_fit(mesh, allow_open=False)
+    index, count = _index(mesh, backend, threads)
+    _refuse_far(columns, index.nearest(columns, room, count))
+    if signed:
+        inside = contains_fit(mesh, points, columns=columns, backend=backend, threads=threads)
+        np.negative(room, out=room, where=inside & (room != 0.0))
+    return room
+
+
+def _index(mesh: Mesh, backend: str, threads: int | None) -> tuple[NearestIndex, int]:
+    """Return the hierarchy over a mesh that has triangles, and the number of threads."""
+    if not len(mesh.triangles):
+        message = f"{mesh.name} has no triangle, so that nothing has a distance from it"
+        raise MeshError(message)
+    count = thread_count(threads)
+    return choose(backend).nearest_index(mesh, threads=count), count
+
+
+def _refuse_far(columns: tuple[Floats, Floats, Floats], row: int) -> None:
+    """Raise for a point beyond the range of the arithmetic, if there is one (row >= 0)."""
+    if row < 0:
+        return
+    place = tuple(float(column[row]) for column in columns)
+    message = (
+        f"point {row} is {place}: a coordinate is beyond 2^339, for which distances are not "
+        "computed; correct the row, or write NaN"
+    )
+    raise PointError(message)

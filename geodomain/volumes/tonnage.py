@@ -1,0 +1,284 @@
+"""Adds up volumes, tonnes and metal, chunk by chunk; where blocks come from is elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import TableError
+from geodomain.io.conditions import Column
+from geodomain.volumes.benches import split_by_bench
+from geodomain.volumes.exact_sums import exact_sums
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+# More different labels are no domains.
+_MOST_LABELS = 1000
+# Shares are rounded when they are written; more than this above 1 is an overlap.
+_ROUNDED = 1e-6
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be added up, by which columns.
+
+    Attributes
+    ----------
+    domain : str
+        The column of labels, which is not read where there are shares.
+    density : str or float
+        The column, or one number for all blocks.
+    grades : tuple of str
+        The columns of grades.
+    bench : float, optional
+        The height of a bench.
+    cut : str
+        The grade that cut-offs are of.
+    cutoffs : tuple of float
+        Ascending, without the whole.
+    shares : mapping of str to str
+        Domains, and the columns of the part of each block that is theirs.
+    missing : tuple of float
+        Numbers that stand for a missing value.
+    """
+
+    domain: str
+    density: str | float
+    grades: tuple[str, ...] = ()
+    bench: float | None = None
+    cut: str = ""
+    cutoffs: tuple[float, ...] = ()
+    shares: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[float, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Name the columns that are read, beside those of the geometry."""
+        labels = tuple(self.shares.values()) or (self.domain,)
+        density = (self.density,) if isinstance(self.density, str) else ()
+        return tuple(dict.fromkeys([*labels, *density, *self.grades]))
+
+
+@dataclass
+class Group:
+    """Blocks of a domain and a bench whose grade lies between two cut-offs.
+
+    Attributes
+    ----------
+    counts : (2 + grades + 1,) int64
+        Blocks, those of no volume, of no density, and of each grade those without it.
+    sums : list of int
+        Exact: volume, tonnes, and of each grade the tonnes that have it, and its metal.
+    """
+
+    counts: NDArray[np.int64]
+    sums: list[int]
+
+    def add(self, other: Group) -> None:
+        """Take in another group."""
+        self.counts = self.counts + other.counts
+        self.sums = [one + more for one, more in zip(self.sums, other.sums, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Numbers of some blocks, NaN where missing; `step` is the interval of cut-offs of each."""
+
+    volume: Floats
+    density: Floats
+    grades: tuple[Floats, ...]
+    step: Places
+
+
+class Tonnage:
+    """The sums so far.
+
+    Attributes
+    ----------
+    rows : int
+        Blocks.
+    groups : dict
+        By domain, bench (its lower end; None without benches, or where it is not known) and
+        interval: 0 is below every cut-off or without the grade, 1 from the first one on.
+    blocks : dict
+        How many of a domain and an interval there are, one in several benches counted once.
+    all_blocks : (intervals, ..) int64
+        All the blocks, one in several domains counted once.
+    negative : dict
+        Of grades with negative values how many, and the first block.
+    unshared : dict
+        Of domains with shares the blocks without one.
+    over : tuple, optional
+        How many blocks have shares above 1 together, and the first.
+    """
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted, self.rows = wanted, 0
+        self.groups: dict[tuple[str, float | None, int], Group] = {}
+        self.blocks: dict[tuple[str, int], NDArray[np.int64]] = {}
+        self.all_blocks = np.zeros((len(wanted.cutoffs) + 1, self._kinds), np.int64)
+        self.negative: dict[str, tuple[int, int]] = {}
+        self.over: tuple[int, int] | None = None
+        self.unshared: dict[str, int] = {}
+        self._labels: list[str] = list(wanted.shares)
+
+    @property
+    def _kinds(self) -> int:
+        return 3 + len(self.wanted.grades)
+
+    def add(self, points: Floats, sizes: Floats, column: Callable[[str], Column]) -> None:
+        """Take in blocks: world centroids and sizes, (n, 3), and what gives their columns."""
+        chunk = self._read(sizes, column)
+        flags = _flags(chunk)
+        any_part = np.zeros(len(points), np.bool_)
+        for codes, share in self._parts(column):
+            present = share > 0
+            any_part |= present
+            self._count(codes, chunk, flags * present)
+            for bench, part in self._benches(points, sizes):
+                here = np.flatnonzero(present & (part > 0))
+                if len(here):
+                    self._sum(here, codes, bench, share * part, chunk, flags)
+        for step in range(len(self.all_blocks)):
+            self.all_blocks[step] += flags[:, any_part & (chunk.step == step)].sum(axis=1)
+        self.rows += len(points)
+
+    def _read(self, sizes: Floats, column: Callable[[str], Column]) -> _Chunk:
+        """Work out the numbers of the blocks."""
+        wanted = self.wanted
+        with np.errstate(over="ignore", invalid="ignore"):
+            volume = np.prod(sizes, axis=1)
+        volume = np.where(np.all(sizes > 0, axis=1) & np.isfinite(volume), volume, np.nan)
+        if isinstance(wanted.density, str):
+            density = self._numbers(wanted.density, column)
+            self._refuse(density < 0, density, wanted.density, "a density cannot be negative")
+        else:
+            density = np.full(len(sizes), wanted.density)
+        grades = tuple(self._numbers(name, column) for name in wanted.grades)
+        for name, grade in zip(wanted.grades, grades, strict=True):
+            self._note_negative(name, grade < 0)
+        step = np.zeros(len(sizes), np.intp)
+        if wanted.cutoffs:
+            cut = grades[wanted.grades.index(wanted.cut)]
+            above = np.searchsorted(wanted.cutoffs, cut, side="right")
+            step = np.where(np.isnan(cut), 0, above)
+        return _Chunk(volume, density, grades, step)
+
+    def _numbers(self, name: str, column: Callable[[str], Column]) -> Floats:
+        """Return a column, NaN where missing or not finite."""
+        numbers = column(name).numbers()
+        missing = np.isin(numbers, self.wanted.missing) | ~np.isfinite(numbers)
+        return np.where(missing, np.nan, numbers)
+
+    def _refuse(self, wrong: NDArray[np.bool_], numbers: Floats, name: str, why: str) -> None:
+        """Raise TableError for the first row that is wrong."""
+        if wrong.any():
+            row = int(wrong.argmax())
+            message = f"{name} is {numbers[row]:g} in block {self.rows + row + 1}: {why}"
+            if numbers[row] < 0:
+                message += f"; if that stands for a missing value, use missing='{numbers[row]:g}'"
+            raise TableError(message)
+
+    def _note_negative(self, name: str, negative: NDArray[np.bool_]) -> None:
+        """Remember how many grades are negative, and where the first is."""
+        if negative.any():
+            count, first = self.negative.get(name, (0, self.rows + int(negative.argmax()) + 1))
+            self.negative[name] = count + int(negative.sum()), first
+
+    def _parts(self, column: Callable[[str], Column]) -> Iterator[tuple[Places, Floats]]:
+        """Yield domains of blocks, as places among the labels, and the share that is theirs."""
+        if not self.wanted.shares:
+            self._labels, codes = column(self.wanted.domain).distinct(self._labels)
+            if len(self._labels) > _MOST_LABELS:
+                message = (
+                    f"{self.wanted.domain} has more than {_MOST_LABELS:,} different values: "
+                    "name the column of domains with domain="
+                )
+                raise TableError(message)
+            yield codes, np.ones(len(codes))
+            return
+        total: Floats | float = 0.0
+        for place, (domain, name) in enumerate(self.wanted.shares.items()):
+            share = self._numbers(name, column)
+            wrong = (share < 0) | (share > 1)
+            self._refuse(wrong, share, name, "a share is from 0 to 1, not a percentage")
+            lost = int(np.isnan(share).sum())
+            self.unshared[domain] = self.unshared.get(domain, 0) + lost
+            total = total + np.nan_to_num(share)
+            yield np.full(len(share), place), np.nan_to_num(share)
+        above = np.asarray(total) > 1 + _ROUNDED
+        if above.any():
+            count, first = self.over or (0, self.rows + int(above.argmax()) + 1)
+            self.over = count + int(above.sum()), first
+
+    def _benches(self, points: Floats, sizes: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """Yield the bench of each block and its part there, one after another."""
+        if self.wanted.bench is None:
+            yield np.full(len(points), np.nan), np.ones(len(points))
+            return
+        z, dz = points[:, 2], np.where(sizes[:, 2] > 0, sizes[:, 2], np.nan)
+        yield from split_by_bench(z, dz, self.wanted.bench, self.rows + 1)
+
+    def _count(self, codes: Places, chunk: _Chunk, flags: NDArray[np.int64]) -> None:
+        """Count the blocks of each domain and interval."""
+        intervals = len(self.all_blocks)
+        keys = codes * intervals + chunk.step
+        counts = [np.bincount(keys, flag, len(self._labels) * intervals) for flag in flags]
+        table = np.array(counts).T.astype(np.int64)
+        for key in np.flatnonzero(table[:, 0]).tolist():
+            name = self._labels[key // intervals], key % intervals
+            self.blocks[name] = self.blocks.get(name, 0) + table[key]
+
+    def _sum(
+        self,
+        rows: Places,
+        codes: Places,
+        bench: Floats,
+        share: Floats,
+        chunk: _Chunk,
+        flags: NDArray[np.int64],
+    ) -> None:
+        """Add some blocks to their groups."""
+        ends, which = np.unique(bench[rows], return_inverse=True)
+        intervals = len(self.all_blocks)
+        keys = (codes[rows] * len(ends) + which) * intervals + chunk.step[rows]
+        found, places = np.unique(keys, return_inverse=True)
+        sums = [exact_sums(values, places, len(found)) for values in _values(chunk, rows, share)]
+        counts = [np.bincount(places, flag[rows], len(found)) for flag in flags]
+        table = np.array(counts).T.astype(np.int64)
+        for index, key in enumerate(found.tolist()):
+            end = float(ends[key // intervals % len(ends)])
+            label = self._labels[key // intervals // len(ends)]
+            name = label, None if end != end else end, key % intervals
+            group = Group(table[index], [each[index] for each in sums])
+            if name in self.groups:
+                self.groups[name].add(group)
+            else:
+                self.groups[name] = group
+
+
+def _flags(chunk: _Chunk) -> NDArray[np.int64]:
+    """Tell of each block that it is one, and whether its volume, density and grades are missing."""
+    numbers = (chunk.volume, chunk.density, *chunk.grades)
+    return np.array([np.ones(len(chunk.volume)), *map(np.isnan, numbers)], np.int64)
+
+
+def _values(chunk: _Chunk, rows: Places, share: Floats) -> Iterator[Floats]:
+    """Yield what is added up, 0 where it is not known: volume, tonnes, and of each grade two."""
+    volume = chunk.volume[rows] * share[rows]
+    yield _known(volume)
+    with np.errstate(over="ignore"):
+        tonnes = volume * chunk.density[rows]
+        yield _known(tonnes)
+        for grade in chunk.grades:
+            metal = tonnes * grade[rows]
+            yield np.where(np.isfinite(metal), _known(tonnes), 0.0)
+            yield _known(metal)
+
+
+def _known(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), values, 0.0)

@@ -1,0 +1,261 @@
+"""Tonnes and grade of a labelled block model, in memory and in a file; sums are made elsewhere."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from geodomain.errors import TableError, collect_warnings, warn
+from geodomain.inputs.frames import NAME, BlockFrame
+from geodomain.io.blocks.model import BlockFile, Floats, Relabelling, open_model
+from geodomain.io.conditions import Column
+from geodomain.io.files.places import refuse_inputs
+from geodomain.io.files.standard import STANDARD
+from geodomain.io.files.streams import open_target
+from geodomain.io.header.families import find_column
+from geodomain.io.header.frames import Frame
+from geodomain.io.header.keywords import TableKeywords, table_options
+from geodomain.io.header.rotation import require_constants
+from geodomain.progress import Progress, show_progress
+from geodomain.volumes.tonnage import Tonnage, Wanted
+from geodomain.volumes.tonnes_report import report, tonnage_warnings
+from geodomain.volumes.tonnes_table import Tonnes
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+Cutoffs = float | Sequence[float] | Mapping[str, float | Sequence[float]]
+
+
+def tonnes(
+    frame: IntoDataFrame,
+    *,
+    density: str | float,
+    grade: str | Sequence[str] = (),
+    domain: str = "domain",
+    bench: float | None = None,
+    cutoff: Cutoffs | None = None,
+    proportion: Mapping[str, str] | None = None,
+    **table: Unpack[TableKeywords],
+) -> Tonnes:
+    """Add up volume, tonnes, mean grades and metal of the blocks of a table, by domain.
+
+    Parameters
+    ----------
+    frame : pandas or polars DataFrame, or pyarrow.Table
+        A block to a row, with its centroid, its sizes and the columns named below.
+    density : str or float
+        The column of densities, or one for all blocks; tonnes are volume times density.
+    grade : str or sequence of str
+        Columns of grades. Means are weighted by tonnes; metal is grade times tonnes, as it is.
+    domain : str
+        The column of labels, texts or codes. It is not read with ``proportion``.
+    bench : float, optional
+        The height of benches: they are at its multiples, each with its lower end. A block that
+        spans several is split by its overlap in z, and counted in each.
+    cutoff : float, sequence or mapping of str to them, optional
+        Rows of blocks at or above each cut-off too, of the one grade or of the one that is named.
+    proportion : mapping of str to str, optional
+        Domains, and the columns of the part of each block, 0 to 1, that is theirs.
+    **table
+        What the names do not say: ``x`` .. ``dz``, ``missing``, ``position``, ``rotation``; as
+        for `label_file`.
+
+    Returns
+    -------
+    Tonnes
+        ``print`` it; `Tonnes.to_csv` writes it. A block without a density has a volume and no
+        tonnes, one without a grade is left out of its mean and metal; both are counted. Products
+        are rounded to float64 as they are made, sums are exact and rounded once, so that the order
+        of the blocks does not matter. A volume is off by at most 4 units in the last place, tonnes
+        by 5 and metal by 6 where nothing is negative; a bench's part adds its rounded faces.
+
+    Raises
+    ------
+    TableError
+        For columns that are ambiguous or not there, a model without sizes, a share outside 0 to 1,
+        a negative density, benches of a model that is tilted about x or y.
+    ValueError, TypeError
+        For a density, height or cut-off that cannot be, and for what is no table.
+
+    Warns
+    -----
+    GeodomainWarning
+        For negative grades, and for all that is missing.
+
+    Examples
+    --------
+    >>> import geodomain, pandas
+    >>> blocks = pandas.DataFrame({"X": [5, 15], "Y": [5, 5], "Z": [5, 5], "DX": [10, 10],
+    ...     "DY": [10, 10], "DZ": [10, 10], "domain": ["ORE", "ORE"], "AU": [1.0, 4.0]})
+    >>> print(geodomain.tonnes(blocks, density=2.5, grade="AU", cutoff=2))
+    domain  AU from  blocks  volume  tonnes   AU  AU metal
+    ORE                   2   2,000   5,000  2.5    12,500
+    ORE           2       1   1,000   2,500    4    10,000
+    total                 2   2,000   5,000  2.5    12,500
+    total         2       1   1,000   2,500    4    10,000
+    """
+    options = table_options(**table)
+    wanted = _wanted(domain, density, grade, bench, cutoff, proportion, options.missing)
+    with collect_warnings() as warned:
+        blocks = BlockFrame(frame)
+        points, sizes, where = blocks.blocks(options)
+        sizes = _require(wanted, sizes, where, NAME)
+        known = {name: blocks.column(blocks.find(name)) for name in wanted.columns}
+        tonnage = Tonnage(wanted)
+        tonnage.add(points, sizes, known.__getitem__)
+        for sentence in tonnage_warnings(tonnage):
+            warn(sentence)
+    return report(tonnage, warned)
+
+
+def tonnes_file(
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    density: str | float,
+    grade: str | Sequence[str] = (),
+    domain: str = "domain",
+    bench: float | None = None,
+    cutoff: Cutoffs | None = None,
+    proportion: Mapping[str, str] | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    progress: Progress | bool = False,
+    **table: Unpack[TableKeywords],
+) -> Tonnes:
+    r"""Add up volume, tonnes, mean grades and metal of a block model in a file, by domain.
+
+    Parameters
+    ----------
+    model : path
+        Text (.csv, .csv.gz, ..), Parquet or VTK, by its extension; "-" is text on stdin. It is
+        read once, chunk by chunk: the sums are exact, so that chunks make no difference.
+    output : path, optional
+        Gets `Tonnes.to_csv`, whole or not at all; "-" is stdout.
+    density, grade, domain, bench, cutoff, proportion
+        As for `tonnes`.
+    overwrite : bool
+        Whether an output that is there may be replaced.
+    threads, progress, **table
+        As for `label_file`.
+
+    Returns
+    -------
+    Tonnes
+        As from `tonnes`.
+
+    Raises
+    ------
+    TableError, ValueError
+        As `tonnes`, and for a file that cannot be read.
+    OSError
+        For what cannot be opened, or is there already; see ``overwrite``.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> blocks = pathlib.Path(tempfile.mkdtemp()) / "blocks.csv"
+    >>> _ = blocks.write_text("X,Y,Z,DX,DY,DZ,domain,AU\n5,5,5,10,10,10,ORE,1.5\n")
+    >>> (row,) = geodomain.tonnes_file(blocks, density=2.5, grade="AU").rows
+    >>> row.domain, row.volume, row.tonnes, row.grades[0].metal
+    ('ORE', 1000.0, 2500.0, 3750.0)
+    """
+    options = table_options(**table)
+    wanted = _wanted(domain, density, grade, bench, cutoff, proportion, options.missing)
+    path = os.fspath(model)
+    if output is not None and STANDARD not in (path, os.fspath(output)):
+        refuse_inputs([Path(output)], [Path(path)])
+    writing = nullcontext() if output is None else open_target(output, overwrite=overwrite)
+    with collect_warnings() as warned, writing as target, show_progress(progress, "adding") as told:
+        with open_model(path, options) as opened:
+            tonnage = _add_up(opened, wanted, threads=threads, progress=told)
+        for sentence in tonnage_warnings(tonnage):
+            warn(sentence)
+        found = report(tonnage, warned)
+        if target is not None:
+            target.write(memoryview(found.to_csv().encode()))
+    return found
+
+
+def _add_up(
+    model: BlockFile, wanted: Wanted, *, threads: int | None, progress: Progress | None
+) -> Tonnage:
+    """Pass over a model once."""
+    places = {name: find_column(model.columns, name, model.name) for name in wanted.columns}
+    also = list(dict.fromkeys([*places.values(), *model.constants]))
+    tonnage = Tonnage(wanted)
+
+    def add(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
+        known = _require(wanted, sizes, model.frame, model.name)
+        require_constants(model.constants, column, model.columns, model.name, tonnage.rows)
+        tonnage.add(points, known, lambda name: column(places[name]))
+        return ()
+
+    model.relabel(Relabelling(add, also=also, threads=threads, progress=progress))
+    return tonnage
+
+
+def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> Floats:
+    """Return the sizes; refuse a model without, and benches where they are no slices of blocks."""
+    if sizes is None:
+        message = (
+            f"{table} has no block sizes, so that volumes are not known: name their columns with "
+            "dx=, dy= and dz="
+        )
+        raise TableError(message)
+    if wanted.bench is not None and frame.local and frame.local.matrix[2] != (0.0, 0.0, 1.0):
+        message = (
+            f"{table} is tilted about x or y: benches are horizontal and its blocks are not; leave "
+            "bench= away"
+        )
+        raise TableError(message)
+    return sizes
+
+
+def _wanted(
+    domain: str,
+    density: str | float,
+    grade: str | Sequence[str],
+    bench: float | None,
+    cutoff: Cutoffs | None,
+    proportion: Mapping[str, str] | None,
+    missing: tuple[float, ...],
+) -> Wanted:
+    """Check what a caller asks for."""
+    grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
+    if not isinstance(density, str) and not 0 < density < math.inf:
+        message = f"density is {density}; it must be above zero, or the name of a column"
+        raise ValueError(message)
+    if bench is not None and not 0 < bench < math.inf:
+        message = f"bench is {bench}; it must be a height above zero"
+        raise ValueError(message)
+    cut, cutoffs = _cutoffs(cutoff, grades)
+    return Wanted(domain, density, grades, bench, cut, cutoffs, dict(proportion or {}), missing)
+
+
+def _cutoffs(cutoff: Cutoffs | None, grades: tuple[str, ...]) -> tuple[str, tuple[float, ...]]:
+    """Return the grade that is cut and the cut-offs, ascending."""
+    if cutoff is None:
+        return "", ()
+    if not isinstance(cutoff, Mapping):
+        if len(grades) != 1:
+            message = f"cutoff must name one of the grades ({', '.join(grades) or 'there is none'})"
+            raise ValueError(message)
+        cutoff = {grades[0]: cutoff}
+    if len(cutoff) != 1 or not cutoff.keys() <= set(grades):
+        message = (
+            f"cutoff is of {', '.join(cutoff) or 'nothing'}; it must be of one of the grades "
+            f"({', '.join(grades) or 'there is none'})"
+        )
+        raise ValueError(message)
+    ((name, given),) = cutoff.items()
+    values = sorted({float(one) for one in (given if isinstance(given, Sequence) else [given])})
+    if not values or not all(map(math.isfinite, values)):
+        message = f"cutoff of {name} is {given!r}; it must be numbers"
+        raise ValueError(message)
+    return name, tuple(values)

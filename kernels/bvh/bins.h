@@ -1,0 +1,65 @@
+// Bins of segments by where their middles are, so that threads next to each other go the same way
+// through a hierarchy. A bin is a cell of the mesh's box; what is outside goes to one at the rim.
+//
+// Only the order in which rows are taken comes from here. Each row's answer goes to the row's own
+// place, so none depends on it, nor on the order of a bin's rows, which atomics leave open.
+#pragma once
+
+#include "bvh/box_frame.h"
+
+namespace geodomain {
+
+// The rows of segments, in the order that they are taken in; as they come where that is null.
+struct SegmentRows {
+  const Segment* segments;
+  const std::uint32_t* order;
+  std::uint32_t count;
+};
+static_assert(sizeof(SegmentRows) == 24, "as every compiler has it");
+
+constexpr std::uint32_t kBinsOfThread = 4;  // that a thread finds the first places of
+
+// Cells of which each axis has a power of two, as near to cubes as that allows.
+struct Bins {
+  BoxFrame frame;
+  std::uint32_t size[3], count;
+
+  GD_HD std::uint32_t cell(int axis, double start, double end) const {
+    const double middle = 0.5 * frame.place(axis, start) + 0.5 * frame.place(axis, end);
+    const float cells = 0.5f * static_cast<float>(size[axis]);
+    const float place = (static_cast<float>(middle) + 1.0f) * cells;
+    if (!(place > 0.0f)) return 0;  // a NaN too
+    return place < 2.0f * cells ? static_cast<std::uint32_t>(place) : size[axis] - 1;
+  }
+  GD_HD std::uint32_t of(const Segment& s) const {
+    const std::uint32_t x = cell(0, s.start.x, s.end.x), y = cell(1, s.start.y, s.end.y),
+                        z = cell(2, s.start.z, s.end.z);
+    return (z * size[1] + y) * size[0] + x;
+  }
+};
+static_assert(sizeof(Bins) == 80, "as every compiler has it");
+
+constexpr std::uint32_t kLeastBins = 1u << 12, kMostBins = 1u << 20;
+constexpr std::int64_t kRowsOfBin = 16;
+
+// Few enough that most of them have several rows, and that looking at all of them costs little.
+GD_HD Bins bins_of(const BoxFrame& frame, std::int64_t rows) {
+  Bins bins = {frame, {1, 1, 1}, 1};
+  float extent[3] = {frame.share[0], frame.share[1], frame.share[2]};
+  while (bins.count < kLeastBins || (bins.count < kMostBins && bins.count * kRowsOfBin < rows)) {
+    const int flat = extent[0] >= extent[1] ? 0 : 1;
+    const int longest = extent[flat] >= extent[2] ? flat : 2;
+    extent[longest] *= 0.5f;
+    bins.size[longest] *= 2;
+    bins.count *= 2;
+  }
+  return bins;
+}
+
+// The bin of a row and its number among the bin's rows.
+struct BinTicket {
+  std::uint32_t bin, number;
+};
+static_assert(sizeof(BinTicket) == 8, "as every compiler has it");
+
+}  // namespace geodomain

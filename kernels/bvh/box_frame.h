@@ -1,0 +1,135 @@
+// Single-precision boxes around exact geometry: the coordinates they are in, the margin that
+// makes them safe, and a segment made ready to be clipped by them.
+//
+// Boxes only ever leave triangles out. What they let through is decided exactly, so no answer
+// depends on anything here but on this: a box that the segment meets is never missed.
+#pragma once
+
+#include "bvh/morton.h"
+#include "exact/segment.h"
+#include "platform/arithmetic.h"
+
+namespace geodomain {
+
+struct Box {
+  float low[3], high[3];
+};
+static_assert(sizeof(Box) == 24, "as every compiler has it");
+
+// Each axis of a mesh's bounds mapped to [-1, 1]: parameters along a segment stay what they
+// are. Scales are powers of two. `share` is an axis' extent by the longest one's, at most 1.
+struct BoxFrame {
+  double centre[3], scale[3];
+  float share[3];
+
+  GD_HD double place(int axis, double value) const { return (value - centre[axis]) * scale[axis]; }
+};
+static_assert(sizeof(BoxFrame) == 64, "as every compiler has it");
+
+GD_HD Box box_of(const BoxFrame& frame, const Triangle& t) {
+  const double corner[3][3] = {{t.a.x, t.b.x, t.c.x}, {t.a.y, t.b.y, t.c.y}, {t.a.z, t.b.z, t.c.z}};
+  Box box;
+  for (int k = 0; k < 3; ++k) {
+    const double* c = corner[k];
+    box.low[k] = static_cast<float>(frame.place(k, smallest(c[0], c[1], c[2])));
+    box.high[k] = static_cast<float>(frame.place(k, largest(c[0], c[1], c[2])));
+  }
+  return box;
+}
+
+GD_HD Box around(const Box& a, const Box& b) {
+  Box both;
+  for (int k = 0; k < 3; ++k) {
+    both.low[k] = a.low[k] < b.low[k] ? a.low[k] : b.low[k];
+    both.high[k] = a.high[k] > b.high[k] ? a.high[k] : b.high[k];
+  }
+  return both;
+}
+
+// By the middle, in cubes, so that a flat surface is parted along its extent. Cubes begin at the
+// frame's lower end: from its middle, the first bit would part what is above the middle of a flat
+// surface from what is below, and boxes of both would be spread over all of it.
+GD_HD std::uint64_t code_of(const BoxFrame& frame, const Box& box) {
+  std::uint32_t cell[3];
+  for (int k = 0; k < 3; ++k) {
+    cell[k] = morton_cell((0.5f * (box.low[k] + box.high[k]) + 1.0f) * frame.share[k] - 1.0f);
+  }
+  return morton_code(cell[0], cell[1], cell[2]);
+}
+
+// All that rounding moves a box or a point of the clipped segment by, in the frame: at most
+// nine roundings of numbers below 4 (2^-22 each), twice over.
+constexpr double kRounding = 0x1.2p-19;
+// A segment that reaches farther than this many times the mesh meets every box.
+constexpr double kFarthest = 0x1p40;
+
+// The part of a segment inside the frame, by its parameters.
+struct Stretch {
+  double enter, length;
+
+  // A bound from above on the tau of a parameter, from 0 to 1 along the part.
+  GD_HD float reach(double t) const {
+    const double tau = (t - enter + 0x1p-44) / length + 0x1p-20;
+    return tau < 1.0 ? static_cast<float>(tau) : 1.0f;
+  }
+};
+
+// The part of a segment inside the frame, from parameter `enter` on over `length`, as start +
+// tau * direction with tau in [0, 1] and the inverse of the direction. A position at a
+// given tau is within a margin of the true one. A direction so small that it does not leave the
+// margin is made as large as rounding, which moves positions by no more than that.
+struct Probe {
+  float start[3], inverse[3];
+  float margin[3];       // as a difference of tau
+  std::uint32_t octant;  // a bit for each axis along which it descends
+  Stretch stretch;
+};
+
+GD_HD Probe probe_everywhere() {
+  return {{0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f}, {4.0f, 4.0f, 4.0f}, 0, {0.0, 1.0}};
+}
+
+// Whether a segment may meet the frame's box at all; if so, its probe. At any parameter the
+// computed position and the true one differ by less than 2^-51 of the largest coordinate.
+GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
+  const double first[3] = {frame.place(0, s.start.x), frame.place(1, s.start.y),
+                           frame.place(2, s.start.z)};
+  const double last[3] = {frame.place(0, s.end.x), frame.place(1, s.end.y),
+                          frame.place(2, s.end.z)};
+  const double size =
+      maximum(largest_part(first[0], first[1], first[2]), largest_part(last[0], last[1], last[2]));
+  if (size != size) return false;
+  if (size > kFarthest) return probe = probe_everywhere(), true;
+  const double slack = 0x1p-50 * size, limit = 1.0 + slack;
+  double enter = 0.0, leave = 1.0;
+  for (int k = 0; k < 3 && size > 1.0; ++k) {
+    if (maximum(std::fabs(first[k]), std::fabs(last[k])) <= 1.0) continue;  // not clipped by it
+    const double length = last[k] - first[k];
+    if (std::fabs(length) <= slack) {
+      if (std::fabs(first[k]) > limit + slack) return false;
+      continue;
+    }
+    const double inverse = 1.0 / length;
+    const double a = (-limit - first[k]) * inverse, b = (limit - first[k]) * inverse;
+    enter = maximum(enter, a < b ? a : b);
+    leave = a < b ? (b < leave ? b : leave) : (a < leave ? a : leave);
+  }
+  enter = maximum(0.0, enter - 0x1p-45);
+  leave = leave + 0x1p-45 < 1.0 ? leave + 0x1p-45 : 1.0;
+  if (!(enter <= leave)) return false;
+  const double rounding = kRounding + 0x1p-46 * size;
+  const auto margin = static_cast<float>(2.0 * rounding);
+  probe.octant = 0;
+  probe.stretch = {enter, maximum(leave - enter, 0x1p-46)};
+  for (int k = 0; k < 3; ++k) {
+    double direction = (last[k] - first[k]) * probe.stretch.length;
+    if (std::fabs(direction) < rounding) direction = direction < 0.0 ? -rounding : rounding;
+    probe.start[k] = static_cast<float>(first[k] + enter * (last[k] - first[k]));
+    probe.inverse[k] = 1.0f / static_cast<float>(direction);
+    probe.margin[k] = margin * std::fabs(probe.inverse[k]);
+    probe.octant |= static_cast<std::uint32_t>(direction < 0.0) << k;
+  }
+  return true;
+}
+
+}  // namespace geodomain

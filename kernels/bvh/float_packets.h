@@ -1,0 +1,115 @@
+// Eight triangles in single precision, as a CPU tests them all at once: what that does not decide,
+// which is seldom, goes to doubles and then to the exact cascade, triangle by triangle.
+#pragma once
+
+#include "bvh/build.h"
+#include "platform/arithmetic.h"
+
+namespace geodomain {
+
+constexpr int kFloatPacket = 8;  // triangles
+
+// Bounds below go by the largest part of a vector, so that all axes have to have one scale: the
+// frame's for its longest one. Products with it and with shares are exact.
+inline double even_place(const BoxFrame& frame, int axis, double value) {
+  return frame.place(axis, value) * frame.share[axis];
+}
+
+// Corners from the packet's origin, in even places, by coordinate.
+struct alignas(64) FloatPacket {
+  float at[9][kFloatPacket];  // ax, ay, az, bx, ..., cz
+  float origin[3];
+  float size;           // at least that of every coordinate of a corner
+  std::uint32_t first;  // of its triangles, which are side by side in the order of codes
+  std::uint32_t there;  // a bit for each
+};
+static_assert(sizeof(FloatPacket) == 320, "a packet is five lines of a cache");
+
+inline FloatPacket float_packet(const MeshView& mesh, const BoxFrame& frame,
+                                const std::int32_t* triangles, PacketRange range) {
+  double place[9][kFloatPacket] = {};
+  for (int i = 0; i < kFloatPacket; ++i) {
+    const Triangle t = mesh.triangle(triangles[range.first + (i < range.count ? i : 0)]);
+    const double corner[9] = {t.a.x, t.a.y, t.a.z, t.b.x, t.b.y, t.b.z, t.c.x, t.c.y, t.c.z};
+    for (int k = 0; k < 9; ++k) place[k][i] = even_place(frame, k % 3, corner[k]);
+  }
+  FloatPacket packet = {};
+  packet.first = static_cast<std::uint32_t>(range.first);
+  packet.there = (1u << range.count) - 1u;
+  for (int k = 0; k < 3; ++k) {
+    double low = place[k][0], high = low;
+    for (int i = 0; i < 3 * kFloatPacket; ++i) {
+      low = minimum(low, place[k + i / kFloatPacket * 3][i % kFloatPacket]);
+      high = maximum(high, place[k + i / kFloatPacket * 3][i % kFloatPacket]);
+    }
+    packet.origin[k] = static_cast<float>(0.5 * (low + high));
+  }
+  for (int k = 0; k < 9; ++k) {
+    for (int i = 0; i < kFloatPacket; ++i) {
+      packet.at[k][i] = static_cast<float>(place[k][i] - packet.origin[k % 3]);
+      packet.size = maximum_of(packet.size, std::fabs(packet.at[k][i]));
+    }
+  }
+  return packet;
+}
+
+// A triangle with its corners beside its index, for what goes on in doubles.
+inline PacketRow row_of(const MeshView& mesh, std::int32_t index) {
+  const Triangle t = mesh.triangle(index);
+  return {{t.a.x, t.a.y, t.a.z, t.b.x, t.b.y, t.b.z, t.c.x, t.c.y, t.c.z}, index, 1};
+}
+
+// A segment as packets are asked with it, in even places.
+struct Sight {
+  double start[4];
+  float along[4];
+  float size;  // of `along`
+};
+
+// 128u with u = 2^-24: more than the volumes of edges and of the start are wrong by.
+constexpr float kFloatBound = 0x1p-17f;
+// Sizes whose products of three neither underflow nor overflow. Beside the least, what rounding
+// moves a place by is small: less than 2^-53 (r + 1), or u r / 31.
+constexpr float kLeastSize = 0x1p-24f, kMostSize = 0x1p26f;
+
+// As the other `sift`, in floats. A start or a corner is wrong by u of itself, from its conversion,
+// a difference of the two by u of that besides: less than 2.2u r each with r the sum of both sizes,
+// roundings of `place` included. The direction is wrong by u of its size d. So the volume of an
+// edge is wrong by 6 (1 + 2 * 2.2)u d r^2 and by 43u d r^2 for its arithmetic, less than 76u in
+// all, that of the start by less than 83u r^3, and n1 by the sum of those, three times the one, and
+// of the roundings of its sums: less than 89u r^3 + 276u d r^2. The bounds are 128u, 128u, and 128u
+// and 384u.
+inline Sifted sift(const FloatPacket& packet, const Sight& sight) {
+  float start[3], far = 0.0f;
+  for (int k = 0; k < 3; ++k) {
+    start[k] = static_cast<float>(sight.start[k] - packet.origin[k]);
+    far = maximum_of(far, std::fabs(start[k]));
+  }
+  const float r = packet.size + far, d = sight.size;
+  const bool counted = (r >= kLeastSize) & (d >= kLeastSize) & (r <= kMostSize) & (d <= kMostSize);
+  if (!counted) return {0, packet.there};
+  const auto seen = [&](int k) {
+    return Vector<Floats8>{Floats8::load(packet.at[k]) - Floats8(start[0]),
+                           Floats8::load(packet.at[k + 1]) - Floats8(start[1]),
+                           Floats8::load(packet.at[k + 2]) - Floats8(start[2])};
+  };
+  const Vector<Floats8> A = seen(0), B = seen(3), C = seen(6);
+  const Vector<Floats8> D = {sight.along[0], sight.along[1], sight.along[2]};
+  const Vector<Floats8> bc = B.cross(C), ca = C.cross(A), ab = A.cross(B);
+  const Floats8 w0 = D.dot(bc), w1 = D.dot(ca), w2 = D.dot(ab), n0 = A.dot(bc);
+  const Floats8 n1 = n0 - (w0 + w1 + w2);
+  const float of_w = kFloatBound * (d * (r * r)), of_n0 = kFloatBound * (r * (r * r));
+  const float of_n1 = of_n0 + 3.0f * of_w;
+  // All as if the start's were positive.
+  const Floats8 v0 = signed_as(w0, n0), v1 = signed_as(w1, n0), v2 = signed_as(w2, n0);
+  const Floats8 least = minimum(minimum(v0, v1), v2), most = maximum(maximum(v0, v1), v2);
+  const Floats8 last = signed_as(n1, n0);
+  const std::uint32_t sure = at_most(Floats8(of_n0), absolute(n0));
+  const std::uint32_t crossed =
+      sure & at_most(Floats8(of_w), least) & at_most(last, Floats8(-of_n1));
+  const std::uint32_t missed = (sure & at_most(Floats8(of_n1), last)) |
+                               (at_most(least, Floats8(-of_w)) & at_most(Floats8(of_w), most));
+  return {crossed & packet.there, ~(crossed | missed) & packet.there};
+}
+
+}  // namespace geodomain

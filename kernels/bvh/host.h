@@ -1,0 +1,180 @@
+// The hierarchy built and held in the host's memory, by a team of threads.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "bvh/batches.h"
+#include "bvh/build.h"
+#include "bvh/radix_sort.h"
+#include "platform/arithmetic.h"
+
+namespace geodomain {
+
+// The frame of bounds that hold something; of an axis without extent, the longest one's scale.
+inline BoxFrame make_frame(const Bounds& bounds) {
+  const double low[3] = {bounds.low.x, bounds.low.y, bounds.low.z};
+  const double high[3] = {bounds.high.x, bounds.high.y, bounds.high.z};
+  BoxFrame frame;
+  int exponent[3], longest = -1100;
+  for (int k = 0; k < 3; ++k) {
+    frame.centre[k] = low[k] + (high[k] - low[k]) / 2;
+    const double reach = maximum(high[k] - frame.centre[k], frame.centre[k] - low[k]);
+    exponent[k] = -1100;
+    if (reach > 0.0) std::frexp(reach, &exponent[k]);  // reach is at most 2^exponent
+    if (exponent[k] > longest) longest = exponent[k];
+  }
+  for (int k = 0; k < 3; ++k) {
+    // An axis that is very short beside the others would see segments as very long.
+    if (exponent[k] < longest - 20) exponent[k] = longest - 20;
+    frame.scale[k] = longest == -1100 ? 1.0 : std::ldexp(1.0, -exponent[k]);
+    frame.share[k] = static_cast<float>(std::ldexp(1.0, exponent[k] - longest));
+  }
+  return frame;
+}
+
+struct BuildTimes {  // seconds
+  double boxes = 0, codes = 0, sort = 0, tree = 0;
+};
+
+template <class Work>
+double seconds_of(Work&& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+inline std::vector<Box> make_boxes(const MeshView& mesh, const BoxFrame& frame, Team& team) {
+  std::vector<Box> boxes(static_cast<std::size_t>(mesh.triangle_count));
+  team.run(mesh.triangle_count, 4096, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) boxes[i] = box_of(frame, mesh.triangle(i));
+  });
+  return boxes;
+}
+
+class HostBvh {
+ public:
+  HostBvh(const MeshView& mesh, const Bounds& bounds, Team& team)
+      : count_(mesh.triangle_count), team_(team) {
+    if (count_ == 0) return;
+    frame_ = make_frame(bounds);
+    times_.boxes = seconds_of([&] { boxes_ = make_boxes(mesh, frame_, team_); });
+    times_.codes = seconds_of([&] { make_codes(); });
+    times_.sort = seconds_of([&] { RadixSort(codes_.data(), triangles_.data(), count_, team_); });
+    times_.tree = seconds_of([&] {
+      make_tree();
+      gather_nodes();
+      fill_packets(mesh);
+    });
+    codes_ = {};
+    triangles_ = {};
+    boxes_ = {};
+  }
+
+  BatchView view() const {
+    return {open_.data(), packets_.data(), corners_.data(), frame_, count_};
+  }
+  std::int64_t packet_count() const { return static_cast<std::int64_t>(packets_.size()); }
+  const BuildTimes& times() const { return times_; }
+  const std::vector<WideNode>& nodes() const { return nodes_; }
+  // The first node of each level, and the end of the last.
+  const std::vector<std::int64_t>& levels() const { return levels_; }
+  // What it holds once it is built.
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(nodes_.size() * (sizeof(WideNode) + sizeof(OpenNode)) +
+                                     packets_.size() * sizeof(FloatPacket) +
+                                     corners_.size() * sizeof(PacketRow));
+  }
+
+ private:
+  // body(i) for i in [begin, end), in pieces, by all threads.
+  template <class Body>
+  void each(std::int64_t begin, std::int64_t end, Body&& body) {
+    team_.run(end - begin, 1024, [&](std::int64_t from, std::int64_t to, int) {
+      for (std::int64_t i = begin + from; i < begin + to; ++i) body(i);
+    });
+  }
+
+  void make_codes() {
+    codes_.resize(static_cast<std::size_t>(count_));
+    triangles_.resize(static_cast<std::size_t>(count_));
+    each(0, count_, [&](std::int64_t i) {
+      codes_[i] = code_of(frame_, boxes_[i]);
+      triangles_[i] = static_cast<std::int32_t>(i);
+    });
+  }
+
+  void make_tree() {
+    const auto inner = static_cast<std::size_t>(count_ > 1 ? count_ - 1 : 1);
+    child_.reset(new std::int32_t[inner][2]);
+    range_.reset(new std::int32_t[inner][2]);
+    around_.reset(new Box[inner]);
+    other_end_.assign(inner, -1);
+    tree_ = {static_cast<std::int32_t>(count_),
+             codes_.data(),
+             triangles_.data(),
+             boxes_.data(),
+             child_.get(),
+             range_.get(),
+             around_.get(),
+             other_end_.data(),
+             &root_};
+    each(0, count_, [&](std::int64_t i) { climb(tree_, static_cast<std::int32_t>(i)); });
+  }
+
+  void gather_nodes() {
+    const auto most = static_cast<std::size_t>(most_nodes<kFloatPacket>(count_));
+    const std::unique_ptr<WideNode[]> nodes(new WideNode[most]);
+    const std::unique_ptr<std::int32_t[]> source(new std::int32_t[most]);
+    ranges_.reset(new PacketRange[static_cast<std::size_t>(count_)]);
+    std::uint32_t packet_count, level_sizes[kLevels];
+    const WideTree wide = {nodes.get(), source.get(), ranges_.get(), &packet_count, level_sizes};
+    begin_levels(tree_, wide);
+    Level level = level_of(wide, 0);
+    for (; level.begin < level.end; level = level_of(wide, level.number + 1)) {
+      levels_.push_back(level.begin);
+      each(level.begin, level.end, [&](std::int64_t i) {
+        gather<kFloatPacket>(tree_, wide, level, static_cast<std::uint32_t>(i));
+      });
+    }
+    levels_.push_back(level.end);
+    nodes_.assign(nodes.get(), nodes.get() + level.end);
+    open_.resize(nodes_.size());
+    each(0, level.end, [&](std::int64_t i) { open_[i] = open_node(nodes_[i]); });
+    packets_.resize(packet_count);
+    child_.reset();
+    range_.reset();
+    around_.reset();
+    other_end_ = {};
+  }
+
+  void fill_packets(const MeshView& mesh) {
+    each(0, static_cast<std::int64_t>(packets_.size()), [&](std::int64_t i) {
+      packets_[i] = float_packet(mesh, frame_, triangles_.data(), ranges_[i]);
+    });
+    ranges_.reset();
+    corners_.resize(static_cast<std::size_t>(count_));
+    each(0, count_, [&](std::int64_t i) { corners_[i] = row_of(mesh, triangles_[i]); });
+  }
+
+  std::int64_t count_;
+  Team& team_;
+  BoxFrame frame_ = {};
+  BuildTimes times_;
+  BinaryTree tree_ = {};
+  std::int32_t root_ = 0;
+  std::vector<Box> boxes_;
+  std::vector<std::uint64_t> codes_;
+  std::vector<std::int32_t> triangles_, other_end_;
+  std::unique_ptr<std::int32_t[][2]> child_, range_;
+  std::unique_ptr<Box[]> around_;
+  std::unique_ptr<PacketRange[]> ranges_;
+  std::vector<WideNode> nodes_;  // for a look at them
+  std::vector<OpenNode> open_;   // the same, to be asked
+  std::vector<FloatPacket> packets_;
+  std::vector<PacketRow> corners_;
+  std::vector<std::int64_t> levels_;
+};
+
+}  // namespace geodomain

@@ -1,0 +1,183 @@
+// What is asked about a segment: does it cross, what is nearest, how many, all of them. Every
+// answer is made of the triangles that it crosses, in whatever order they are found.
+#pragma once
+
+#include "bvh/nodes.h"
+#include "platform/bits.h"
+#include "platform/warp.h"
+
+namespace geodomain {
+
+// visit(a call for its corners, its index) for the triangles of a packet that the segment crosses,
+// until it returns true; false in `sure` where the arithmetic does not tell. The filter takes as
+// many triangles at a time as Number has lanes: one after the other on a GPU. A CPU asks
+// packets of its own (bvh/batches.h).
+template <class Arithmetic, class Number, class Visit>
+GD_HD bool visit_crossed(const Packet& packet, const Segment& s, bool& sure, Visit&& visit) {
+  constexpr int kLanes = static_cast<int>(sizeof(Number) / sizeof(double));
+  const Vector<Number> start = spread<Number>(s.start);
+  const Vector<Number> end = spread<Number>(s.end);
+  const Vector<Number> along = seen_from(start, end.x, end.y, end.z);
+  for (int first = 0, count = kDevicePacket; first < count; first += kLanes) {
+    const auto taken = packet.template take<Number>(first);
+    count = taken.count;
+    const auto corner = [&](int k) {
+      return seen_from(start, taken.coordinate(k), taken.coordinate(k + 1),
+                       taken.coordinate(k + 2));
+    };
+    const Sifted sifted = sift(along, corner(0), corner(3), corner(6));
+    const std::uint32_t there = kLanes == 1 ? 1u : (1u << (count - first)) - 1u;
+    for (std::uint32_t open = (sifted.crossed | sifted.unsure) & there & ((1u << kLanes) - 1u);
+         open != 0; open &= open - 1) {
+      const int lane = trailing_zeros(open);
+      const auto corners = [&] { return taken.corners(lane); };
+      int answer = 1;
+      if (sifted.unsure >> lane & 1) answer = crosses_close<Arithmetic>(s, corners());
+      if (answer == kUnsure) sure = false;
+      if (answer == 1 && visit(corners, taken.index(lane))) return true;
+    }
+  }
+  return false;
+}
+
+struct Found {
+  double t;
+  std::int64_t triangle;  // as wide as t, so that no byte of it is left unwritten
+
+  GD_HD bool operator<(const Found& other) const {
+    return t < other.t || (t == other.t && triangle < other.triangle);
+  }
+};
+static_assert(sizeof(Found) == 16, "as every compiler has it");
+
+// The questions. Each takes the crossed triangles one by one, and says when it knows enough.
+// `sure` is false where the arithmetic did not tell; then the answer is not one. What lies beyond
+// the nearest so far may be left out of the segment's way through the triangles.
+
+struct Any {
+  static constexpr bool kNearFirst = false, kAsksWhere = false;
+  bool sure = true, found = false;
+
+  template <class Arithmetic, class Corners, class Way>
+  GD_HD bool take(const Segment&, const Corners&, std::int32_t, Way&) {
+    return found = true;
+  }
+  // As so many calls of `take`.
+  GD_HD bool take_all(std::int32_t crossed) { return found |= crossed > 0; }
+  GD_HD bool answered() const { return sure | found; }
+};
+
+struct Count {
+  static constexpr bool kNearFirst = false, kAsksWhere = false;
+  bool sure = true;
+  std::int32_t count = 0;
+
+  template <class Arithmetic, class Corners, class Way>
+  GD_HD bool take(const Segment&, const Corners&, std::int32_t, Way&) {
+    return ++count, false;
+  }
+  GD_HD bool take_all(std::int32_t crossed) { return count += crossed, false; }
+  GD_HD bool answered() const { return sure; }
+};
+
+// The triangle with the least (t, index), -1 where there is none.
+struct Nearest {
+  static constexpr bool kNearFirst = true, kAsksWhere = true;
+  bool sure = true;
+  std::int32_t triangle = -1;
+  Span best = {2.0, 2.0};
+  Triangle corners = {};  // of the best, where the arithmetic can make its t
+
+  template <class Arithmetic, class Corners, class Way>
+  GD_HD bool take(const Segment& s, const Corners& corners_of, std::int32_t index, Way& way) {
+    const Triangle t = corners_of();
+    Span span = span_on_segment(s, t);
+    if (span.low > best.high) return false;
+    if (span.high >= best.low && !(span.known() && best.known())) {
+      sure = settle<Arithmetic>(s, t, span);
+      if (!sure) return true;
+    }
+    if (span.low > best.low || (span.low == best.low && index > triangle)) return false;
+    best = span;
+    triangle = index;
+    if constexpr (Arithmetic::kAlwaysTells) corners = t;
+    way.shorten(best.high);
+    return false;
+  }
+  GD_HD bool answered() const { return sure; }
+
+ private:
+  // Makes the t of the best so far and of another, whose spans overlap; false where it cannot.
+  template <class Arithmetic>
+  GD_HD bool settle(const Segment& s, const Triangle& t, Span& span) {
+    if constexpr (Arithmetic::kAlwaysTells) {
+      Place place, other;
+      place_on_segment<Arithmetic>(s, corners, place);
+      place_on_segment<Arithmetic>(s, t, other);
+      best = {place.t, place.t};
+      span = {other.t, other.t};
+    }
+    return Arithmetic::kAlwaysTells;
+  }
+};
+
+struct AllCrossings {  // all of them, in the order that they are found in; `out` has room
+  static constexpr bool kNearFirst = false, kAsksWhere = true;
+  Found* out = nullptr;
+  bool sure = true;
+
+  template <class Arithmetic, class Corners, class Way>
+  GD_HD bool take(const Segment& s, const Corners& corners_of, std::int32_t index, Way&) {
+    Place place;
+    sure &= place_on_segment<Arithmetic>(s, corners_of(), place);
+    *out++ = {place.t, index};
+    return false;
+  }
+  GD_HD bool answered() const { return sure; }
+};
+
+template <class Arithmetic, class Number, class Question>
+GD_HD bool step(const BvhView& bvh, const Segment& s, Walk& walk, Stack& stack,
+                Question& question) {
+  return walk.template step<Question::kNearFirst>(bvh, stack, [&](const Packet& packet) {
+    return visit_crossed<Arithmetic, Number>(
+        packet, s, question.sure, [&](const auto& corners_of, std::int32_t index) {
+          return question.template take<Arithmetic>(s, corners_of, index, walk);
+        });
+  });
+}
+
+// Whether the arithmetic told.
+template <class Arithmetic, class Number, class Question>
+GD_HD bool ask(const BvhView& bvh, const Segment& s, Question& question) {
+  Walk walk;
+  Stack stack;
+  if (!walk.begin(bvh, s)) return true;
+  while (step<Arithmetic, Number>(bvh, s, walk, stack, question)) {
+  }
+  return question.answered();
+}
+
+// Heap sort: in place, without a stack, and never quadratic.
+GD_HD void sift_down(Found* list, std::int64_t root, std::int64_t count) {
+  const Found moved = list[root];
+  for (std::int64_t child = 2 * root + 1; child < count; child = 2 * root + 1) {
+    if (child + 1 < count && list[child] < list[child + 1]) ++child;
+    if (!(moved < list[child])) break;
+    list[root] = list[child];
+    root = child;
+  }
+  list[root] = moved;
+}
+
+GD_HD void sort_found(Found* list, std::int64_t count) {
+  for (std::int64_t root = count / 2; root-- > 0;) sift_down(list, root, count);
+  for (std::int64_t last = count - 1; last > 0; --last) {
+    const Found top = list[0];
+    list[0] = list[last];
+    list[last] = top;
+    sift_down(list, 0, last);
+  }
+}
+
+}  // namespace geodomain

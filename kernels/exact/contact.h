@@ -1,0 +1,155 @@
+// How two triangles meet: nowhere, in a point, along a segment, over an area. Decided
+// by signs alone, on the corners as they are; nothing is constructed or rounded.
+#pragma once
+
+#include "exact/crossing.h"
+
+namespace geodomain {
+
+GD_HD bool same_place(Vec3 a, Vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+// The sign of orient3d, at once where q is a corner or the triangle is level along an axis,
+// which would otherwise go to the exact stage: shared walls are full of both.
+GD_HD int side_of_plane(const Triangle& t, Vec3 q) {
+  if (same_place(t.a, q) || same_place(t.b, q) || same_place(t.c, q)) return 0;
+  if (t.a.z == t.b.z && t.b.z == t.c.z && t.a.z == q.z) return 0;
+  if (t.a.x == t.b.x && t.b.x == t.c.x && t.a.x == q.x) return 0;
+  if (t.a.y == t.b.y && t.b.y == t.c.y && t.a.y == q.y) return 0;
+  return orient3d(t.a, t.b, t.c, q);
+}
+
+// A point seen along one of the three axes.
+struct Vec2 {
+  double x, y;
+};
+
+GD_HD Vec2 along(Vec3 p, int axis) {
+  if (axis == 2) return {p.x, p.y};
+  return axis == 0 ? Vec2{p.y, p.z} : Vec2{p.z, p.x};
+}
+
+GD_HD int turn(Vec3 a, Vec3 b, Vec3 c, int axis) {
+  const Vec2 p = along(a, axis), q = along(b, axis), r = along(c, axis);
+  return orient2d(p.x, p.y, q.x, q.y, r.x, r.y);
+}
+
+// An axis along which the triangle is not a line, or -1 where it has no area.
+GD_HD int broad_axis(const Triangle& t) {
+  for (int axis = 2; axis >= 0; --axis) {
+    if (turn(t.a, t.b, t.c, axis) != 0) return axis;
+  }
+  return -1;
+}
+
+enum class Contact : std::uint8_t {
+  none,
+  point,         // one point, or an edge of both in the same plane on either side of it
+  cross,         // a segment that is in the inside of both
+  edge_in_face,  // an edge of the first runs through the inside of the second
+  face_on_edge,  // an edge of the second runs through the inside of the first
+  edges,         // a segment of an edge of both, in different planes
+  area           // in one plane, with insides that meet
+};
+
+struct Meeting {
+  Contact contact = Contact::none;
+  std::int8_t apex[2] = {0, 0};  // the corners opposite the edges, where edges meet
+  std::int8_t side[2][3] = {};   // side[0]: of the first's corners about the second, and back
+  bool same_way = false;         // over an area: both turn alike
+};
+
+namespace contact_detail {
+
+enum class Reach : std::uint8_t { apart, vertex, edge, through };
+
+GD_HD Vec3 corner(const Triangle& t, int k) { return k % 3 == 0 ? t.a : k % 3 == 1 ? t.b : t.c; }
+
+// How a triangle reaches the other's plane, by the sides of its corners, and the corner that is
+// alone on its side; `apart` also where all are in the plane.
+GD_HD Reach reach(const std::int8_t* side, int& alone) {
+  for (alone = 0; alone < 3; ++alone) {
+    const int here = side[alone], one = side[(alone + 1) % 3], two = side[(alone + 2) % 3];
+    if (here == 0 && one == two && one != 0) return Reach::vertex;
+    if (here != 0 && one == 0 && two == 0) return Reach::edge;
+    if (here != 0 && here * one <= 0 && here * two <= 0) return Reach::through;
+  }
+  return Reach::apart;
+}
+
+// Two triangles of one plane, seen along an axis: convex sets are apart, or have no common
+// inside, just where a line through an edge of one tells them apart.
+GD_HD Contact in_one_plane(const Triangle& s, const Triangle& t, int axis, bool& same_way) {
+  const int turn_s = turn(s.a, s.b, s.c, axis), turn_t = turn(t.a, t.b, t.c, axis);
+  same_way = turn_s == turn_t;
+  bool area = true;
+  for (int which = 0; which < 2; ++which) {
+    const Triangle& own = which ? t : s;
+    const Triangle& other = which ? s : t;
+    for (int k = 0; k < 3; ++k) {
+      int most = -1;
+      for (int j = 0; j < 3; ++j) {
+        const int side = turn(corner(own, k), corner(own, k + 1), corner(other, j), axis) *
+                         (which ? turn_t : turn_s);
+        most = side > most ? side : most;
+      }
+      if (most < 0) return Contact::none;
+      area = area && most > 0;
+    }
+  }
+  return area ? Contact::area : Contact::point;
+}
+
+}  // namespace contact_detail
+
+// Triangles without area meet nothing: their neighbours do.
+//
+// Where the planes differ, each triangle meets the line that is in both planes in an interval.
+// An end of it is where an edge from the corner alone on its side, a0 or b0, comes to the line,
+// and orient3d(a0, a1, b0, b1) has the sign, or everywhere the opposite sign, of the place of one
+// such end along the line less that of the other: with the line as x, one plane as xy and the
+// other as xz the determinant is that difference times the distances of a0 and b0 from the line.
+GD_HD Meeting meet(const Triangle& a, const Triangle& b) {
+  using namespace contact_detail;
+  Meeting found;
+  bool planar[2];
+  for (int which = 0; which < 2; ++which) {
+    const Triangle& own = which ? b : a;
+    const Triangle& other = which ? a : b;
+    std::int8_t* side = found.side[which];
+    for (int k = 0; k < 3; ++k) {
+      side[k] = static_cast<std::int8_t>(side_of_plane(other, corner(own, k)));
+    }
+    if (side[0] != 0 && side[0] == side[1] && side[1] == side[2]) return found;
+    planar[which] = side[0] == 0 && side[1] == 0 && side[2] == 0;
+  }
+  if (planar[0] || planar[1]) {
+    const int axis = broad_axis(a);
+    if (axis < 0 || !planar[0] || !planar[1] || turn(b.a, b.b, b.c, axis) == 0) return found;
+    found.contact = in_one_plane(a, b, axis, found.same_way);
+    return found;
+  }
+  int alone[2];
+  const Reach reaches[2] = {reach(found.side[0], alone[0]), reach(found.side[1], alone[1])};
+  bool before = false, behind = false, level = false;
+  for (int i = 1; i <= 2; ++i) {
+    for (int j = 1; j <= 2; ++j) {
+      const Triangle ends = {corner(a, alone[0]), corner(a, alone[0] + i), corner(b, alone[1])};
+      const int order = side_of_plane(ends, corner(b, alone[1] + j));
+      before |= order < 0;
+      behind |= order > 0;
+      level |= order == 0;
+    }
+  }
+  const bool overlap = before && behind;
+  if (!overlap && !level) return found;
+  found.contact = Contact::point;
+  if (!overlap || reaches[0] == Reach::vertex || reaches[1] == Reach::vertex) return found;
+  const bool edge_a = reaches[0] == Reach::edge, edge_b = reaches[1] == Reach::edge;
+  found.apex[0] = static_cast<std::int8_t>(alone[0]);
+  found.apex[1] = static_cast<std::int8_t>(alone[1]);
+  found.contact = edge_a ? (edge_b ? Contact::edges : Contact::edge_in_face)
+                         : (edge_b ? Contact::face_on_edge : Contact::cross);
+  return found;
+}
+
+}  // namespace geodomain

@@ -1,0 +1,254 @@
+// The two signs that everything rests on, exact for every input in range:
+//
+//   orient2d(a, b, q) > 0  when q is to the left of the directed line a -> b,
+//   orient3d(a, b, c, q) > 0  when q is below the plane of a, b, c, which turn
+//   counter-clockwise seen from above; both are 0 exactly on the line or plane.
+//
+// A cascade: a filter in doubles decides nearly everything; where it cannot,
+// products compared exactly decide orient2d for coordinates whose differences
+// are doubles (a wireframe on the block lattice); expansions decide the rest.
+//
+// Code that asks for signs takes the arithmetic as a parameter: `Full` always
+// answers, `Quick` leaves the expansions out and may answer kUnsure. A GPU runs
+// Quick over everything and Full over the few that were unsure, since the
+// expansions' registers would slow all the others.
+#pragma once
+
+#include "exact/expansion.h"
+
+namespace geodomain {
+
+struct Vec3 {
+  double x, y, z;
+};
+
+// Shewchuk's bounds on the filters' rounding errors, times the permanent.
+constexpr double kUnit = 0x1p-53;
+constexpr double kOrient2dBound = (3.0 + 16.0 * kUnit) * kUnit;
+constexpr double kOrient3dBound = (7.0 + 56.0 * kUnit) * kUnit;
+// The bounds do not count underflow. A determinant of two differences of numbers
+// in range is 0 or at least 2^-716, so 2^-1000 costs it nothing and covers points
+// with smaller coordinates; a permanent of three below 2^-900 is left to the exact
+// stage.
+constexpr double kOrient2dFloor = 0x1p-1000;
+constexpr double kOrient3dFloor = 0x1p-900;
+
+// A mesh's coordinates are 0 or of a magnitude from 2^-306 to 2^339, so that products of three
+// neither underflow nor overflow; a point's smaller ones are tiny, and are taken apart from the
+// rest.
+constexpr double kLeastMagnitude = 0x1p-306, kMostMagnitude = 0x1p339;
+GD_HD bool is_tiny(double value) { return value != 0.0 && std::fabs(value) < kLeastMagnitude; }
+
+GD_HD int sign_of(double value) { return (value > 0.0) - (value < 0.0); }
+
+// The determinant p.x * r.y - p.y * r.x of differences.
+struct Difference2 {
+  Expansion<2> x, y;
+
+  GD_HD Difference2(double ax, double ay, double qx, double qy) {
+    expand(two_difference(ax, qx), x);
+    expand(two_difference(ay, qy), y);
+  }
+};
+
+GD_HD void minor_expansion(const Difference2& p, const Difference2& r, Expansion<16>& out) {
+  Expansion<8> left, right;
+  multiply(p.x, r.y, left);
+  multiply(p.y, r.x, right);
+  subtract(left, right, out);
+}
+
+constexpr int kUnsure = 2;
+
+// turn(a, p, b, q) is the determinant of a - p and b - q: positive where the second is
+// to the left of the first. orient2d is the turn about one point.
+//
+// Its sign where the four differences are doubles and no product underflows, else
+// kUnsure. Rounding is monotone, so unequal rounded products are ordered as the exact ones are;
+// equal ones are ordered by their tails.
+GD_HD int turn_products(double ax, double ay, double px, double py, double bx, double by, double qx,
+                        double qy) {
+  const Pair adx = two_difference(ax, px), ady = two_difference(ay, py);
+  const Pair bdx = two_difference(bx, qx), bdy = two_difference(by, qy);
+  if (adx.tail != 0.0 || ady.tail != 0.0 || bdx.tail != 0.0 || bdy.tail != 0.0) return kUnsure;
+  if (is_tiny(qx) || is_tiny(qy)) return kUnsure;
+  const Pair left = two_product(adx.head, bdy.head);
+  const Pair right = two_product(ady.head, bdx.head);
+  if (left.head != right.head) return left.head > right.head ? 1 : -1;
+  return sign_of(left.tail - right.tail);
+}
+
+// The exact determinant's sign, and its size within 2^-52.
+GD_NOINLINE double turn_expansions(double ax, double ay, double px, double py, double bx, double by,
+                                   double qx, double qy) {
+  Expansion<16> det;
+  minor_expansion(Difference2(ax, ay, px, py), Difference2(bx, by, qx, qy), det);
+  return det.value();
+}
+
+GD_HD double orient2d_expansions(double ax, double ay, double bx, double by, double qx, double qy) {
+  return turn_expansions(ax, ay, qx, qy, bx, by, qx, qy);
+}
+
+GD_HD int turn_quick(double ax, double ay, double px, double py, double bx, double by, double qx,
+                     double qy) {
+  const double left = (ax - px) * (by - qy), right = (ay - py) * (bx - qx);
+  const double det = left - right;
+  const double bound = kOrient2dBound * (std::fabs(left) + std::fabs(right)) + kOrient2dFloor;
+  if (det > bound) return 1;
+  if (det < -bound) return -1;
+  return turn_products(ax, ay, px, py, bx, by, qx, qy);
+}
+
+GD_HD int orient2d_quick(double ax, double ay, double bx, double by, double qx, double qy) {
+  return turn_quick(ax, ay, qx, qy, bx, by, qx, qy);
+}
+
+// Of coordinates in a mesh's range.
+GD_HD int turn(double ax, double ay, double px, double py, double bx, double by, double qx,
+               double qy) {
+  const int sign = turn_quick(ax, ay, px, py, bx, by, qx, qy);
+  return sign != kUnsure ? sign : sign_of(turn_expansions(ax, ay, px, py, bx, by, qx, qy));
+}
+
+// A determinant that is linear in the point's coordinates, from its exact value
+// where tiny ones are 0 (`rest`) and what each tiny one adds: its sign, and a
+// bound on all their sizes. kUnsure only where that does not tell.
+GD_HD int sign_with_tiny(double rest, int first, int second, int third, double size) {
+  if (rest != 0.0) return std::fabs(rest) > 4.0 * size + 0x1p-1000 ? sign_of(rest) : kUnsure;
+  const bool plus = (first > 0) | (second > 0) | (third > 0);
+  const bool minus = (first < 0) | (second < 0) | (third < 0);
+  return plus && minus ? kUnsure : static_cast<int>(plus) - static_cast<int>(minus);
+}
+
+GD_NOINLINE int orient2d_tiny(double ax, double ay, double bx, double by, double qx, double qy) {
+  const double tiny_x = is_tiny(qx) ? qx : 0.0, tiny_y = is_tiny(qy) ? qy : 0.0;
+  const double rest = orient2d_expansions(ax, ay, bx, by, qx - tiny_x, qy - tiny_y);
+  return sign_with_tiny(rest, -sign_of(tiny_x) * sign_of(by - ay),
+                        sign_of(tiny_y) * sign_of(bx - ax), 0,
+                        std::fabs(tiny_x * (by - ay)) + std::fabs(tiny_y * (bx - ax)));
+}
+
+// kUnsure only for a point with tiny coordinates.
+GD_HD int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
+  const int sign = orient2d_quick(ax, ay, bx, by, qx, qy);
+  if (sign != kUnsure) return sign;
+  if (is_tiny(qx) || is_tiny(qy)) return orient2d_tiny(ax, ay, bx, by, qx, qy);
+  return sign_of(orient2d_expansions(ax, ay, bx, by, qx, qy));
+}
+
+GD_HD void term_expansion(const Difference2& p, const Difference2& r, double z, double qz,
+                          Expansion<64>& out) {
+  Expansion<16> minor;
+  Expansion<2> height;
+  minor_expansion(p, r, minor);
+  expand(two_difference(z, qz), height);
+  multiply(minor, height, out);
+}
+
+GD_NOINLINE double orient3d_expansions(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+  const Difference2 ad(a.x, a.y, q.x, q.y), bd(b.x, b.y, q.x, q.y), cd(c.x, c.y, q.x, q.y);
+  Expansion<64> first, second, third;
+  term_expansion(bd, cd, a.z, q.z, first);
+  term_expansion(cd, ad, b.z, q.z, second);
+  term_expansion(ad, bd, c.z, q.z, third);
+  Expansion<128> two;
+  Expansion<192> det;
+  add(first, second, two);
+  add(two, third, det);
+  return det.value();
+}
+
+// The determinant in doubles, and what its rounding error is measured by.
+struct Estimate {
+  double det, permanent;
+
+  // Whether the error is at most `share` of the value.
+  GD_HD bool within(double share) const {
+    return permanent > kOrient3dFloor && kOrient3dBound * permanent <= share * std::fabs(det);
+  }
+};
+
+GD_HD Estimate orient3d_estimate(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+  const double adx = a.x - q.x, ady = a.y - q.y, adz = a.z - q.z;
+  const double bdx = b.x - q.x, bdy = b.y - q.y, bdz = b.z - q.z;
+  const double cdx = c.x - q.x, cdy = c.y - q.y, cdz = c.z - q.z;
+  const double bc_left = bdx * cdy, bc_right = bdy * cdx;
+  const double ca_left = cdx * ady, ca_right = cdy * adx;
+  const double ab_left = adx * bdy, ab_right = ady * bdx;
+  return {adz * (bc_left - bc_right) + bdz * (ca_left - ca_right) + cdz * (ab_left - ab_right),
+          (std::fabs(bc_left) + std::fabs(bc_right)) * std::fabs(adz) +
+              (std::fabs(ca_left) + std::fabs(ca_right)) * std::fabs(bdz) +
+              (std::fabs(ab_left) + std::fabs(ab_right)) * std::fabs(cdz)};
+}
+
+GD_HD int orient3d_quick(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+  const Estimate estimate = orient3d_estimate(a, b, c, q);
+  const double bound = kOrient3dBound * estimate.permanent;
+  if (estimate.permanent > kOrient3dFloor) {
+    if (estimate.det > bound) return 1;
+    if (estimate.det < -bound) return -1;
+  }
+  return kUnsure;
+}
+
+// The determinant is N . (a - q), N = (b - a) x (c - a).
+GD_NOINLINE int orient3d_tiny(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+  const Vec3 tiny = {is_tiny(q.x) ? q.x : 0.0, is_tiny(q.y) ? q.y : 0.0, is_tiny(q.z) ? q.z : 0.0};
+  const double rest = orient3d_expansions(a, b, c, {q.x - tiny.x, q.y - tiny.y, q.z - tiny.z});
+  const double nx = orient2d_expansions(a.y, a.z, b.y, b.z, c.y, c.z);
+  const double ny = orient2d_expansions(a.z, a.x, b.z, b.x, c.z, c.x);
+  const double nz = orient2d_expansions(a.x, a.y, b.x, b.y, c.x, c.y);
+  return sign_with_tiny(rest, -sign_of(tiny.x) * sign_of(nx), -sign_of(tiny.y) * sign_of(ny),
+                        -sign_of(tiny.z) * sign_of(nz),
+                        std::fabs(tiny.x * nx) + std::fabs(tiny.y * ny) + std::fabs(tiny.z * nz));
+}
+
+// kUnsure only for a point with tiny coordinates.
+GD_HD int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+  const int sign = orient3d_quick(a, b, c, q);
+  if (sign != kUnsure) return sign;
+  if (is_tiny(q.x) || is_tiny(q.y) || is_tiny(q.z)) return orient3d_tiny(a, b, c, q);
+  return sign_of(orient3d_expansions(a, b, c, q));
+}
+
+constexpr double kVolumeError = 0x1p-48;
+
+struct Full {
+  static constexpr bool kAlwaysTells = true;
+  GD_HD static int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
+    return geodomain::orient2d(ax, ay, bx, by, qx, qy);
+  }
+  GD_HD static int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
+    return geodomain::orient3d(a, b, c, q);
+  }
+  GD_HD static int turn(double ax, double ay, double px, double py, double bx, double by, double qx,
+                        double qy) {
+    return geodomain::turn(ax, ay, px, py, bx, by, qx, qy);
+  }
+  // The determinant within 2^-48 of its size; false where it cannot tell, which is never.
+  GD_HD static bool volume(Vec3 a, Vec3 b, Vec3 c, Vec3 q, double& value) {
+    const Estimate estimate = orient3d_estimate(a, b, c, q);
+    value = estimate.within(kVolumeError) ? estimate.det : orient3d_expansions(a, b, c, q);
+    return true;
+  }
+};
+
+struct Quick {
+  static constexpr bool kAlwaysTells = false;
+  GD_HD static int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
+    return orient2d_quick(ax, ay, bx, by, qx, qy);
+  }
+  GD_HD static int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) { return orient3d_quick(a, b, c, q); }
+  GD_HD static int turn(double ax, double ay, double px, double py, double bx, double by, double qx,
+                        double qy) {
+    return turn_quick(ax, ay, px, py, bx, by, qx, qy);
+  }
+  GD_HD static bool volume(Vec3 a, Vec3 b, Vec3 c, Vec3 q, double& value) {
+    const Estimate estimate = orient3d_estimate(a, b, c, q);
+    value = estimate.det;
+    return estimate.within(kVolumeError);
+  }
+};
+
+}  // namespace geodomain

@@ -1,0 +1,202 @@
+// The CPU face of components: found, and looked at in pairs.
+#include <atomic>
+#include <limits>
+#include <memory>
+
+#include "platform/float_guard.h"
+#include "platform/thread_team.h"
+#include "topology/relate.h"
+
+using namespace geodomain;
+
+namespace {
+
+struct FoundComponents {
+  MeshView mesh;
+  Components components;
+  std::vector<Bounds> boxes;
+};
+
+// Triangles of each component, component after component.
+struct Members {
+  std::vector<std::size_t> start;
+  std::vector<std::int32_t> triangles;
+
+  explicit Members(const Components& components)
+      : start(static_cast<std::size_t>(components.count) + 1, 0) {
+    for (std::int32_t component : components.component) {
+      if (component != kNobody) ++start[static_cast<std::size_t>(component) + 1];
+    }
+    for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
+    triangles.resize(start.back());
+    std::vector<std::size_t> next(start.begin(), start.end() - 1);
+    for (std::size_t i = 0; i < components.component.size(); ++i) {
+      if (components.component[i] == kNobody) continue;
+      triangles[next[static_cast<std::size_t>(components.component[i])]++] =
+          static_cast<std::int32_t>(i);
+    }
+  }
+};
+
+// A tree over those triangles of a component that come near one of its partners; of more than a
+// few partners, over all.
+BoxTree tree_of(const FoundComponents& found, const Members& members, std::size_t component,
+                const std::vector<Bounds>& partners) {
+  std::vector<BoxTree::Leaf> leaves;
+  for (std::size_t i = members.start[component]; i < members.start[component + 1]; ++i) {
+    const Bounds box = box_of(found.mesh.triangle(members.triangles[i]));
+    bool near = partners.size() > 8;
+    for (std::size_t k = 0; k < partners.size() && !near; ++k) near = boxes_meet(box, partners[k]);
+    if (near) leaves.push_back({box, members.triangles[i]});
+  }
+  return BoxTree(std::move(leaves));
+}
+
+// Pairs of boxes that meet; of those that are more than `most` as many, and one.
+std::vector<std::pair<std::int32_t, std::int32_t>> near_pairs(const std::vector<Bounds>& boxes,
+                                                              std::int64_t most) {
+  std::vector<BoxTree::Leaf> leaves;
+  for (const Bounds& box : boxes) leaves.push_back({box, static_cast<std::int32_t>(leaves.size())});
+  const BoxTree tree(std::move(leaves));
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+  const auto keep = [&](std::int32_t one, std::int32_t two) {
+    if (one < two) pairs.push_back({one, two});
+    return static_cast<std::int64_t>(pairs.size()) <= most;
+  };
+  if (!tree.empty()) tree.visit_pairs(tree, {0, 0}, keep);
+  std::sort(pairs.begin(), pairs.end());
+  return pairs;
+}
+
+std::vector<Bounds> boxes_of(const MeshView& mesh, const Components& components) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<Bounds> boxes(static_cast<std::size_t>(components.count),
+                            {{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}});
+  for (std::size_t i = 0; i < components.component.size(); ++i) {
+    if (components.component[i] == kNobody) continue;
+    widen(boxes[static_cast<std::size_t>(components.component[i])],
+          box_of(mesh.triangle(static_cast<std::int64_t>(i))));
+  }
+  return boxes;
+}
+
+}  // namespace
+
+// Indices must be equal just where their vertices are. The arrays are read where they are, as
+// long as the handle lives. flags: closed,
+// balanced, no edge of more than two triangles.
+GD_API int geodomain_components_create(const double* vertices, std::int64_t vertex_count,
+                                       const std::int32_t* triangles, std::int64_t triangle_count,
+                                       std::int64_t* count, std::int32_t* flags, void** handle) {
+  try {
+    FloatGuard guard;
+    std::unique_ptr<FoundComponents> found(
+        new FoundComponents{{vertices, triangles, triangle_count}, {}, {}});
+    found->components = PieceFinder(found->mesh, vertex_count).find();
+    found->boxes = boxes_of(found->mesh, found->components);
+    *count = found->components.count;
+    flags[0] = found->components.closed;
+    flags[1] = found->components.balanced;
+    flags[2] = found->components.uses.empty();
+    *handle = found.release();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+GD_API void geodomain_components_free(void* handle) {
+  delete static_cast<FoundComponents*>(handle);
+}
+
+// component: of each triangle, -1 for those with two equal corners; boxes: (count, 2, 3).
+GD_API void geodomain_components_read(const void* handle, std::int32_t* component, double* boxes) {
+  const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
+  std::copy(found.components.component.begin(), found.components.component.end(), component);
+  for (const Bounds& box : found.boxes) {
+    for (const Vec3& end : {box.low, box.high}) {
+      *boxes++ = end.x;
+      *boxes++ = end.y;
+      *boxes++ = end.z;
+    }
+  }
+}
+
+// Pairs of components whose closed boxes meet, ascending, two indices each, or the first found
+// where they are more than `most`; with pairs null, only their count, which is returned, at most
+// `most` + 1; -1 out of memory.
+GD_API std::int64_t geodomain_components_near(const void* handle, std::int64_t most,
+                                              std::int32_t* pairs) {
+  try {
+    const auto near = near_pairs(static_cast<const FoundComponents*>(handle)->boxes, most);
+    for (std::size_t i = 0; pairs && i < near.size(); ++i) {
+      pairs[2 * i] = near[i].first;
+      pairs[2 * i + 1] = near[i].second;
+    }
+    return static_cast<std::int64_t>(near.size());
+  } catch (...) {
+    return -1;
+  }
+}
+
+// seen: the Evidence of each pair, kCross alone where they overlap. outward: see Relation. Of one
+// pair no more than `limit` pairs of triangles are compared, shared among its parts.
+GD_API int geodomain_components_relate(const void* handle, const std::int32_t* pairs,
+                                       std::int64_t pair_count, const std::int8_t* outward,
+                                       std::int64_t limit, int threads, std::int32_t* seen) {
+  try {
+    const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
+    const Members members(found.components);
+    std::vector<std::vector<Bounds>> partners(found.boxes.size());
+    for (std::int64_t i = 0; i < 2 * pair_count; ++i) {
+      const std::size_t other = static_cast<std::size_t>(pairs[i ^ 1]);
+      partners[static_cast<std::size_t>(pairs[i])].push_back(found.boxes[other]);
+    }
+    Team team(threads);
+    std::vector<std::unique_ptr<BoxTree>> trees(found.boxes.size());
+    const auto tree = [&](std::int64_t end) -> const BoxTree& {
+      return *trees[static_cast<std::size_t>(pairs[end])];
+    };
+    team.run(static_cast<std::int64_t>(trees.size()), 1,
+             [&](std::int64_t begin, std::int64_t end, int) {
+               for (std::size_t i = static_cast<std::size_t>(begin);
+                    i < static_cast<std::size_t>(end); ++i) {
+                 if (partners[i].empty()) continue;
+                 trees[i].reset(new BoxTree(tree_of(found, members, i, partners[i])));
+               }
+             });
+    struct Work {
+      std::int64_t pair;
+      BoxTree::Task task;
+      std::int64_t limit;
+    };
+    std::vector<Work> works;
+    for (std::int64_t i = 0; i < pair_count; ++i) {
+      const auto tasks = tree(2 * i).tasks(tree(2 * i + 1));
+      const std::int64_t share =
+          limit / std::max<std::int64_t>(1, static_cast<std::int64_t>(tasks.size()));
+      for (const BoxTree::Task& task : tasks) works.push_back({i, task, share});
+    }
+    std::vector<std::atomic<std::int32_t>> all(static_cast<std::size_t>(pair_count));
+    team.run(static_cast<std::int64_t>(works.size()), 1, [&](std::int64_t at, std::int64_t, int) {
+      const Work& work = works[static_cast<std::size_t>(at)];
+      std::atomic<std::int32_t>& total = all[static_cast<std::size_t>(work.pair)];
+      Relation relation(found.mesh, found.components, outward, total.load());
+      std::int64_t left = work.limit;
+      tree(2 * work.pair)
+          .visit_pairs(tree(2 * work.pair + 1), work.task, [&](std::int32_t a, std::int32_t b) {
+            if (left-- <= 0) relation.give_up();
+            return left >= 0 && relation.look(a, b);
+          });
+      total.fetch_or(relation.seen());
+    });
+    // What else was seen before an overlap was certain depends on who came first.
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::int32_t bits = all[i].load();
+      seen[i] = overlap(bits) ? std::int32_t{kCross} : bits;
+    }
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}

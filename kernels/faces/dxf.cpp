@@ -1,0 +1,79 @@
+// The C face of the scanner of DXF drawings: a handle for each drawing, no logic.
+#include "text/dxf.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "platform/portable.h"
+
+namespace {
+
+using namespace geodomain::text;
+
+void join(const std::vector<std::string>& names, char* out) {
+  for (const std::string& name : names) {
+    out = std::copy(name.begin(), name.end(), out);
+    *out++ = '\n';
+  }
+}
+
+std::int64_t joined_size(const std::vector<std::string>& names) {
+  std::int64_t size = 0;
+  for (const std::string& name : names) size += static_cast<std::int64_t>(name.size()) + 1;
+  return size;
+}
+
+}  // namespace
+
+// NULL when memory ran out. The bytes are not needed afterwards.
+GD_API void* geodomain_dxf_open(const char* bytes, std::int64_t size) {
+  try {
+    return new DxfDrawing(bytes, size);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+GD_API void geodomain_dxf_close(void* drawing) { delete static_cast<DxfDrawing*>(drawing); }
+
+// Rows, numbers that the caller must round, types, bytes of all layers and of all types with a line
+// end after each, the fault and the byte where it is.
+GD_API void geodomain_dxf_sizes(void* drawing, std::int64_t* out) {
+  const DxfDrawing& it = *static_cast<DxfDrawing*>(drawing);
+  out[0] = static_cast<std::int64_t>(it.rows().size());
+  out[1] = static_cast<std::int64_t>(it.unsure().size());
+  out[2] = static_cast<std::int64_t>(it.types().size());
+  out[3] = joined_size(it.layers());
+  out[4] = joined_size(it.types());
+  out[5] = static_cast<std::int64_t>(it.fault());
+  out[6] = it.place();
+}
+
+GD_API void geodomain_dxf_names(void* drawing, char* layers, char* types, std::int64_t* counts) {
+  const DxfDrawing& it = *static_cast<DxfDrawing*>(drawing);
+  join(it.layers(), layers);
+  join(it.types(), types);
+  std::copy(it.type_counts().begin(), it.type_counts().end(), counts);
+}
+
+// Columns of the rows: `integers` has 6 and `corners` 12 to a row, `unsure` 4 to a number.
+GD_API void geodomain_dxf_rows(void* drawing, std::uint8_t* kinds, std::uint8_t* in_block,
+                               std::int32_t* layers, std::uint32_t* seen, std::int32_t* integers,
+                               double* corners, std::int64_t* unsure) {
+  const DxfDrawing& it = *static_cast<DxfDrawing*>(drawing);
+  for (const DxfRow& row : it.rows()) {
+    *kinds++ = static_cast<std::uint8_t>(row.kind);
+    *in_block++ = row.in_block;
+    *layers++ = row.layer;
+    *seen++ = row.seen;
+    integers = std::copy(row.integers.begin(), row.integers.end(), integers);
+    corners = std::copy(row.corners.begin(), row.corners.end(), corners);
+  }
+  for (const DxfUnsure& number : it.unsure()) {
+    *unsure++ = number.row;
+    *unsure++ = number.slot;
+    *unsure++ = number.begin;
+    *unsure++ = number.end;
+  }
+}

@@ -1,0 +1,205 @@
+// The CPU face of the grid: loops over points.
+#include <cmath>
+#include <memory>
+
+#include "grid/box_cull.h"
+#include "grid/codes.h"
+#include "grid/handle.h"
+#include "grid/on_surface.h"
+#include "lattice/recognise.h"
+#include "platform/float_guard.h"
+
+using namespace geodomain;
+
+namespace {
+
+// Labels of a piece, by two bits each where they tell, then one by one.
+struct LabelPiece {
+  std::uint8_t* out;
+
+  void operator()(const GridView* view, const PointsView& points, std::int64_t begin,
+                  std::int64_t end, LowestRow& refused) const {
+    const GridView& grid = *view;
+    std::int32_t open[kPiece];
+    int open_count = 0;
+    for (std::int64_t row = begin; row < end; ++row) {
+      const Answer answer = look_up(grid, points[row]);
+      out[row] = static_cast<std::uint8_t>(answer);
+      open[open_count] = static_cast<std::int32_t>(row - begin);
+      open_count += answer == Answer::undecided;
+    }
+    for (int i = 0; i < open_count; ++i) {
+      const std::int64_t row = begin + open[i];
+      const Answer answer = count_parity<Full>(grid, points[row]);
+      if (answer == Answer::undecided) refused.keep(row);
+      out[row] = static_cast<std::uint8_t>(answer);
+    }
+  }
+};
+
+// Where each mesh may hold a point: its box, which for an open one goes all the way
+// down, since the crossings above a point below it may be odd.
+std::vector<Bounds> reaches(const void* const* handles, std::int32_t handle_count) {
+  std::vector<Bounds> boxes;
+  for (std::int32_t code = 0; code < handle_count; ++code) {
+    const GridView& grid = static_cast<const BuiltGrid*>(handles[code])->view;
+    boxes.push_back(grid.bounds);
+    if (!grid.closed) boxes.back().low.z = -HUGE_VAL;
+  }
+  return boxes;
+}
+
+// The first of the grids that holds each point of a piece, -1 none, -2 not finite.
+void code_piece(const void* const* handles, const BoxCull& cull, const PointsView& points,
+                std::int64_t begin, std::int64_t end, std::int32_t* out, LowestRow& refused) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    const Vec3 q = points[row];
+    out[row] = kNotFinite;
+    if (!is_finite(q)) continue;
+    out[row] =
+        first_offered([&](auto&& body) { cull.find(q, body); },
+                      [&](std::int32_t solid) {
+                        const GridView& grid = static_cast<const BuiltGrid*>(handles[solid])->view;
+                        const Answer answer = look_up(grid, q);
+                        return answer == Answer::undecided ? count_parity<Full>(grid, q) : answer;
+                      });
+    if (is_open(out[row])) refused.keep(row);
+  }
+}
+
+}  // namespace
+
+GD_API int geodomain_grid_create(const double* vertices, const std::int32_t* triangles,
+                                 std::int64_t triangle_count, const double* bounds, int closed,
+                                 double density, int threads, void** handle) {
+  try {
+    FloatGuard guard;  // the caller's thread computes indices too
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
+    Team team(threads);
+    std::unique_ptr<BuiltGrid> grid(new BuiltGrid);
+    grid->index = GridBuilder(mesh, box, density, team).build();
+    const GridIndex& index = grid->index;
+    GridView& view = grid->view;
+    view.mesh = mesh;
+    view.bounds = box;
+    view.whole = index.grids[0];
+    view.grids = index.grids.data();
+    view.slabs = index.slabs.get();
+    view.lists = index.lists.get();
+    view.entries = index.entries.get();
+    view.bundles = index.bundles.empty() ? nullptr : index.bundles.data();
+    view.bundled = index.bundled.data();
+    view.closed = closed;
+    *handle = grid.release();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+GD_API void geodomain_grid_free(void* handle) { delete static_cast<BuiltGrid*>(handle); }
+
+// cells, entries, grids, bundled triangles: what the index holds.
+GD_API void geodomain_grid_size(const void* handle, std::int64_t* size) {
+  const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
+  size[0] = index.cell_count;
+  size[1] = index.entry_count;
+  size[2] = static_cast<std::int64_t>(index.grids.size());
+  size[3] = static_cast<std::int64_t>(index.bundled.size());
+}
+
+// The index's arrays and their sizes in bytes (grids, slabs, lists, entries, bundles,
+// bundled), for a copy to a device; they live as long as the handle.
+GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::int64_t* bytes) {
+  const GridIndex& index = static_cast<const BuiltGrid*>(handle)->index;
+  arrays[0] = index.grids.data();
+  arrays[1] = index.slabs.get();
+  arrays[2] = index.lists.get();
+  arrays[3] = index.entries.get();
+  bytes[0] = static_cast<std::int64_t>(index.grids.size() * sizeof(Grid));
+  bytes[1] = index.cell_count * static_cast<std::int64_t>(sizeof(Slabs));
+  bytes[2] = index.cell_count * static_cast<std::int64_t>(sizeof(List));
+  bytes[3] = index.entry_count * static_cast<std::int64_t>(sizeof(Entry));
+  arrays[4] = index.bundles.data();
+  arrays[5] = index.bundled.data();
+  bytes[4] = static_cast<std::int64_t>(index.bundles.size() * sizeof(Bundle));
+  bytes[5] = static_cast<std::int64_t>(index.bundled.size() * sizeof(std::int32_t));
+}
+
+// The answers below: a row of `out` to a point, and in `refused` the first row that
+// the arithmetic cannot decide, for coordinates below its range, or -1.
+
+// 1 inside, 0 not.
+GD_API int geodomain_grid_contains(const void* handle, const void* const* columns,
+                                   const std::int64_t* strides, std::int64_t rows, int threads,
+                                   std::uint8_t* out, std::int64_t* refused) {
+  return answer(handle, columns, strides, rows, threads, refused, LabelPiece{out});
+}
+
+// The index of the first grid that holds the point, -1 none, -2 not finite.
+GD_API int geodomain_grid_codes(const void* const* handles, std::int32_t handle_count,
+                                const void* const* columns, const std::int64_t* strides,
+                                std::int64_t rows, int threads, std::int32_t* out,
+                                std::int64_t* refused) {
+  try {
+    FloatGuard guard;  // points and boxes must be given their cells alike
+    const BoxCull cull(reaches(handles, handle_count));
+    return answer(
+        nullptr, columns, strides, rows, threads, refused,
+        [&](const GridView*, const PointsView& points, std::int64_t begin, std::int64_t end,
+            LowestRow& first) { code_piece(handles, cull, points, begin, end, out, first); });
+  } catch (...) {
+    return 1;
+  }
+}
+
+// Crossings above the displaced point; with `with_sign`, each by its sign.
+GD_API int geodomain_grid_crossings(const void* handle, const void* const* columns,
+                                    const std::int64_t* strides, std::int64_t rows, int with_sign,
+                                    int threads, std::int32_t* out, std::int64_t* refused) {
+  return answer(handle, columns, strides, rows, threads, refused,
+                [=](const GridView* grid, const PointsView& points, std::int64_t begin,
+                    std::int64_t end, LowestRow& first) {
+                  for (std::int64_t row = begin; row < end; ++row) {
+                    const Crossings crossings = count_crossings(*grid, points[row]);
+                    if (crossings.count < 0) first.keep(row);
+                    out[row] = with_sign ? crossings.signed_count : crossings.count;
+                  }
+                });
+}
+
+// 1 exactly on a triangle, 0 not.
+GD_API int geodomain_grid_on_surface(const void* handle, const void* const* columns,
+                                     const std::int64_t* strides, std::int64_t rows, int threads,
+                                     std::uint8_t* out, std::int64_t* refused) {
+  return answer(handle, columns, strides, rows, threads, refused,
+                [out](const GridView* grid, const PointsView& points, std::int64_t begin,
+                      std::int64_t end, LowestRow& first) {
+                  for (std::int64_t row = begin; row < end; ++row) {
+                    const Answer found = on_surface(*grid, points[row]);
+                    if (found == Answer::undecided) first.keep(row);
+                    out[row] = static_cast<std::uint8_t>(found);
+                  }
+                });
+}
+
+// 1 and the order where the points are a lattice, 0 where they are not.
+GD_API int geodomain_recognise(const void* const* columns, const std::int64_t* strides,
+                               std::int64_t rows, int threads, std::int64_t* axes,
+                               std::int64_t* counts) {
+  try {
+    const PointsView points = points_view(columns, strides);
+    LatticeOrder order;
+    if (!guess_order(points, rows, order)) return 0;
+    Team team(threads);
+    if (!verify_order(points, rows, order, team)) return 0;
+    for (int i = 0; i < 3; ++i) {
+      axes[i] = order.axis[i];
+      counts[i] = order.count[i];
+    }
+    return 1;
+  } catch (...) {
+    return -1;
+  }
+}

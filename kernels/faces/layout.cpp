@@ -1,0 +1,166 @@
+// What Python shares with the kernels, described where it is defined: Python, and the stand-ins of
+// the tests, hold no offset, no size and no constant of it. Structures that arrays are made of are
+// described by their size alone where Python looks at none of their fields.
+#include "platform/layout.h"
+
+#include "bvh/bins.h"
+#include "bvh/brute.h"
+#include "bvh/build.h"
+#include "bvh/digits.h"
+#include "bvh/nearest_walk.h"
+#include "exact/single.h"
+#include "grid/codes.h"
+#include "grid/device_build.h"
+#include "grid/winding.h"
+#include "lattice/lattice.h"
+#include "lattice/pairings.h"
+#include "platform/row_list.h"
+#include "platform/status.h"
+#include "platform/warp.h"
+#include "topology/relate.h"
+
+using namespace geodomain;
+
+// clang-format off: a field to a place
+namespace {
+
+void describe_meshes(Layout& all) {
+  all.structure<Vec3>("Vec3") GD_FIELD(Vec3, x) GD_FIELD(Vec3, y) GD_FIELD(Vec3, z);
+  all.argument<MeshView>("MeshView")
+      GD_FIELD(MeshView, vertices) GD_FIELD(MeshView, triangles) GD_FIELD(MeshView, triangle_count);
+  all.argument<PointsView>("PointsView")
+      GD_FIELD(PointsView, x) GD_FIELD(PointsView, y) GD_FIELD(PointsView, z)
+      GD_FIELD(PointsView, stride_x) GD_FIELD(PointsView, stride_y) GD_FIELD(PointsView, stride_z);
+  all.argument<Bounds>("Bounds") GD_FIELD(Bounds, low) GD_FIELD(Bounds, high);
+  all.argument<RowList>("RowList") GD_FIELD(RowList, rows) GD_FIELD(RowList, count);
+}
+
+void describe_grids(Layout& all) {
+  all.structure<Axis>("Axis") GD_FIELD(Axis, origin) GD_FIELD(Axis, scale) GD_FIELD(Axis, cells);
+  all.structure<Frame>("Frame") GD_FIELD(Frame, x) GD_FIELD(Frame, y) GD_FIELD(Frame, z);
+  all.structure<Grid>("Grid")
+      GD_FIELD(Grid, frame) GD_FIELD(Grid, first_cell)
+      GD_FIELD(Grid, bundle_begin) GD_FIELD(Grid, bundle_end);
+  all.structure<Slabs>("Slabs").structure<List>("List").structure<Entry>("Entry");
+  all.structure<Bundle>("Bundle").structure<HalvedVertex>("HalvedVertex");
+  all.argument<GridView>("GridView")
+      GD_FIELD(GridView, mesh) GD_FIELD(GridView, bounds) GD_FIELD(GridView, whole)
+      GD_FIELD(GridView, grids) GD_FIELD(GridView, slabs) GD_FIELD(GridView, lists)
+      GD_FIELD(GridView, entries) GD_FIELD(GridView, bundles) GD_FIELD(GridView, bundled)
+      GD_FIELD(GridView, closed);
+  all.argument<SingleView>("SingleView") GD_FIELD(SingleView, vertices) GD_FIELD(SingleView, reach);
+  all.argument<Solid>("Solid") GD_FIELD(Solid, grid) GD_FIELD(Solid, single);
+  all.argument<Solids>("Solids") GD_FIELD(Solids, solid) GD_FIELD(Solids, count);
+  all.argument<Rim>("Rim") GD_FIELD(Rim, ends) GD_FIELD(Rim, weights) GD_FIELD(Rim, edge_count);
+}
+
+void describe_grid_building(Layout& all) {
+  all.structure<Extent>("Extent").structure<Stamp>("Stamp").structure<Marking>("Marking");
+  all.structure<Plan>("Plan")
+      GD_FIELD(Plan, frame) GD_FIELD(Plan, cell_count) GD_FIELD(Plan, entry_count)
+      GD_FIELD(Plan, crowds) GD_FIELD(Plan, longest) GD_FIELD(Plan, unsure_count)
+      GD_FIELD(Plan, large_count);
+  all.argument<Building>("Building")
+      GD_FIELD(Building, mesh) GD_FIELD(Building, bounds) GD_FIELD(Building, plan)
+      GD_FIELD(Building, slabs) GD_FIELD(Building, counts) GD_FIELD(Building, lists)
+      GD_FIELD(Building, stamps) GD_FIELD(Building, unsure) GD_FIELD(Building, large);
+}
+
+void describe_lattices(Layout& all) {
+  all.structure<Ruler>("Ruler")
+      GD_FIELD(Ruler, value) GD_FIELD(Ruler, count) GD_FIELD(Ruler, axis) GD_FIELD(Ruler, first);
+  all.argument<LatticeView>("LatticeView")
+      GD_FIELD(LatticeView, x) GD_FIELD(LatticeView, y) GD_FIELD(LatticeView, z)
+      GD_FIELD(LatticeView, words) GD_FIELD(LatticeView, bits);
+  all.structure<Pairing>("Pairing");
+  all.argument<Pairings>("Pairings")
+      GD_FIELD(Pairings, pairs) GD_FIELD(Pairings, count) GD_FIELD(Pairings, room);
+}
+
+void describe_hierarchies(Layout& all) {
+  all.argument<BoxFrame>("BoxFrame")
+      GD_FIELD(BoxFrame, centre) GD_FIELD(BoxFrame, scale) GD_FIELD(BoxFrame, share);
+  all.structure<Box>("Box").structure<PacketRange>("PacketRange").structure<Packet>("Packet");
+  all.structure<WideNode>("WideNode")
+      GD_FIELD(WideNode, origin) GD_FIELD(WideNode, exponent) GD_FIELD(WideNode, inner)
+      GD_FIELD(WideNode, child) GD_FIELD(WideNode, packet) GD_FIELD(WideNode, leaf)
+      GD_FIELD(WideNode, unused) GD_FIELD(WideNode, low) GD_FIELD(WideNode, high);
+  all.argument<BinaryTree>("BinaryTree")
+      GD_FIELD(BinaryTree, leaf_count) GD_FIELD(BinaryTree, codes) GD_FIELD(BinaryTree, triangles)
+      GD_FIELD(BinaryTree, boxes) GD_FIELD(BinaryTree, child) GD_FIELD(BinaryTree, range)
+      GD_FIELD(BinaryTree, around_node) GD_FIELD(BinaryTree, other_end) GD_FIELD(BinaryTree, root);
+  all.argument<WideTree>("WideTree")
+      GD_FIELD(WideTree, nodes) GD_FIELD(WideTree, source) GD_FIELD(WideTree, packets)
+      GD_FIELD(WideTree, packet_count) GD_FIELD(WideTree, level_sizes);
+  all.argument<BvhView>("BvhView")
+      GD_FIELD(BvhView, nodes) GD_FIELD(BvhView, packets) GD_FIELD(BvhView, frame)
+      GD_FIELD(BvhView, triangle_count);
+  all.structure<Cylinder>("Cylinder");
+  all.argument<NearestView>("NearestView")
+      GD_FIELD(NearestView, bvh) GD_FIELD(NearestView, of_nodes) GD_FIELD(NearestView, of_packets) GD_FIELD(NearestView, mesh);
+  all.argument<BruteView>("BruteView")
+      GD_FIELD(BruteView, mesh) GD_FIELD(BruteView, boxes) GD_FIELD(BruteView, frame);
+}
+
+void describe_segments(Layout& all) {
+  all.structure<Segment>("Segment") GD_FIELD(Segment, start) GD_FIELD(Segment, end);
+  all.argument<SegmentRows>("SegmentRows")
+      GD_FIELD(SegmentRows, segments) GD_FIELD(SegmentRows, order) GD_FIELD(SegmentRows, count);
+  all.argument<Bins>("Bins")
+      GD_FIELD(Bins, frame) GD_FIELD(Bins, size) GD_FIELD(Bins, count);
+  all.structure<BinTicket>("BinTicket")
+      GD_FIELD(BinTicket, bin) GD_FIELD(BinTicket, number);
+  all.structure<Found>("Found") GD_FIELD(Found, t) GD_FIELD(Found, triangle);
+}
+
+void describe_constants(Layout& all) {
+  all GD_CONSTANT(kDone) GD_CONSTANT(kOutOfMemory) GD_CONSTANT(kUndecided);
+  all GD_CONSTANT(kLeastMagnitude) GD_CONSTANT(kMostMagnitude);
+  all GD_CONSTANT(kBlockThreads) GD_CONSTANT(kBuildThreads) GD_CONSTANT(kScannedCells);
+  all GD_CONSTANT(kMostTrianglesBuilt);
+  all GD_CONSTANT(kNoSolid) GD_CONSTANT(kNotFinite) GD_CONSTANT(kOpen);
+  all GD_CONSTANT(kBitsInFlight) GD_CONSTANT(kBytesInFlight);
+  all GD_CONSTANT(kDevicePacket) GD_CONSTANT(kWide) GD_CONSTANT(kLevels);
+  all GD_CONSTANT(kKeyBits) GD_CONSTANT(kDigitBits) GD_CONSTANT(kDigits);
+  all GD_CONSTANT(kBinsOfThread);
+  all GD_CONSTANT(kTouch) GD_CONSTANT(kCross) GD_CONSTANT(kFirstIn) GD_CONSTANT(kFirstOut);
+  all GD_CONSTANT(kSecondIn) GD_CONSTANT(kSecondOut) GD_CONSTANT(kSame) GD_CONSTANT(kBack);
+  all GD_CONSTANT(kUndetermined) GD_CONSTANT(kTooMany);
+}
+
+std::string description() {
+  Layout all;
+  describe_meshes(all);
+  describe_grids(all);
+  describe_grid_building(all);
+  describe_lattices(all);
+  describe_hierarchies(all);
+  describe_segments(all);
+  describe_constants(all);
+  return all.text();
+}
+
+}  // namespace
+// clang-format on
+
+// The description, which stays.
+GD_API const char* geodomain_layout() {
+  static const std::string text = description();
+  return text.c_str();
+}
+
+// Cells that a device makes room for, for a grid of so many triangles.
+GD_API std::int64_t geodomain_most_cells(std::int64_t triangle_count, double density) {
+  const Load load = {{}, static_cast<double>(triangle_count), {}, density, true};
+  return static_cast<std::int64_t>(std::ceil(load.most_cells())) + 1;
+}
+
+// 1 where the host has to build the grid that a device has planned, else 0.
+GD_API int geodomain_is_for_the_host(const Plan* plan, std::int64_t triangle_count) {
+  return is_for_the_host(*plan, triangle_count);
+}
+
+// Nodes that a device makes room for, for a hierarchy over so many triangles.
+GD_API std::int64_t geodomain_most_nodes(std::int64_t triangle_count) {
+  return most_nodes<kDevicePacket>(triangle_count);
+}

@@ -1,0 +1,200 @@
+// The caller's arrays checked, copied and measured, in one pass each.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "platform/lowest_row.h"
+#include "platform/thread_team.h"
+#include "topology/bodies.h"
+#include "topology/closed.h"
+#include "topology/proper.h"
+#include "topology/repeats.h"
+
+using namespace geodomain;
+
+namespace {
+
+constexpr std::int64_t kPiece = 8192;
+
+std::uint64_t bits_of_size(double value) {
+  std::uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits & ~(std::uint64_t{1} << 63);
+}
+
+// Of doubles that are not negative the bits are ordered as the numbers are.
+const std::uint64_t kLeastBits = bits_of_size(kLeastMagnitude);
+const std::uint64_t kMostBits = bits_of_size(kMostMagnitude);
+
+bool in_range(double value) {
+  const std::uint64_t bits = bits_of_size(value);
+  return bits == 0 || bits - kLeastBits <= kMostBits - kLeastBits;
+}
+
+// A hash of edges that members of a team add to.
+class SharedHash {
+ public:
+  void join(const EdgeHash& part) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    total_.join(part);
+  }
+  void report(std::int32_t* flags) const {
+    flags[0] = total_.closed();
+    flags[1] = total_.balanced();
+  }
+
+ private:
+  std::mutex mutex_;
+  EdgeHash total_;
+};
+
+}  // namespace
+
+// Copies vertices (-0.0 becoming 0.0) and triangles. bounds: low x, y, z, high x,
+// y, z of the vertices that triangles use; faults: the first vertex that is not
+// finite or out of range and the first triangle with an index out of range, -1
+// where there is none; flags: closed and balanced by index.
+GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_count,
+                                const std::int32_t* triangles, std::int64_t triangle_count,
+                                int threads, double* vertices_out, std::int32_t* triangles_out,
+                                double* bounds, std::int64_t* faults, std::int32_t* flags) {
+  try {
+    Team team(threads);
+    LowestRow bad_vertex, bad_triangle;
+    // Several threads may store the same 1.
+    std::unique_ptr<std::atomic<std::uint8_t>[]> used(
+        new std::atomic<std::uint8_t>[static_cast<std::size_t>(vertex_count)]());
+    SharedHash shared;
+    team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      EdgeHash hash;
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::uint32_t corner[3];
+        bool bad = false;
+        for (int k = 0; k < 3; ++k) {
+          triangles_out[3 * i + k] = triangles[3 * i + k];
+          corner[k] = static_cast<std::uint32_t>(triangles[3 * i + k]);
+          bad |= corner[k] >= static_cast<std::uint64_t>(vertex_count);
+        }
+        if (bad) {
+          bad_triangle.keep(i);
+          continue;
+        }
+        for (const std::uint32_t index : corner) used[index].store(1, std::memory_order_relaxed);
+        hash.triangle(corner[0], corner[1], corner[2]);
+      }
+      shared.join(hash);
+    });
+    const double infinity = std::numeric_limits<double>::infinity();
+    const Bounds nothing = {{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}};
+    Bounds box = nothing;
+    std::mutex box_mutex;
+    team.run(vertex_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      Bounds part = nothing;
+      for (std::int64_t i = begin; i < end; ++i) {
+        const double* v = vertices + 3 * i;
+        const Vec3 p = {v[0] + 0.0, v[1] + 0.0, v[2] + 0.0};
+        if (!(in_range(p.x) && in_range(p.y) && in_range(p.z))) bad_vertex.keep(i);
+        vertices_out[3 * i] = p.x;
+        vertices_out[3 * i + 1] = p.y;
+        vertices_out[3 * i + 2] = p.z;
+        if (!used[static_cast<std::size_t>(i)].load(std::memory_order_relaxed)) continue;
+        widen(part, {p, p});
+      }
+      std::lock_guard<std::mutex> lock(box_mutex);
+      widen(box, part);
+    });
+    const double corners[6] = {box.low.x, box.low.y, box.low.z, box.high.x, box.high.y, box.high.z};
+    std::memcpy(bounds, corners, sizeof corners);
+    faults[0] = bad_vertex.found();
+    faults[1] = bad_triangle.found();
+    shared.report(flags);
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// flags: closed and balanced, vertices taken as equal where `merged` says so.
+GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t triangle_count,
+                                 const std::int32_t* merged, int threads, std::int32_t* flags) {
+  try {
+    Team team(threads);
+    SharedHash shared;
+    team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      EdgeHash hash;
+      for (const std::int32_t* t = triangles + 3 * begin; t < triangles + 3 * end; t += 3) {
+        hash.triangle(static_cast<std::uint32_t>(merged[t[0]]),
+                      static_cast<std::uint32_t>(merged[t[1]]),
+                      static_cast<std::uint32_t>(merged[t[2]]));
+      }
+      shared.join(hash);
+    });
+    shared.report(flags);
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// found: how many bodies the triangles of three different vertices make, how many vertices they
+// use, how many they are, and how often they use an edge again in the same direction. `merged`,
+// where there is one, says which vertices are equal.
+GD_API int geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t triangle_count,
+                                 const std::int32_t* merged, std::int64_t vertex_count, int threads,
+                                 std::int64_t* found) {
+  try {
+    Team team(threads);
+    const ProperTriangles rows = {triangles, merged};
+    Bodies bodies(vertex_count);
+    Repeats repeats(vertex_count);
+    std::atomic<std::int64_t> proper{0};
+    // One member notes the edges of all triangles while the others join bodies.
+    const std::int64_t pieces = (triangle_count + kPiece - 1) / kPiece;
+    team.run(1 + pieces, 1, [&](std::int64_t piece, std::int64_t, int) {
+      if (piece == 0) return repeats.note(rows, triangle_count);
+      const std::int64_t begin = (piece - 1) * kPiece;
+      std::int64_t part = 0;
+      rows.visit(begin, std::min(begin + kPiece, triangle_count), [&](const std::uint32_t* corner) {
+        ++part;
+        bodies.join(corner[0], corner[1], corner[2]);
+      });
+      proper += part;
+    });
+    bodies.count(team, kPiece, found);
+    found[2] = proper;
+    found[3] = repeats.count(team, rows, triangle_count, kPiece);
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// merged[i] = the first vertex equal to vertex i, as numbers; -0.0 is 0.0 already.
+GD_API int geodomain_merge_vertices(const double* vertices, std::int64_t vertex_count,
+                                    std::int32_t* merged) {
+  try {
+    std::size_t size = 16;
+    while (size < 2 * static_cast<std::size_t>(vertex_count)) size *= 2;
+    std::vector<std::int32_t> table(size, -1);
+    for (std::int64_t i = 0; i < vertex_count; ++i) {
+      std::uint64_t bits[3];
+      std::memcpy(bits, vertices + 3 * i, sizeof bits);
+      std::size_t slot = mixed(bits[0] + mixed(bits[1] + mixed(bits[2])));
+      for (;; ++slot) {
+        std::int32_t& known = table[slot & (size - 1)];
+        if (known < 0) known = static_cast<std::int32_t>(i);
+        if (std::memcmp(vertices + 3 * static_cast<std::int64_t>(known), bits, sizeof bits) == 0) {
+          merged[i] = known;
+          break;
+        }
+      }
+    }
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}

@@ -1,0 +1,68 @@
+// The predicates by themselves, for the tests and the canary.
+#include "exact/single.h"
+#include "platform/float_guard.h"
+
+using namespace geodomain;
+
+// out[i] = sign of orient2d of rows (ax, ay, bx, by, qx, qy).
+GD_API void geodomain_orient2d(const double* rows, std::int64_t count, std::int8_t* out) {
+  FloatGuard guard;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double* r = rows + 6 * i;
+    out[i] = static_cast<std::int8_t>(orient2d(r[0], r[1], r[2], r[3], r[4], r[5]));
+  }
+}
+
+// out[i] = sign of orient3d of rows (a, b, c, q).
+GD_API void geodomain_orient3d(const double* rows, std::int64_t count, std::int8_t* out) {
+  FloatGuard guard;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double* r = rows + 12 * i;
+    out[i] = static_cast<std::int8_t>(
+        orient3d({r[0], r[1], r[2]}, {r[3], r[4], r[5]}, {r[6], r[7], r[8]}, {r[9], r[10], r[11]}));
+  }
+}
+
+// out[i] = crossing of rows (a, b, c, q) in floats: -1, 0, 1, or 2 where they are unsure.
+GD_API void geodomain_crossing_single(const double* rows, std::int64_t count, std::int8_t* out) {
+  FloatGuard guard;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double* r = rows + 12 * i;
+    double reach = 0.0;
+    for (int k = 0; k < 12; ++k) reach = std::fabs(r[k]) > reach ? std::fabs(r[k]) : reach;
+    out[i] = static_cast<std::int8_t>(crossing_above_single(
+        halve({r[0], r[1], r[2]}), halve({r[3], r[4], r[5]}), halve({r[6], r[7], r[8]}),
+        halve({r[9], r[10], r[11]}), static_cast<float>(reach * 1.000001)));
+  }
+}
+
+// out[i] = the same in doubles, exactly.
+GD_API void geodomain_crossing(const double* rows, std::int64_t count, std::int8_t* out) {
+  FloatGuard guard;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double* r = rows + 12 * i;
+    const Triangle t = {{r[0], r[1], r[2]}, {r[3], r[4], r[5]}, {r[6], r[7], r[8]}};
+    out[i] = static_cast<std::int8_t>(crossing_above<Full>(t, {r[9], r[10], r[11]}));
+  }
+}
+
+// 0 where this build and this thread round as the proofs ask; otherwise bits that
+// say what is wrong: 1 contraction, 2 reassociation, 4 rounding mode, 8 subnormals.
+GD_API int geodomain_canary(int guarded) {
+  const auto check = [] {
+    volatile double a = 1.0 + 0x1p-30, b = 1.0 - 0x1p-30, one = 1.0, tiny = 0x1p-1074;
+    volatile double third = 1.0 / 3.0, half_unit = 0x1p-53;
+    int wrong = 0;
+    const double contracted = a * b - one;  // -2^-60 if fused, 0 if each step rounds
+    if (contracted != 0.0) wrong |= 1;
+    if (two_sum(one, half_unit).tail != half_unit) wrong |= 2;
+    volatile double up = one + third * 0x1p-53, down = -one - third * 0x1p-53;
+    if (up != 1.0 || down != -1.0) wrong |= 4;
+    volatile double kept = tiny * one;
+    if (kept == 0.0 || !(kept + kept > kept)) wrong |= 8;
+    return wrong;
+  };
+  if (!guarded) return check();
+  FloatGuard guard;
+  return check();
+}

@@ -1,0 +1,210 @@
+// The CPU face of volumes: loops over triangles and columns.
+#include <atomic>
+#include <memory>
+
+#include "exact/contact.h"
+#include "lattice/ruler.h"
+#include "platform/arithmetic.h"
+#include "platform/bits.h"
+#include "platform/float_guard.h"
+#include "platform/thread_team.h"
+#include "topology/box_tree.h"
+#include "volume/block.h"
+
+using namespace geodomain;
+
+namespace {
+
+struct HostBlocks {
+  MeshView mesh;
+  BoxTree tree;
+  BoxTree rim;  // of edges, without bounds along z
+  const double* edges;
+};
+
+BoxTree tree_of(const MeshView& mesh) {
+  std::vector<BoxTree::Leaf> leaves(static_cast<std::size_t>(mesh.triangle_count));
+  for (std::int32_t i = 0; i < mesh.triangle_count; ++i) {
+    leaves[static_cast<std::size_t>(i)] = {box_of(mesh.triangle(i)), i};
+  }
+  return BoxTree(std::move(leaves));
+}
+
+// An edge in plan, as a triangle without area.
+Triangle edge_in_plan(const double* ends) {
+  const Vec3 a = {ends[0], ends[1], 0.0}, b = {ends[3], ends[4], 0.0};
+  return {a, b, b};
+}
+
+BoxTree tree_of_rim(const double* edges, std::int64_t count) {
+  std::vector<BoxTree::Leaf> leaves(static_cast<std::size_t>(count));
+  for (std::int32_t i = 0; i < count; ++i) {
+    leaves[static_cast<std::size_t>(i)] = {box_of(edge_in_plan(edges + 6 * i)), i};
+  }
+  return BoxTree(std::move(leaves));
+}
+
+bool meets_rim(const HostBlocks& blocks, const Block& block) {
+  Block plan = block;
+  plan.low.z = -1.0, plan.high.z = 1.0;
+  bool found = false;
+  blocks.rim.visit_met({plan.low, plan.high}, [&](std::int32_t i) {
+    found = enters(edge_in_plan(blocks.edges + 6 * i), plan);
+    return !found;
+  });
+  return found;
+}
+
+}  // namespace
+
+// Shares of the blocks between the edges, (nx, ny, nz), which the caller has zeroed and which are
+// doubles in the end. `weights`: what each triangle counts, 0 for not at all. `labels`: bits of
+// blocks, (nx, ny, words), for those that no triangle enters. `mixed` is the number of the others.
+GD_API int geodomain_shares_lattice(const double* vertices, const std::int32_t* triangles,
+                                    std::int64_t triangle_count, const std::int8_t* weights,
+                                    const double* const* edges, const std::int64_t* counts,
+                                    const std::uint64_t* labels, std::uint64_t* shares, int threads,
+                                    std::int64_t* mixed) {
+  try {
+    FloatGuard guard;  // tables and searches must round alike
+    const RulerTable x(edges[0], counts[0]), y(edges[1], counts[1]), z(edges[2], counts[2]);
+    const std::int64_t columns = (counts[0] - 1) * (counts[1] - 1);
+    const auto words = static_cast<std::int32_t>((counts[2] - 1 + 63) / 64);
+    const std::unique_ptr<std::uint64_t[]> entered(
+        new std::uint64_t[static_cast<std::size_t>(columns * words)]());
+    const ShareLattice lattice = {x.view(), y.view(), z.view(), shares, entered.get(), words};
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    Team team(threads);
+    team.run(triangle_count, 512, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (weights[i] != 0) Shedder(lattice, mesh.triangle(i), weights[i]).shed();
+      }
+    });
+    std::atomic<std::int64_t> found{0};
+    team.run(columns, 1024, [&](std::int64_t begin, std::int64_t end, int) {
+      std::int64_t here = 0;
+      for (std::int64_t i = begin; i < end; ++i) {
+        settle_shares(lattice, labels, i);
+        for (std::int32_t k = 0; k < words; ++k) here += count_bits(entered[i * words + k]);
+      }
+      found += here;
+    });
+    *mixed = found;
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// Pairs of triangles of one component that cross, or lie on each other, beyond a common point or
+// edge: their number, and the least pair in `first`. Triangles of no component, -1, meet nothing.
+GD_API int geodomain_self_crossings(const double* vertices, const std::int32_t* triangles,
+                                    std::int64_t triangle_count, const std::int32_t* component,
+                                    int threads, std::int64_t* count, std::int32_t* first) {
+  try {
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    std::vector<BoxTree::Leaf> leaves;
+    for (std::int32_t i = 0; i < triangle_count; ++i) {
+      if (component[i] >= 0) leaves.push_back({box_of(mesh.triangle(i)), i});
+    }
+    const BoxTree tree(std::move(leaves));
+    const std::vector<BoxTree::Task> tasks = tree.tasks(tree);
+    std::atomic<std::int64_t> found{0};
+    std::mutex mutex;
+    first[0] = first[1] = -1;
+    Team team(threads);
+    team.run(
+        static_cast<std::int64_t>(tasks.size()), 1, [&](std::int64_t begin, std::int64_t, int) {
+          tree.visit_pairs(
+              tree, tasks[static_cast<std::size_t>(begin)], [&](std::int32_t a, std::int32_t b) {
+                if (a >= b || component[a] != component[b]) return true;
+                const Contact contact = meet(mesh.triangle(a), mesh.triangle(b)).contact;
+                const bool crosses = contact == Contact::cross ||
+                                     contact == Contact::edge_in_face ||
+                                     contact == Contact::face_on_edge || contact == Contact::area;
+                if (!crosses) return true;
+                ++found;
+                const std::lock_guard<std::mutex> lock(mutex);
+                const bool before = first[0] < 0 || a < first[0] || (a == first[0] && b < first[1]);
+                if (before) first[0] = a, first[1] = b;
+                return true;
+              });
+        });
+    *count = found;
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// What blocks anywhere are asked through. `edges`: (edge_count, 2, 3), the rim of an open surface.
+// The arrays stay the caller's.
+GD_API int geodomain_blocks_create(const double* vertices, const std::int32_t* triangles,
+                                   std::int64_t triangle_count, const double* edges,
+                                   std::int64_t edge_count, void** handle) {
+  try {
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    *handle = new HostBlocks{mesh, tree_of(mesh), tree_of_rim(edges, edge_count), edges};
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+GD_API void geodomain_blocks_free(void* handle) { delete static_cast<HostBlocks*>(handle); }
+
+// How a block was answered: by its label, from its triangles, along lines, or not, its plan being
+// partly beyond the rim.
+enum BlockAnswer : std::uint8_t { kByLabel = 0, kByTriangles = 1, kByLines = 2, kOffRim = 3 };
+
+// The sign of each triangle's projection; 0 where it is a line.
+GD_API void geodomain_projection_signs(const double* vertices, const std::int32_t* triangles,
+                                       std::int64_t triangle_count, std::int8_t* signs) {
+  FloatGuard guard;
+  const MeshView mesh = {vertices, triangles, triangle_count};
+  for (std::int64_t i = 0; i < triangle_count; ++i) {
+    const Triangle t = mesh.triangle(i);
+    signs[i] = static_cast<std::int8_t>(orient2d(t.a.x, t.a.y, t.b.x, t.b.y, t.c.x, t.c.y));
+  }
+}
+
+// Shares of the blocks from lows to highs, (rows, 3), where a triangle enters them; others are left
+// as they are. `weights` may be null: then all go along n x n lines. With `single`, blocks go along
+// lines whose plan the triangles do not cover once, within `single`.
+GD_API int geodomain_blocks_shares(const void* handle, const std::int8_t* weights,
+                                   const double* lows, const double* highs, std::int64_t rows,
+                                   std::int32_t inside, std::int32_t lines, double single,
+                                   int threads, double* out, std::uint8_t* answers) {
+  try {
+    const HostBlocks& blocks = *static_cast<const HostBlocks*>(handle);
+    const auto rule = static_cast<Inside>(inside);
+    Team team(rows > 64 ? threads : 1);
+    team.run(rows, 64, [&](std::int64_t begin, std::int64_t end, int) {
+      BlockShares shares(blocks.mesh, blocks.tree);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const double *low = lows + 3 * i, *high = highs + 3 * i;
+        const Block block = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
+        answers[i] = kByLabel;
+        if (!(low[0] < high[0] && low[1] < high[1] && low[2] < high[2])) continue;  // NaN
+        if (meets_rim(blocks, block)) {
+          answers[i] = kOffRim;
+          continue;
+        }
+        if (!shares.is_entered(block)) continue;
+        shares.take(block, single > 0.0);
+        answers[i] = kByLines;
+        double share = 0.0;
+        if (weights) {
+          const BlockShares::Sum sum = shares.sum(weights);
+          share = sum.share;
+          if (!(single > 0.0) || std::fabs(sum.cover - 1.0) <= single) answers[i] = kByTriangles;
+        }
+        if (answers[i] == kByLines) share = shares.along_lines(lines, rule);
+        out[i] = minimum(maximum(share, 0.0), 1.0);
+      }
+    });
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}

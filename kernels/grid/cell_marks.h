@@ -1,0 +1,68 @@
+// One triangle and the cells of a grid that it may meet: where it goes, which slabs it takes, and
+// what it changes of the labels of those below.
+#pragma once
+
+#include "grid/footprint.h"
+#include "grid/grid.h"
+#include "platform/atomics.h"
+
+namespace geodomain {
+
+// A coordinate inside a column (or row) of cells, by whose vertical line the free slabs are
+// labelled; NaN where rounding leaves none. [low, high] is the range of the grid.
+GD_HD double cell_sample(const Axis& axis, std::int32_t cell, double low, double high) {
+  double sample =
+      axis.scale > 0.0 ? axis.origin + (cell + 0.5) / axis.scale : low + (high - low) / 2;
+  if (is_tiny(sample)) sample = 0.0;
+  return axis.index(sample) == cell ? sample : NAN;
+}
+
+// Where a triangle goes, kept from counting to scattering: a box of cells, or `large` where the
+// cells have to be found again row by row, or none (no rows).
+struct Stamp {
+  std::uint32_t cell;
+  std::uint8_t columns : 2, rows : 2, wall : 1, large : 1;
+  std::uint8_t low, high;  // slabs
+};
+static_assert(sizeof(Stamp) == 8, "as every compiler has it");
+
+GD_HD Stamp make_stamp(const Frame& frame, const Footprint& box, bool wall) {
+  const std::int32_t columns = box.i1 - box.i0 + 1, rows = box.j1 - box.j0 + 1;
+  Stamp stamp;
+  stamp.cell = static_cast<std::uint32_t>(box.j0) * static_cast<std::uint32_t>(frame.x.cells) +
+               static_cast<std::uint32_t>(box.i0);
+  stamp.columns = static_cast<std::uint8_t>(columns & 3);
+  stamp.rows = static_cast<std::uint8_t>(rows & 3);
+  stamp.wall = wall;
+  stamp.large = columns > 3 || rows > 3;
+  stamp.low = static_cast<std::uint8_t>(box.k0);
+  stamp.high = static_cast<std::uint8_t>(box.k1);
+  return stamp;
+}
+
+// The triangle takes its slabs of a cell, and if it crosses the cell's sample line (x, y), the
+// parity of every slab below it changes. False where the arithmetic is unsure of the crossing,
+// which is then left to `mark_crossing` with another.
+template <class Arithmetic>
+GD_HD bool mark_crossing(Slabs& slabs, const Triangle& t, std::int32_t lowest, double x, double y) {
+  const std::uint64_t below = (std::uint64_t{1} << lowest) - 1;
+  if (below == 0) return true;
+  if (!(x >= smallest(t.a.x, t.b.x, t.c.x) && x <= largest(t.a.x, t.b.x, t.c.x) &&
+        y >= smallest(t.a.y, t.b.y, t.c.y) && y <= largest(t.a.y, t.b.y, t.c.y))) {
+    return true;
+  }
+  const int sign = crossing_sign<Arithmetic>(t, x, y);
+  if (sign == kUnsure) return false;
+  if (sign != 0) atomic_xor(&slabs.inside, below);
+  return true;
+}
+
+template <class Arithmetic>
+GD_HD bool mark(Slabs& slabs, const Triangle& t, const Footprint& box, double x, double y) {
+  const std::uint64_t below = (std::uint64_t{1} << box.k0) - 1;
+  const std::uint64_t up_to = ~std::uint64_t{0} >> (kSlabs - 1 - box.k1);
+  atomic_or(&slabs.occupied, up_to & ~below);
+  return mark_crossing<Arithmetic>(slabs, t, box.k0, x, y);
+}
+
+}  // namespace geodomain

@@ -1,0 +1,169 @@
+// The index for points anywhere: a grid of vertical columns over the projected
+// triangles, 64 slabs to a column.
+//
+// A slab of a cell is free where no triangle's box enters it. The surface of a
+// closed mesh does not meet a free slab, so one label holds in all of it, and
+// most points are answered by two bits. The others count crossings up to the
+// next free slab. A cell that is overfull holds a grid of its own. Triangles that are
+// too long for a grid are in its bundles, and then no slab of it is free.
+#pragma once
+
+#include "grid/frame.h"
+#include "grid/long_triangles.h"
+#include "platform/bits.h"
+
+namespace geodomain {
+
+struct Slabs {             // of one cell, bit k for slab k; 16 bytes, one load
+  std::uint64_t occupied;  // the box of some triangle enters it
+  std::uint64_t inside;    // the label, where none does
+};
+static_assert(sizeof(Slabs) == 16, "as every compiler has it");
+
+struct List {           // of one cell
+  std::uint32_t start;  // first entry; walls follow, up to the next cell's start
+  std::int32_t count;   // entries that a ray may cross; ~count is a grid where negative
+};
+static_assert(sizeof(List) == 8, "as every compiler has it");
+
+struct Entry {
+  std::int32_t triangle;
+  std::uint8_t low, high;  // the slabs that its box enters
+};
+static_assert(sizeof(Entry) == 8, "as every compiler has it");
+
+struct Grid {
+  Frame frame;
+  std::int64_t first_cell;
+  std::int32_t bundle_begin, bundle_end;  // of its long triangles, which are in no cell
+
+  GD_HD std::int64_t cell(Vec3 q) const {
+    return first_cell + static_cast<std::int64_t>(frame.y.index(q.y)) * frame.x.cells +
+           frame.x.index(q.x);
+  }
+};
+static_assert(sizeof(Grid) == 88, "as every compiler has it");
+
+struct GridView {
+  MeshView mesh;
+  Bounds bounds;
+  Grid whole;                   // covers the mesh; its first cell is 0
+  const Grid* grids;            // all of them
+  const Slabs* slabs;           // by cell; all occupied where the cell holds a grid
+  const List* lists;            // by cell
+  const Entry* entries;         // in no particular order in a cell
+  const Bundle* bundles;        // null where no grid has any
+  const std::int32_t* bundled;  // the triangles of the bundles
+  std::int32_t closed;          // free slabs may be trusted
+
+  // The cell of the finest grid there, and that grid's frame.
+  GD_HD std::int64_t cell(Vec3 q, Axis& z) const {
+    std::int64_t found = whole.cell(q);
+    z = whole.frame.z;
+    for (std::int32_t count; (count = lists[found].count) < 0;) {
+      const Grid& grid = grids[~count];
+      found = grid.cell(q);
+      z = grid.frame.z;
+    }
+    return found;
+  }
+};
+static_assert(sizeof(GridView) == 216, "as every compiler has it");
+
+// visit(triangle) for the long triangles of every grid that has to do with q, within the bounds;
+// ends with false where a visit does.
+template <class Visit>
+GD_HD bool visit_long(const GridView& grid, Vec3 q, Visit&& visit) {
+  if (grid.bundles == nullptr) return true;
+  const Grid* at = &grid.whole;
+  for (;;) {
+    if (!visit_bundled(grid.bundles, grid.bundled, at->bundle_begin, at->bundle_end, q, visit)) {
+      return false;
+    }
+    const std::int32_t count = grid.lists[at->cell(q)].count;
+    if (count >= 0) return true;
+    at = grid.grids + ~count;
+  }
+}
+
+enum class Answer : std::uint8_t { outside = 0, inside = 1, undecided = 2 };
+
+// What two bits tell.
+GD_HD Answer look_up(const GridView& grid, Vec3 q) {
+  if (misses(grid.bounds, q)) return Answer::outside;
+  if (!grid.closed) return Answer::undecided;
+  const Slabs slabs = grid.slabs[grid.whole.cell(q)];
+  const std::int32_t slab = grid.whole.frame.z.index(q.z);
+  if (slabs.occupied >> slab & 1) return Answer::undecided;
+  return static_cast<Answer>(slabs.inside >> slab & 1);
+}
+
+// The parity of crossings above an undecided point: those below the next free
+// slab one by one, and the label of that slab for all the others. A triangle of
+// this cell is below that slab or above it, whole. Undecided again where
+// crossing(triangle), as `crossing_above`, is unsure.
+template <class Crossing>
+GD_HD Answer count_parity_by(const GridView& grid, Vec3 q, Crossing&& crossing_of) {
+  Axis z;
+  const std::int64_t cell = grid.cell(q, z);
+  const std::int32_t slab = z.index(q.z);
+  std::int32_t free_slab = kSlabs;
+  int parity = 0;
+  if (grid.closed) {
+    const Slabs slabs = grid.slabs[cell];
+    const std::uint64_t free = ~slabs.occupied >> slab;
+    if (free != 0) {
+      free_slab = slab + trailing_zeros(free);
+      parity = static_cast<int>(slabs.inside >> free_slab & 1);
+    }
+  }
+  const List list = grid.lists[cell];
+  for (std::int32_t i = 0; i < list.count; ++i) {
+    const Entry entry = grid.entries[list.start + i];
+    if (entry.high < slab || entry.low > free_slab) continue;
+    const int crossing = crossing_of(entry.triangle);
+    if (crossing == kUnsure) return Answer::undecided;
+    parity ^= crossing & 1;
+  }
+  const bool sure = visit_long(grid, q, [&](std::int32_t triangle) {
+    const int crossing = crossing_of(triangle);
+    parity ^= crossing & 1;
+    return crossing != kUnsure;
+  });
+  return sure ? static_cast<Answer>(parity) : Answer::undecided;
+}
+
+// In Quick arithmetic undecided at times, in Full hardly ever.
+template <class Arithmetic>
+GD_HD Answer count_parity(const GridView& grid, Vec3 q) {
+  return count_parity_by(grid, q, [&](std::int32_t triangle) {
+    return crossing_above<Arithmetic>(grid.mesh.triangle(triangle), q);
+  });
+}
+
+struct Crossings {
+  std::int32_t count;  // above the displaced point; -1 undecided
+  std::int32_t signed_count;
+};
+
+GD_HD Crossings count_crossings(const GridView& grid, Vec3 q) {
+  Crossings crossings = {0, 0};
+  if (misses(grid.bounds, q)) return crossings;
+  Axis z;
+  const List list = grid.lists[grid.cell(q, z)];
+  const std::int32_t slab = z.index(q.z);
+  const auto take = [&](std::int32_t triangle) {
+    const int crossing = crossing_above<Full>(grid.mesh.triangle(triangle), q);
+    if (crossing == kUnsure) return false;
+    crossings.count += crossing & 1;
+    crossings.signed_count += crossing;
+    return true;
+  };
+  for (std::int32_t i = 0; i < list.count; ++i) {
+    const Entry entry = grid.entries[list.start + i];
+    if (entry.high >= slab && !take(entry.triangle)) return {-1, 0};
+  }
+  return visit_long(grid, q, take) ? crossings : Crossings{-1, 0};
+}
+
+}  // namespace geodomain

@@ -1,0 +1,52 @@
+// Bits of columns to one byte a block, in the caller's order.
+#pragma once
+
+#include "lattice/bytes_of_bits.h"
+#include "lattice/lattice.h"
+
+namespace geodomain {
+
+// One axis of the result: for each of its positions, the rank of that coordinate
+// in the ruler (null: the position itself), and bytes between positions.
+struct OutputAxis {
+  const std::int32_t* rank;
+  std::int64_t count, stride;
+
+  std::int64_t at(std::int64_t position) const { return rank ? rank[position] : position; }
+};
+
+// A column whose blocks are adjacent bytes.
+inline void expand_column(const std::uint64_t* column, std::int64_t count, std::uint8_t* out) {
+  std::int64_t k = 0;
+  for (; k + 8 <= count; k += 8) {
+    const std::uint64_t bytes = bytes_of_bits(column[k / 64] >> k % 64);
+    for (int b = 0; b < 8; ++b) out[k + b] = static_cast<std::uint8_t>(bytes >> 8 * b);
+  }
+  for (; k < count; ++k) out[k] = column[k / 64] >> k % 64 & 1;
+}
+
+// Up to 64 blocks of a column, from position k0 to k1 of the result, as a word.
+inline std::uint64_t gather_word(const std::uint64_t* column, const OutputAxis& z, std::int64_t k0,
+                                 std::int64_t k1) {
+  if (!z.rank) return column[k0 / 64];
+  std::uint64_t word = 0;
+  for (std::int64_t k = k0; k < k1; ++k) {
+    const std::int32_t rank = z.rank[k];
+    word |= (column[rank / 64] >> rank % 64 & 1) << (k - k0);
+  }
+  return word;
+}
+
+// One bit of each word of a row, as bytes along x.
+inline void expand_row(const std::uint64_t* row, const OutputAxis& x, int bit, std::uint8_t* out) {
+  if (x.stride == 1) {
+    for (std::int64_t i = 0; i < x.count; ++i)
+      out[i] = static_cast<std::uint8_t>(row[i] >> bit & 1);
+  } else {
+    for (std::int64_t i = 0; i < x.count; ++i) {
+      out[i * x.stride] = static_cast<std::uint8_t>(row[i] >> bit & 1);
+    }
+  }
+}
+
+}  // namespace geodomain

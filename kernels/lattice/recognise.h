@@ -1,0 +1,93 @@
+// Whether points, as they are ordered, are a lattice: the products of three axes,
+// one of them running fastest. Verified on every exact value, never assumed.
+#pragma once
+
+#include <atomic>
+
+#include "platform/mesh_view.h"
+#include "platform/thread_team.h"
+
+namespace geodomain {
+
+struct LatticeOrder {
+  int axis[3];            // 0 x, 1 y, 2 z: fastest first
+  std::int64_t count[3];  // of axis[0], axis[1], axis[2]
+};
+
+inline double coordinate(const PointsView& points, int axis, std::int64_t row) {
+  const Vec3 p = points[row];
+  return axis == 0 ? p.x : (axis == 1 ? p.y : p.z);
+}
+
+// How many steps of `stride` rows, from row 0, leave the given axes unchanged.
+inline std::int64_t run_length(const PointsView& points, std::int64_t rows, std::int64_t stride,
+                               const int* fixed, int fixed_count) {
+  std::int64_t steps = 1;
+  for (; steps * stride < rows; ++steps) {
+    for (int i = 0; i < fixed_count; ++i) {
+      const double here = coordinate(points, fixed[i], steps * stride);
+      if (!(here == coordinate(points, fixed[i], 0))) return steps;
+    }
+  }
+  return steps;
+}
+
+// The only order that the first rows allow, if there is one.
+inline bool guess_order(const PointsView& points, std::int64_t rows, LatticeOrder& order) {
+  if (rows < 2) return false;
+  std::int64_t stride = 1;
+  bool used[3] = {false, false, false};
+  for (int level = 0; level < 3; ++level) {
+    int changing = -1;
+    for (int axis = 0; axis < 3 && stride < rows; ++axis) {
+      if (coordinate(points, axis, stride) == coordinate(points, axis, 0)) continue;
+      if (used[axis] || changing >= 0) return false;
+      changing = axis;
+    }
+    for (int axis = 0; axis < 3 && changing < 0; ++axis) {
+      if (!used[axis]) changing = axis;  // an axis of one value, at the end
+    }
+    used[changing] = true;
+    int fixed[3], fixed_count = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!used[axis]) fixed[fixed_count++] = axis;
+    }
+    order.axis[level] = changing;
+    order.count[level] =
+        level == 2 ? rows / stride : run_length(points, rows, stride, fixed, fixed_count);
+    stride *= order.count[level];
+    if (rows % stride != 0) return false;
+  }
+  return stride == rows;
+}
+
+// Every row against the axes that the first rows gave.
+inline bool verify_order(const PointsView& points, std::int64_t rows, const LatticeOrder& order,
+                         Team& team) {
+  std::atomic<bool> good{true};
+  const std::int64_t n0 = order.count[0], n1 = order.count[1];
+  const std::int64_t lines = rows / n0;
+  const std::int64_t grain = 1 + 16384 / n0;
+  const char* columns[3] = {points.x, points.y, points.z};
+  const std::int64_t strides[3] = {points.stride_x, points.stride_y, points.stride_z};
+  const int fast = order.axis[0], middle = order.axis[1], slow = order.axis[2];
+  team.run(lines, grain, [&](std::int64_t begin, std::int64_t end, int) {
+    if (!good.load(std::memory_order_relaxed)) return;
+    bool same = true;
+    for (std::int64_t line = begin; line < end && same; ++line) {
+      const double m = coordinate(points, middle, line % n1 * n0);
+      const double s = coordinate(points, slow, line / n1 * n1 * n0);
+      for (std::int64_t i = 0; i < n0; ++i) {
+        const std::int64_t row = line * n0 + i;
+        same &= PointsView::at(columns[fast], strides[fast], row) ==
+                PointsView::at(columns[fast], strides[fast], i);
+        same &= PointsView::at(columns[middle], strides[middle], row) == m;
+        same &= PointsView::at(columns[slow], strides[slow], row) == s;
+      }
+    }
+    if (!same) good.store(false, std::memory_order_relaxed);
+  });
+  return good.load();
+}
+
+}  // namespace geodomain

@@ -1,0 +1,62 @@
+// Threads of a GPU: blocks, rows, and what the threads of one warp tell each other.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/arithmetic.h"
+#include "platform/portable.h"
+
+namespace geodomain {
+
+// Threads of a block, in every launch of one thread to a row: the full arithmetic takes 255
+// registers a thread.
+constexpr int kBlockThreads = 128;
+constexpr int kBlockWarps = kBlockThreads / 32;
+
+#if defined(__CUDACC__)
+// The row of a launch of one thread to a row.
+__device__ inline std::int64_t thread_row() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+// The threads of the warp that ask with the same value, as bits; all of them ask together.
+__device__ inline std::uint32_t same_in_warp(std::uint32_t value) {
+  return __match_any_sync(0xffffffffu, value);
+}
+
+// A bit for each thread of the warp, which all ask together.
+__device__ inline std::uint32_t ballot(bool vote) { return __ballot_sync(0xffffffffu, vote); }
+__device__ inline int lane() { return threadIdx.x & 31; }
+// The least of the lanes' numbers, none of them negative; the whole warp asks together.
+__device__ inline float least_in_warp(float value) {
+#if __CUDA_ARCH__ >= 800
+  return __uint_as_float(__reduce_min_sync(0xffffffffu, __float_as_uint(value)));
+#else
+  for (int step = 16; step > 0; step /= 2) {
+    value = minimum_of(value, __shfl_xor_sync(0xffffffffu, value, step));
+  }
+  return value;
+#endif
+}
+// What the lanes of the warp have written to shared memory is there for all of them.
+__device__ inline void sync_warp() { __syncwarp(); }
+// The value of the lane `step` places below; the whole warp asks together.
+__device__ inline std::uint32_t shuffle_up(std::uint32_t value, int step) {
+  return __shfl_up_sync(0xffffffffu, value, static_cast<unsigned>(step));
+}
+// The lower of two halves, moved down together by up to 32 bits.
+__device__ inline std::uint32_t moved_down(std::uint32_t low, std::uint32_t high,
+                                           std::uint32_t bits) {
+  return __funnelshift_rc(low, high, bits);
+}
+// The value of the lane `from`; the whole warp asks together.
+__device__ inline std::uint32_t shuffle(std::uint32_t value, int from) {
+  return __shfl_sync(0xffffffffu, value, from);
+}
+// The word of the lane `from`; the whole warp asks together.
+__device__ inline std::uint64_t shuffle(std::uint64_t word, int from) {
+  return __shfl_sync(0xffffffffu, static_cast<unsigned long long>(word), from);
+}
+#endif
+
+}  // namespace geodomain

@@ -1,0 +1,101 @@
+// What a triangle adds to the volume below the surface in a column of blocks: its projection is
+// clipped by the column, cut where it passes from one block to the next, and each part is
+// integrated as the plane that it is.
+//
+// Everything is seen from a corner of the lattice near the triangle, so that each coordinate is
+// rounded once by 2^-53 of the triangle's extent E and a block's b. A corner that clipping makes is
+// wrong by less than 8 * 2^-53 (E + b) in each coordinate: it is on its edge within 3, its edge's
+// ends within 1, and is clipped up to four times, of which each moves it along by that. So the
+// volume of a part, in units of the block's, is wrong by less than 2^-47 (1 + r), with r the
+// largest of E / b along x, y and z: the area changes by the outline's length times that, the mean
+// height by that, and there are at most nine corners.
+#pragma once
+
+#include "exact/crossing.h"
+#include "platform/arithmetic.h"
+
+namespace geodomain {
+
+struct Polygon {  // planar, convex, of nine corners at most, and some that rounding may add
+  static constexpr int kMost = 12;
+  Vec3 at[kMost];
+  int count = 0;
+
+  GD_HD Polygon() {}
+  GD_HD Polygon(const Polygon& other) { *this = other; }
+  GD_HD Polygon& operator=(const Polygon& other) {  // no more corners than there are
+    count = other.count;
+    for (int i = 0; i < count; ++i) at[i] = other.at[i];
+    return *this;
+  }
+
+  GD_HD void put(const Vec3& p) {
+    if (count < kMost) at[count++] = p;
+  }
+};
+
+GD_HD double& part(Vec3& p, int axis) { return axis == 0 ? p.x : axis == 1 ? p.y : p.z; }
+GD_HD double part(const Vec3& p, int axis) { return axis == 0 ? p.x : axis == 1 ? p.y : p.z; }
+
+// Where the edge from p to q passes a value along an axis; always from the lower end, so that
+// triangles that share the edge agree.
+GD_HD Vec3 pass(const Vec3& p, const Vec3& q, int axis, double value) {
+  const bool rises = part(p, axis) < part(q, axis);
+  const Vec3 &low = rises ? p : q, &high = rises ? q : p;
+  const double from = part(low, axis), share = (value - from) / (part(high, axis) - from);
+  Vec3 at = {low.x + share * (high.x - low.x), low.y + share * (high.y - low.y),
+             low.z + share * (high.z - low.z)};
+  part(at, axis) = value;
+  return at;
+}
+
+// The parts of a polygon below and above a value along an axis.
+GD_HD void cut(const Polygon& whole, int axis, double value, Polygon& below, Polygon& above) {
+  below.count = above.count = 0;
+  for (int i = 0; i < whole.count; ++i) {
+    const Vec3 &p = whole.at[i], &q = whole.at[i + 1 < whole.count ? i + 1 : 0];
+    const double here = part(p, axis) - value, next = part(q, axis) - value;
+    if (here <= 0.0) below.put(p);
+    if (here >= 0.0) above.put(p);
+    if ((here < 0.0 && next > 0.0) || (here > 0.0 && next < 0.0)) {
+      const Vec3 at = pass(p, q, axis, value);
+      below.put(at);
+      above.put(at);
+    }
+  }
+  if (below.count < 3) below.count = 0;
+  if (above.count < 3) above.count = 0;
+}
+
+struct Range {
+  double low, high;
+};
+
+GD_HD Range range_of(const Polygon& polygon, int axis) {
+  Range range = {part(polygon.at[0], axis), part(polygon.at[0], axis)};
+  for (int i = 1; i < polygon.count; ++i) {
+    range.low = minimum(range.low, part(polygon.at[i], axis));
+    range.high = maximum(range.high, part(polygon.at[i], axis));
+  }
+  return range;
+}
+
+// Of the projection: the area, positive where it turns counter-clockwise, and the integral of the
+// height above a level.
+struct Integral {
+  double area, volume;
+};
+
+GD_HD Integral integrate(const Polygon& polygon, double level) {
+  Integral sum = {0.0, 0.0};
+  const Vec3& a = polygon.at[0];
+  for (int i = 2; i < polygon.count; ++i) {
+    const Vec3 &b = polygon.at[i - 1], &c = polygon.at[i];
+    const double area = 0.5 * ((b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x));
+    sum.area += area;
+    sum.volume += area * (((a.z - level) + (b.z - level) + (c.z - level)) / 3.0);
+  }
+  return sum;
+}
+
+}  // namespace geodomain

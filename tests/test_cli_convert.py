@@ -1,0 +1,79 @@
+"""The command `geodomain convert`: what is in one file is in the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from wireframes import box, cube
+
+from geodomain import read_meshes, write_mesh
+from geodomain.cli import main
+
+SOLIDS = {"ORE": cube(1 / 3), "WASTE": box((20, 0, 0), (30.1, 10, 10))}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_mesh(SOLIDS, "pit.dxf")
+
+
+def convert(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(main, ["convert", *arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.mark.parametrize("extension", [".ts", ".omf", ".dxf"])
+def test_names_are_kept(extension: str) -> None:
+    result = convert("pit.dxf", f"out{extension}")
+    assert "ORE: 12 triangles\nWASTE: 12 triangles\n" in result.stderr
+    for name, mesh in read_meshes(f"out{extension}").items():
+        known = SOLIDS[name]
+        corners = mesh.vertices[mesh.triangles]
+        assert np.array_equal(corners, known.vertices[known.triangles])
+
+
+def test_one_solid_and_one_mesh() -> None:
+    convert("pit.dxf:WASTE", "waste.msh")
+    assert list(read_meshes("waste.msh")) == ["waste"]
+    result = convert("pit.dxf", "all.ply")
+    assert "all.ply holds no names: it has all 2 as one mesh" in result.stderr
+    assert len(read_meshes("all.ply")["all"].triangles) == 24
+
+
+def test_stl_says_what_it_cannot_hold() -> None:
+    assert "single precision" in convert("pit.dxf", "a.stl").stderr
+
+
+def test_nothing_is_overwritten() -> None:
+    before = Path("pit.dxf").read_bytes()
+    Path("out.str").write_text("mine")
+    convert("pit.dxf", "out.dtm", code=4)
+    assert Path("out.str").read_text() == "mine"
+    convert("pit.dxf", "out.dtm", "--overwrite")
+    assert len(read_meshes("out.dtm")) == 2
+    convert("pit.dxf", "pit.dxf", "--overwrite", code=3)
+    convert("pit.dxf", "out.xyz", code=3)
+    assert Path("pit.dxf").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("a.stl", "it is binary STL"), ("a.dm", "is half of a Datamine wireframe")]
+)
+def test_what_is_given_as_blocks(name: str, what: str, tmp_path: Path) -> None:
+    import mining_files
+
+    if name == "a.stl":
+        write_mesh(cube(), name)
+    else:
+        table = mining_files.datamine_table({f"PID{n}": [1.0] for n in (1, 2, 3)}, 8, "<")
+        Path(name).write_bytes(table)
+    out = "out.dm" if name == "a.dm" else "out.csv"
+    result = CliRunner().invoke(main, ["label", name, "--solid", "pit.dxf", "-o", out])
+    assert result.exit_code == 3
+    assert what in result.stderr
+    assert "NUL" not in result.stderr

@@ -1,0 +1,66 @@
+"""The walk that a GPU's threads make, run on the CPU: the same bits as the CPU's own search."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+import geodomain
+from geodomain import synthetic
+from geodomain.backends.native import column_pointers, library, must, pointer
+
+
+def walked(mesh: geodomain.Mesh, points: np.ndarray) -> geodomain.Nearest:
+    columns = tuple(np.ascontiguousarray(column) for column in points.T)
+    addresses, strides = column_pointers(columns)
+    rows = len(points)
+    found = geodomain.Nearest(np.empty((rows, 3)), np.empty(rows, np.int32), np.empty(rows))
+    must(
+        library().geodomain_distance_walk(
+            pointer(mesh.vertices), pointer(mesh.triangles), ctypes.c_int64(len(mesh.triangles)),
+            pointer(np.ascontiguousarray(mesh.bounds)), addresses, strides, ctypes.c_int64(rows),
+            pointer(found.distance), pointer(found.triangle), pointer(found.point),
+        )
+    )  # fmt: skip
+    return found
+
+
+def soup(rng: np.random.Generator, count: int) -> geodomain.Mesh:
+    """Triangles of all sizes: equal ones, needles, segments and points among them."""
+    corners = rng.normal(size=(count, 3, 3)) * 10.0 ** rng.uniform(-6, 2, size=(count, 1, 1))
+    corners[::7, 2] = corners[::7, 1]
+    corners[::11] = corners[::11, :1]
+    corners[1::5, 2] = (corners[1::5, 0] + corners[1::5, 1]) / 2
+    corners[2::9] = corners[0]
+    return geodomain.Mesh(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3))
+
+
+@pytest.mark.parametrize(
+    "mesh",
+    [
+        pytest.param(synthetic.star_shaped_orebody(frequency=12), id="solid"),
+        pytest.param(geodomain.Mesh(np.eye(3), [[0, 1, 2]]), id="one triangle"),
+        pytest.param(soup(np.random.default_rng(0), 900), id="soup"),
+        pytest.param(geodomain.Mesh(np.eye(3)[:, [0, 1, 1]] * 0.0 + 7, [[0, 1, 2]]), id="a point"),
+    ],
+)
+def test_the_walk_finds_what_the_search_finds(mesh: geodomain.Mesh) -> None:
+    rng = np.random.default_rng(1)
+    low, high = mesh.bounds
+    size = max(float((high - low).max()), 1.0)
+    near = mesh.vertices[rng.integers(len(mesh.vertices), size=300)]
+    points = np.concatenate(
+        [
+            low + rng.random((600, 3)) * (high - low),
+            near,
+            near + rng.normal(size=near.shape) * size * 1e-9,
+            (low + high) / 2 + rng.normal(size=(200, 3)) * size * 1000.0,
+            rng.normal(size=(4, 3)) * 1e40,
+        ]
+    )
+    expected, found = geodomain.nearest(mesh, points, backend="cpu"), walked(mesh, points)
+    np.testing.assert_array_equal(found.triangle, expected.triangle)
+    np.testing.assert_array_equal(found.distance, expected.distance)
+    np.testing.assert_array_equal(found.point, expected.point)

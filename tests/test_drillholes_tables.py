@@ -1,0 +1,353 @@
+"""Drillholes from tables: columns by habit, ids as text, and all that is odd, counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars
+import pyarrow as pa
+import pytest
+
+from geodomain import Drillholes, TableError
+from geodomain.drillholes.naming import find_roles
+
+COLLAR = "BHID,XCOLLAR,YCOLLAR,ZCOLLAR\nA,0,0,100\nB,50,0,100\n"
+SURVEY = "BHID,AT,BRG,DIP\nA,0,0,90\nA,50,0,80\nB,0,90,60\n"
+ASSAY = "BHID,FROM,TO,AU\nA,0,2,1.5\nA,2,4,-\nB,0,9,2\n"
+
+
+def holes_of(folder: Path, collar: str = COLLAR, survey: str = SURVEY, assay: str = ASSAY, **more):
+    paths = []
+    for name, text in (("collar.csv", collar), ("survey.csv", survey), ("assay.csv", assay)):
+        (folder / name).write_text(text)
+        paths.append(folder / name)
+    return Drillholes(*paths, **more)
+
+
+def found(holes: Drillholes) -> dict[str, int]:
+    return {one.what: one.count for one in holes.report.findings}
+
+
+HABITS = {
+    "collar": [
+        ("BHID XCOLLAR YCOLLAR ZCOLLAR ENDDEPTH", [0, 1, 2, 3, 4]),
+        ("hole_id y x z max_depth hole_path", [0, 2, 1, 3, 4]),
+        ("DHID EASTING NORTHING RL TOTDEP", [0, 1, 2, 3, 4]),
+        ("HoleId X Y Z MaxDepth", [0, 1, 2, 3, 4]),
+        ("HOLE EAST NORTH RL DEPTH", [0, 1, 2, 3, 4]),
+        ("DH-ID EAST NORTH ELEV", [0, 1, 2, 3]),
+        ("Anumber EAST NORTH RL DEPTH", [0, 1, 2, 3, 4]),
+    ],
+    "survey": [
+        ("BHID AT BRG DIP", [0, 1, 2, 3]),
+        ("hole_id depth dip azimuth", [0, 1, 3, 2]),
+        ("Hole_ID DEPTH AZIMUTH INCLINATION", [0, 1, 2, 3]),
+        ("DH-ID -FROM- AZIM DIP", [0, 1, 2, 3]),
+        ("DHID DEPTH BEARING DIP", [0, 1, 2, 3]),
+    ],
+    "intervals": [
+        ("BHID FROM TO AU", [0, 1, 2]),
+        ("hole_id samp_id depth_from depth_to", [0, 2, 3]),
+        ("DH-ID -FROM- -TO- CU", [0, 1, 2]),
+        ("HOLEID SAMPFROM SAMPTO", [0, 1, 2]),
+        ("hole_ID depth_from to_depth rock", [0, 1, 2]),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "names", "places"),
+    [(table, names, places) for table, some in HABITS.items() for names, places in some],
+)
+def test_columns_are_found_by_habit(table: str, names: str, places: list[int]) -> None:
+    assert list(find_roles(names.split(), table, {}, "it").values()) == places
+
+
+def test_two_sets_of_coordinates_are_refused() -> None:
+    with pytest.raises(TableError, match="'X' and 'EAST': name the x"):
+        find_roles(["HOLE", "X", "Y", "Z", "EAST", "NORTH", "RL"], "collar", {}, "it")
+    named = {"x": "EAST", "y": "NORTH", "z": "RL"}
+    names = ["HOLE", "X", "Y", "Z", "EAST", "NORTH", "RL"]
+    assert list(find_roles(names, "collar", named, "it").values()) == [0, 4, 5, 6]
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"survey.csv has no column of the azimuth, such as BRG"):
+        holes_of(tmp_path, survey="BHID,AT,DIP\nA,0,90\n")
+
+
+LIBRARIES = {"pandas": pd.DataFrame, "polars": polars.DataFrame, "arrow": pa.table}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_frames_are_as_files(library: str, tmp_path: Path) -> None:
+    make = LIBRARIES[library]
+    collar = make({"HOLE": [12, 7], "X": [0.0, 5], "Y": [1.0, 1], "Z": [9.0, 9]})
+    survey = make({"HOLE": [7, 12, 12], "DEPTH": [0, 0, 30], "AZIMUTH": [0, 10, 20],
+                   "DIP": [-60, -50, -45]})  # fmt: skip
+    holes = Drillholes(collar, survey)
+    assert holes.names == ("12", "7")
+    text = holes_of(
+        tmp_path,
+        "HOLE,X,Y,Z\n12,0,1,9\n7,5,1,9\n",
+        "HOLE,DEPTH,AZIMUTH,DIP\n7,0,0,-60\n12,0,10,-50\n12,30,20,-45\n",
+        "HOLE,FROM,TO\n12,0,30\n",
+    )
+    assert (text.positions("12", [0, 10, 30]) == holes.positions(12, [0, 10, 30])).all()
+    assert holes.report.down == "negative"
+
+
+def test_ids_are_texts(tmp_path: Path) -> None:
+    collar = 'BHID;X;Y;Z\n0;1,5;0;0\n0012;2,5;0;0\n"B;1-100A";3,5;0;0\n'
+    survey = 'BHID;AT;AZ;DIP\n0;0;0;90\n0012;0;0;90\n"B;1-100A";0;0;90\n12;0;0;90\n'
+    holes = holes_of(tmp_path, collar, survey, "BHID;FROM;TO\n0;0;1\n0012;0;1,5\n")
+    assert holes.names == ("0", "0012", "B;1-100A")
+    assert holes.collars[:, 0].tolist() == [1.5, 2.5, 3.5]
+    assert found(holes)["holes of the survey without a collar"] == 1
+    assert holes.ends.tolist() == [1.0, 1.5, 0.0]
+
+
+def test_preambles_marks_and_missing_last_newlines(tmp_path: Path) -> None:
+    collar = "\ufeff# from a package\r\nhole_id,y,x,z,max_depth\r\nA,2,1,3,50\r\n"
+    holes = holes_of(tmp_path, collar, "hole_id,depth,dip,azimuth\nA,0,-90,0", "hole_id,from,to\n")
+    assert holes.collars.tolist() == [[1, 2, 3]] and holes.ends.tolist() == [50]
+
+
+def test_the_first_direction_goes_back_to_the_collar(tmp_path: Path) -> None:
+    holes = holes_of(tmp_path, survey="BHID,AT,BRG,DIP\nA,30,90,0\nB,0,0,90\n")
+    assert holes.positions("A", [1]).tolist() == [[1, 0, 100]]
+    assert found(holes)["holes whose first station is below the collar"] == 1
+
+
+def test_the_last_direction_goes_on_to_the_end(tmp_path: Path) -> None:
+    assay = "BHID,FROM,TO\nB,0,100\nA,0,10\n"
+    holes = holes_of(tmp_path, survey="BHID,AT,BRG,DIP\nA,0,0,90\nB,0,90,0\nB,20,90,0\n",
+                     assay=assay)  # fmt: skip
+    assert holes.positions("B", [100]).tolist() == [[150, 0, 100]]
+    assert np.isnan(holes.positions("B", [100.5, -1, np.nan])).all()
+    assert found(holes)["holes that go on straight below their last station"] == 2
+
+
+def test_a_station_below_the_end_bends_and_adds_no_length(tmp_path: Path) -> None:
+    survey = "BHID,AT,BRG,DIP\nA,0,0,90\nA,1000,90,0\nB,0,0,90\n"
+    holes = holes_of(tmp_path, survey=survey)
+    assert holes.ends.tolist() == [4, 9]
+    assert holes.positions("A", [4])[0, 0] > 0
+    assert found(holes)["holes with a station below their end, which bends the last leg only"] == 1
+
+
+def test_ends_come_from_the_collar_then_the_intervals_then_the_survey(tmp_path: Path) -> None:
+    collar = "BHID,X,Y,Z,DEPTH\nA,0,0,0,77\nB,0,0,0,\nC,0,0,0,\n"
+    survey = "BHID,AT,AZ,DIP\nA,0,0,90\nB,0,0,90\nC,0,0,90\nC,55,0,90\n"
+    holes = holes_of(tmp_path, collar, survey)
+    assert holes.ends.tolist() == [77, 9, 55]
+    assert list(holes.report.ends.values()) == [1, 1, 1]
+
+
+def test_a_hole_without_a_station_is_left_out_unless_vertical(tmp_path: Path) -> None:
+    survey = "BHID,AT,BRG,DIP\nA,0,0,90\n"
+    holes = holes_of(tmp_path, survey=survey)
+    assert holes.names == ("A",)
+    assert holes.report.left_out == {"B": "it has no station"}
+    with pytest.raises(TableError, match="there is no hole 'B' among the 1: it has no station"):
+        holes.positions("B", [1])
+    both = holes_of(tmp_path, survey=survey, vertical=True)
+    assert both.positions("B", [9]).tolist() == [[50, 0, 91]]
+
+
+def test_directions_of_collars_are_stations_unless_the_survey_has_them(tmp_path: Path) -> None:
+    collar = "BHID,X,Y,Z,AZ,DIP\nA,0,0,0,90,-10\nB,0,0,0,90,0\n"
+    survey = "BHID,AT,AZ,DIP\nA,0,0,90\nB,10,90,90\n"
+    holes = holes_of(tmp_path, collar, survey, "BHID,FROM,TO\nA,0,5\nB,0,5\n")
+    assert holes.positions("A", [5]).tolist() == [[0, 0, -5]]
+    assert holes.positions("B", [5])[0, 0] > 4
+    alone = Drillholes(tmp_path / "collar.csv", intervals=tmp_path / "assay.csv")
+    assert alone.positions("B", [5]).tolist() == [[5, 0, 0]]
+
+
+@pytest.mark.parametrize("lacking", ["A,0,,60", "A,0,90,"])
+def test_a_station_without_numbers_leaves_the_direction_of_the_collar(
+    lacking: str, tmp_path: Path
+) -> None:
+    collar = "BHID,X,Y,Z,AZ,DIP\nA,0,0,0,0,90\n"
+    survey = f"BHID,AT,AZ,DIP\n{lacking}\nA,10,90,60\n"
+    holes = holes_of(tmp_path, collar, survey, "BHID,FROM,TO\nA,0,10\n", down="positive")
+    complete = holes_of(tmp_path, collar, survey.replace(lacking, "A,0,0,90"),
+                        "BHID,FROM,TO\nA,0,10\n", down="positive")  # fmt: skip
+    assert (holes.positions("A", [5, 10]) == complete.positions("A", [5, 10])).all()
+    assert found(holes)["stations without depth, azimuth or dip, not used"] == 1
+
+
+def test_a_vertical_station_needs_no_azimuth(tmp_path: Path) -> None:
+    collar = "BHID,X,Y,Z,AZ,DIP\nA,0,0,0,90,0\n"
+    survey = "BHID,AT,AZ,DIP\nA,0,,90\n"
+    holes = holes_of(tmp_path, collar, survey, "BHID,FROM,TO\nA,0,10\n", down="positive")
+    assert holes.positions("A", [5]).tolist() == [[0, 0, -5]]
+
+
+ODD = {
+    "sorted": ("A,50,0,80\nA,0,0,90\nB,0,0,90\n", "holes whose stations were not in order", False),
+    "twice": ("A,0,0,90\nA,0,0,90\nB,0,0,90\n", "stations that are there twice", False),
+    "two": ("A,0,0,90\nA,0,0,80\nB,0,0,90\n", "holes with two directions at one depth", True),
+    "steep": ("A,0,0,91\nB,0,0,90\n", "stations whose dip is beyond 90 degrees", True),
+    "wrapped": ("A,0,-10,60\nB,0,0,90\n", "stations whose azimuth is outside 0 to 360, wrapped",
+                False),
+    "lacking": ("A,0,,60\nA,5,0,60\nB,0,0,90\n",
+                "stations without depth, azimuth or dip, not used", True),
+    "above": ("A,-5,0,60\nA,5,0,60\nB,0,0,90\n", "stations above the collar, not used", True),
+    "back": ("A,0,0,90\nA,50,0,-90\nB,0,0,90\n", "holes that turn back on themselves", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_stations_are_counted(odd: str, tmp_path: Path) -> None:
+    rows, what, bad = ODD[odd]
+    holes = holes_of(tmp_path, survey="BHID,AT,BRG,DIP\n" + rows, down="positive")
+    one = next(one for one in holes.report.findings if one.what == what)
+    assert (one.count, one.bad, one.first) == (1, bad, ("A",))
+    assert what in str(holes.report)
+    if bad:
+        with pytest.raises(TableError, match="mend them"):
+            holes_of(tmp_path, survey="BHID,AT,BRG,DIP\n" + rows, strict=True, down="positive")
+
+
+def test_north_is_both_0_and_360(tmp_path: Path) -> None:
+    survey = "BHID,AT,BRG,DIP\nA,0,0,60\nA,0,360,60\nB,0,0,90\n"
+    assert "stations that are there twice" in found(holes_of(tmp_path, survey=survey))
+
+
+def test_collars_that_contradict_each_other(tmp_path: Path) -> None:
+    collar = COLLAR + "A,0,0,100\nB,50,0,101\n,1,1,1\nC,1,,1\n"
+    holes = holes_of(tmp_path, collar=collar)
+    assert holes.names == ("A",)
+    assert holes.report.left_out["B"] == "it has two different collars"
+    assert {one.what: one.first for one in holes.report.findings if "collars" in one.what} == {
+        "collars without a hole": ("line 6",),
+        "collars without coordinates": ("C",),
+        "collars that are there twice": ("A",),
+        "holes with two different collars": ("B",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("again", "differs"),
+    [
+        ("A,0,0,0,50,10,60", False),
+        ("A,0,0,0,50,370,60", False),
+        ("A,0,0,0,51,10,60", True),
+        ("A,0,0,0,,10,60", True),
+        ("A,0,0,0,50,11,60", True),
+        ("A,0,0,0,50,10,61", True),
+    ],
+)
+def test_two_collars_differ_in_any_number(again: str, differs: bool, tmp_path: Path) -> None:
+    collar = f"BHID,X,Y,Z,DEPTH,AZ,DIP\nA,0,0,0,50,10,60\n{again}\nB,9,0,0,,,90\nB,9,0,0,,,90\n"
+    holes = holes_of(tmp_path, collar, "BHID,AT,AZ,DIP\nA,9,0,60\nB,0,0,90\n", down="positive")
+    assert holes.names == (("B",) if differs else ("A", "B"))
+    what = "holes with two different collars" if differs else "collars that are there twice"
+    (one,) = (one for one in holes.report.findings if one.what == what)
+    assert one.first[0] == "A" and one.bad == differs
+    assert ("A" in holes.report.left_out) == differs
+
+
+def test_infinite_numbers_are_missing_ones() -> None:
+    collar = pd.DataFrame({"HOLE": ["A", "B", "C"], "X": 0.0, "Y": 0.0, "Z": [9.0, 9, np.inf],
+                           "DEPTH": [np.inf, -np.inf, 9]})  # fmt: skip
+    survey = pd.DataFrame({"HOLE": ["A", "B", "B"], "AT": [0, 0, np.inf], "AZ": 0.0, "DIP": 90.0})
+    logs = pd.DataFrame({"HOLE": ["A", "A", "B"], "FROM": [0, 4, -np.inf], "TO": [4, np.inf, 5]})
+    holes = Drillholes(collar, survey, logs)
+    assert holes.names == ("A", "B")
+    assert holes.ends.tolist() == [4, 5]
+    counts = found(holes)
+    assert counts["collars with an infinite depth, azimuth or dip, taken as missing"] == 2
+    assert counts["collars without coordinates"] == 1
+    assert counts["stations without depth, azimuth or dip, not used"] == 1
+    assert counts["intervals without FROM or TO"] == 2
+    with pytest.raises(TableError, match="2 collars with an infinite depth"):
+        Drillholes(collar[:2], survey, logs, strict=True)
+
+
+def test_a_gap_is_below_all_intervals_before(tmp_path: Path) -> None:
+    assay = "BHID,FROM,TO\nA,0,10\nA,2,3\nA,5,12\nA,12,13\nA,14,15\nB,0,1\nB,3,4\n"
+    holes = holes_of(tmp_path, assay=assay)
+    assert holes.match(tmp_path / "assay.csv").after_gaps.tolist() == [4, 6]
+    assert found(holes)["gaps before an interval"] == 2
+
+
+def test_intervals_are_matched_and_counted(tmp_path: Path) -> None:
+    assay = (
+        "BHID,FROM,TO\nA,0,2\nA,1,3\nA,5,6\nA,7,7\nA,9,8\nA,,3\nA,-1,0\nX,0,1\nA,90,91\nA,49,51\n"
+    )
+    collar = "BHID,X,Y,Z,DEPTH\nA,0,0,0,50\nB,0,0,0,50\n"
+    holes = holes_of(tmp_path, collar=collar, assay=assay)
+    rows = holes.match(tmp_path / "assay.csv")
+    assert np.flatnonzero(rows.usable).tolist() == [0, 1, 2, 9]
+    assert {one.what: (one.count, one.bad) for one in rows.findings} == {
+        "intervals of a hole without a collar": (1, True),
+        "intervals without FROM or TO": (1, True),
+        "intervals whose TO is not below FROM": (2, True),
+        "intervals that begin above the collar": (1, True),
+        "intervals below the end of their hole": (1, True),
+        "intervals that run past the end of their hole": (1, False),
+        "intervals that overlap the one before": (1, False),
+        "gaps before an interval": (2, False),
+        "holes without an interval": (1, False),
+    }
+
+
+def test_a_word_in_a_number_says_where(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"survey.csv, line 3: BRG is 'north', which is not"):
+        holes_of(tmp_path, survey="BHID,AT,BRG,DIP\nA,0,0,90\nB,0,north,60\n")
+
+
+def test_it_shows_itself(tmp_path: Path) -> None:
+    holes = holes_of(tmp_path)
+    assert repr(holes) == "<Drillholes: 2 holes, 13.0 long>"
+    assert "<td" in holes._repr_html_() and "<td" in holes.report._repr_html_()
+    assert len(holes) == 2
+    assert holes.report.as_dict()["tables"]["survey"]["columns"]["azimuth"] == "BRG"
+
+
+def test_slips_of_the_caller(tmp_path: Path) -> None:
+    holes = holes_of(tmp_path)
+    with pytest.raises(ValueError, match="2 holes and"):
+        holes.positions(["A", "B"], [1, 2, 3])
+    with pytest.raises(ValueError, match="method is 'curved'"):
+        holes_of(tmp_path, method="curved")
+    with pytest.raises(ValueError, match="columns has 'depth'"):
+        holes_of(tmp_path, columns={"depth": "AT"})
+    with pytest.raises(TypeError, match="holes are texts"):
+        holes.positions(1.5, [1])
+
+
+def test_columns_can_be_named(tmp_path: Path) -> None:
+    survey = "W,TIEFE,RICHTUNG,NEIGUNG\nA,0,0,90\nB,0,0,90\n"
+    named = {"survey.hole": "W", "at": "TIEFE", "azimuth": "RICHTUNG", "dip": "NEIGUNG"}
+    assert len(holes_of(tmp_path, survey=survey, columns=named)) == 2
+
+
+def test_a_keyword_that_there_is_not(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="there is no keyword 'x'; columns are named with columns="):
+        holes_of(tmp_path, x="EAST")
+
+
+EMPTY = {
+    "survey": "1 holes without a station|give no hole that can be used",
+    "collar": "give no hole that can be used",
+}
+
+
+@pytest.mark.parametrize("table", EMPTY)
+def test_a_table_without_rows(table: str, tmp_path: Path) -> None:
+    text = {"survey": SURVEY, "collar": COLLAR}[table].splitlines(keepends=True)[0]
+    with pytest.raises(TableError, match=EMPTY[table]):
+        holes_of(tmp_path, **{table: text})
+
+
+def test_no_intervals_and_no_stations(tmp_path: Path) -> None:
+    holes = holes_of(tmp_path, survey=SURVEY.splitlines()[0], assay="BHID,FROM,TO\n", vertical=True)
+    assert holes.ends.tolist() == [0, 0]
+    assert holes.positions("A", [0]).tolist() == [[0, 0, 100]]
+    assert len(holes.match(tmp_path / "assay.csv").holes) == 0

@@ -1,0 +1,34 @@
+"""The lowest versions that are allowed are those that CI tests."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def allowed() -> dict[str, str]:
+    """Return the lowest version of each library that the package or an extra for users brings."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    users = [line for name in ("parquet", "plot", "xarray") for line in extras[name]]
+    found = {}
+    for line in project["dependencies"] + users:
+        name, lowest = re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", line).groups()
+        found[name] = lowest
+    return found
+
+
+def test_the_lowest_versions_are_those_that_are_tested() -> None:
+    lines = (ROOT / ".ci/floors").read_text(encoding="utf-8").splitlines()
+    tested = dict(line.split("==") for line in lines if not line.startswith("#"))
+    for name, lowest in allowed().items():
+        assert padded(tested[name]) == padded(lowest), name
+
+
+def padded(version: str) -> list[int]:
+    """Return the three numbers of a version, of which the last may be left out."""
+    numbers = [int(part) for part in version.split(".")]
+    return numbers + [0] * (3 - len(numbers))

@@ -1,0 +1,92 @@
+"""A hostile file ends a command with one sentence and a documented exit code, soon."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from geodomain.cli import main
+
+sys.path.insert(0, str(Path(__file__).parent / "fuzz"))
+import seeds
+
+
+def ask(path: Path) -> Result:
+    """Read a file by the command that is for it."""
+    kind = path.suffix
+    if kind == ".toml":
+        (path.parent / "ore.obj").write_text(seeds.OBJ)
+        (path.parent / "in.csv").write_text(seeds.CSV)
+        arguments = ["label", str(path.parent / "in.csv"), "--domains", str(path), "--dry-run"]
+    elif kind == ".csv" or path.stem == "b":
+        arguments = ["inspect", str(path)]
+    else:
+        arguments = ["check", str(path)]
+    return CliRunner().invoke(main, arguments)
+
+
+@pytest.mark.parametrize("seed", {**seeds.BAD, **seeds.BAD_VTK})
+def test_a_bad_file_is_refused_in_one_sentence(seed: str, tmp_path: Path) -> None:
+    name, text = {**seeds.BAD, **seeds.BAD_VTK}[seed]
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    result = ask(path)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 3, result.output
+    errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1 and len(errors[0]) < 500
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.obj", seeds.OBJ), ("a.off", seeds.OFF)])
+def test_a_good_file_is_not(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert ask(tmp_path / name).exit_code == 0
+
+
+@pytest.mark.parametrize("text", [seeds.PLY, seeds.vtp(), seeds.vtu(), seeds.CSV, seeds.TOML])
+def test_what_seeds_are_made_of_is_good(text: str, tmp_path: Path) -> None:
+    first = text.split("\n", 1)[0]
+    kinds = {"ply": "a.ply", "[[domain]]": "a.toml", seeds.CSV.split("\n", 1)[0]: "a.csv"}
+    name = kinds.get(first, "b.vtu" if "Unstructured" in text else "a.vtp")
+    (tmp_path / name).write_text(text)
+    result = ask(tmp_path / name)
+    assert result.exit_code == (3 if name == "a.vtp" else 0), result.output  # a triangle is open
+    assert "error:" not in result.output
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero")
+def test_a_device_is_not_read() -> None:
+    for arguments in (["check", "/dev/zero"], ["label", "a.csv", "--domains", "/dev/zero"]):
+        result = CliRunner().invoke(main, [*arguments, *(["--dry-run"] * (len(arguments) > 2))])
+        assert result.exit_code == 4, result.output
+        assert "it is a device, not a file" in result.stderr
+
+
+def test_what_the_system_has_not_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from geodomain.io.meshes import reading
+
+    for error, said in (
+        (MemoryError(), "not enough memory"),
+        (RuntimeError("can't start new thread"), "--threads"),
+    ):
+
+        def refuse(path: Path, error: Exception = error) -> bytes:
+            raise error
+
+        monkeypatch.setattr(reading, "read_whole", refuse)
+        result = CliRunner().invoke(main, ["check", str(tmp_path / "a.obj")])
+        assert result.exit_code == 4 and said in result.stderr
+        assert result.stderr.count("error: ") == 1
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", " \n"])
+def test_lines_without_end_after_the_rows_are_passed_over(end: str, tmp_path: Path) -> None:
+    """Each once copied all that followed it."""
+    (tmp_path / "a.csv").write_bytes((seeds.CSV + end * 300_000).encode())
+    result = ask(tmp_path / "a.csv")
+    assert result.exit_code == 0 and "volume             2\n" in result.output

@@ -1,0 +1,129 @@
+"""`geodomain convert` of block models: the same blocks and columns in another kind of file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import omf_models
+import pandas as pd
+import pytest
+import pyvista
+from click.testing import CliRunner, Result
+from wireframes import box, cube
+
+from geodomain import TableError, convert_blocks, inspect_file, label_file, read_mesh, write_mesh
+from geodomain.cli import main
+
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def convert(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(main, ["convert", *arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def regular() -> pd.DataFrame:
+    """Return 24 blocks, z fastest, so that a file of x fastest has them in another order."""
+    i, j, k = (axis.ravel() for axis in np.indices((4, 3, 2)))
+    places = {"X": 5.0 + 10 * i, "Y": 205.0 + 10 * j, "Z": -47.5 + 5 * k}
+    sizes = {"DX": [10.0] * 24, "DY": [10.0] * 24, "DZ": [5.0] * 24}
+    labels = np.where(i < 2, "ÖRE", "")
+    grade = np.where(j == 1, np.nan, i + j / 8)
+    return pd.DataFrame(places | sizes | {"AU": grade, "domain": labels})
+
+
+def divided() -> pd.DataFrame:
+    """Return a block of 10 by 10 by 5, and two halves of another."""
+    rows = [
+        [5.0, 5.0, 5.0, 10.0, 10.0, 10.0, 1.5, "A"],
+        [12.5, 5.0, 5.0, 5.0, 10.0, 10.0, 2.5, "B"],
+        [17.5, 5.0, 5.0, 5.0, 10.0, 10.0, 3.5, ""],
+    ]
+    return pd.DataFrame(rows, columns=["X", "Y", "Z", "DX", "DY", "DZ", "AU", "domain"])
+
+
+def table(path: str) -> pd.DataFrame:
+    """Return any model as a table of its own columns, in a fixed order of blocks."""
+    convert_blocks(path, "any.csv", overwrite=True)
+    found = pd.read_csv("any.csv", keep_default_na=True)
+    found.columns = [name.upper() if len(name) < 3 else name for name in found.columns]
+    return found.sort_values(["X", "Y", "Z"], ignore_index=True)
+
+
+@pytest.mark.parametrize("extension", [".parquet", ".vtu", ".vti", ".omf"])
+def test_a_table_becomes_any_kind_and_comes_back(extension: str) -> None:
+    regular().to_csv("a.csv", index=False)
+    assert "24 blocks" in convert("a.csv", f"b{extension}").stderr
+    back, there = table(f"b{extension}"), table("a.csv")
+    pd.testing.assert_frame_equal(back, there, check_like=True, rtol=1e-14)
+    assert inspect_file(f"b{extension}").volume == 24 * 500
+
+
+@pytest.mark.parametrize("extension", [".parquet", ".vtu", ".omf"])
+def test_sub_blocks_become_any_kind_but_an_image(extension: str) -> None:
+    divided().to_csv("a.csv", index=False)
+    convert("a.csv", f"b{extension}")
+    pd.testing.assert_frame_equal(table(f"b{extension}"), table("a.csv"), check_like=True)
+    assert "end the output in .vtu" in convert("a.csv", "b.vti", code=3).stderr
+    assert not Path("b.vti").exists()
+
+
+def test_free_sub_blocks_and_blocks_that_straddle() -> None:
+    odd = divided()
+    odd.loc[1:, "X"], odd.loc[1:, "DX"] = [10 + np.pi / 2, 10 + np.pi + 1], [np.pi, 2.0]
+    odd.to_csv("a.csv", index=False)
+    convert("a.csv", "b.omf")
+    pd.testing.assert_frame_equal(table("b.omf"), table("a.csv"), check_like=True, rtol=1e-14)
+    odd.loc[1, "X"] = 10.0
+    odd.to_csv("c.csv", index=False)
+    assert "straddle" in convert("c.csv", "c.omf", code=3).stderr
+
+
+def test_a_turned_model_stays_turned() -> None:
+    Path("a.omf").write_bytes(omf_models.omf2(axes=omf_models.TURNED, sub="Regular"))
+    for name in ("b.vtu", "c.csv"):
+        assert "3 blocks" in convert("a.omf", name).stderr
+    grid = pyvista.read("b.vtu")
+    edges = grid.get_cell(0).points[1] - grid.get_cell(0).points[0]
+    np.testing.assert_allclose(edges / 5, omf_models.TURNED[0], rtol=1e-12)
+    Path("v1.omf").write_bytes(omf_models.omf1(axes=omf_models.TURNED))
+    assert convert("v1.omf", "d.csv").exit_code == 0
+    found = pd.read_csv("d.csv")[["x", "y", "z"]].to_numpy()
+    np.testing.assert_allclose(found, omf_models.centres(omf_models.TURNED).reshape(-1, 3))
+
+
+def test_labels_made_of_a_csv_open_in_leapfrog() -> None:
+    regular().drop(columns="domain").to_csv("a.csv", index=False)
+    label_file("a.csv", {"ORE": box((0, 200, -50), (20, 220, -40))}, "b.csv")
+    convert("b.csv", "c.omf")
+    assert table("c.omf")["domain"].value_counts().to_dict() == {"ORE": 8}
+
+
+def test_wireframes_are_still_wireframes() -> None:
+    write_mesh(cube(), "ore.ply")
+    convert("ore.ply", "ore.omf")
+    assert len(read_mesh("ore.omf").triangles) == 12
+    assert "no surface" in convert("ore.omf", "x.csv", code=3).stderr or not Path("x.csv").exists()
+
+
+def test_what_cannot_be_converted_is_said() -> None:
+    regular().drop(columns=["DX", "DY", "DZ"]).to_csv("a.csv", index=False)
+    assert "name them with --dx, --dy and --dz" in convert("a.csv", "b.vtu", code=3).stderr
+    convert("a.csv", "b.parquet")
+    convert("a.csv", "b.parquet", code=4)
+    convert("b.parquet", "b.parquet", "--overwrite", code=3)
+    lost = regular()
+    lost.loc[3, "X"] = np.nan
+    lost.to_csv("c.csv", index=False)
+    for name in ("d.vtu", "d.vti", "d.omf"):
+        assert "no centroid or no size" in convert("c.csv", name, code=3).stderr
+    with pytest.raises(TableError, match=r"d\.xyz"):
+        convert_blocks("a.csv", "d.xyz")
+    assert sorted(path.name for path in Path().iterdir()) == ["a.csv", "b.parquet", "c.csv"]

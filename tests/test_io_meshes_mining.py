@@ -1,0 +1,358 @@
+"""Wireframes of the mining packages: what is in a file comes out, exactly."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import mining_files as files
+import numpy as np
+import pytest
+from mining_files import TRIANGLES, VERTICES
+from wireframes import box, cube
+
+from geodomain import GeodomainWarning, Mesh, MeshError, read_mesh, read_meshes, write_mesh
+
+SURPAC = {"text": files.surpac_text, "binary": files.surpac_binary}
+FORMS = [(8, "<"), (8, ">"), (4, "<"), (4, ">")]
+
+
+def put(folder: Path, name: str, content: bytes | str) -> Path:
+    data = content.encode() if isinstance(content, str) else content
+    (folder / name).write_bytes(data)
+    return folder / name
+
+
+def same(mesh: Mesh, vertices: np.ndarray = VERTICES, triangles: np.ndarray = TRIANGLES) -> bool:
+    corners = mesh.vertices[mesh.triangles]
+    return np.array_equal(corners, vertices[triangles])
+
+
+@pytest.mark.parametrize("make", SURPAC.values(), ids=SURPAC)
+class TestSurpac:
+    def test_separators_count_as_vertices(self, tmp_path, make):
+        path = make(tmp_path, {(1, 1): files.surpac_corners()})
+        for name in (path, path.with_suffix(".str")):
+            (item,) = read_meshes(name).items()
+            assert item[0] == "a"
+            assert same(item[1])
+            assert item[1].is_closed
+
+    def test_objects_and_trisolations_are_solids(self, tmp_path, make):
+        corners = files.surpac_corners()
+        path = make(tmp_path, {(1, 1): corners[:4], (1, 3): corners[4:], (2, 1): corners})
+        found = read_meshes(path)
+        assert {name: len(mesh.triangles) for name, mesh in found.items()} == {
+            "1.1": 4,
+            "1.3": 4,
+            "2.1": 8,
+        }
+        assert len(found["1.1"].vertices) == 5
+
+    def test_a_corner_on_a_separator(self, tmp_path, make):
+        corners = files.surpac_corners()
+        for strange in (4, 0, 99):
+            corners[2, 1] = strange
+            path = make(tmp_path, {(1, 1): corners})
+            with pytest.raises(MeshError, match=rf"triangle 3 of a.dtm has the corner {strange},"):
+                read_mesh(path)
+
+    def test_half_a_pair(self, tmp_path, make):
+        path = make(tmp_path, {(1, 1): files.surpac_corners()})
+        strings = path.with_suffix(".str")
+        renamed = path.rename(tmp_path / "B.DTM")  # it names its strings
+        assert same(read_mesh(renamed))
+        with pytest.raises(MeshError, match=r"strings are no surface: export the \.dtm"):
+            read_mesh(strings)
+        strings.unlink()
+        with pytest.raises(MeshError, match=r"vertices are in B\.str, which is not beside it"):
+            read_mesh(renamed)
+
+
+@pytest.mark.parametrize(
+    "order", [("Location", "Tri"), ("Tri", "Location"), ("Tri", "Other", "Location")]
+)
+def test_leapfrog(tmp_path, order):
+    arrays = {
+        "Location": (b"Double 3 6", VERTICES.astype("<f8")),
+        "Tri": (b"Integer 3 8", TRIANGLES.astype("<i4")),
+        "Other": (b"Integer 1 5", np.arange(5, dtype="<i4")),
+    }
+    head = b"".join(b"%s %s;\n" % (name.encode(), arrays[name][0]) for name in order)
+    mark = bytes.fromhex("ff0ff0001bde8342cac0f33f")
+    body = b"".join(arrays[name][1].tobytes() for name in order)
+    for start, newline in ((b"%ARANZ", b""), (b"%%ARANZ", b"\n")):
+        data = start + b"-1.0\n\n[index]\n" + head + b"\n[binary]" + newline + mark + body
+        (mesh,) = read_meshes(put(tmp_path, "a.msh", data)).values()
+        assert same(mesh)
+    with pytest.raises(MeshError, match=r"cut short: its header promises \d+ bytes of arrays"):
+        read_mesh(put(tmp_path, "a.msh", data[:-1]))
+    with pytest.raises(MeshError, match="no array 'Tri'"):
+        read_mesh(put(tmp_path, "a.msh", data.replace(b"Tri", b"Tru")))
+
+
+@pytest.mark.parametrize(("width", "order"), FORMS)
+class TestDatamine:
+    def shift(self, width):
+        return (0.0, 0.0, 0.0) if width == 8 else (-478000.0, -6771000.0, 0.0)
+
+    def test_a_pair(self, tmp_path, width, order):
+        path = files.datamine_pair(tmp_path, width, order, self.shift(width))
+        for name in ("atr.dm", "apt.dm"):
+            found = read_meshes(path.with_name(name))
+            assert list(found) == ["2", "1"]
+            assert same(found["2"], VERTICES + self.shift(width), TRIANGLES[:4])
+            assert read_mesh(path.with_name(name)).is_closed
+
+    def test_records_do_not_cross_pages(self, tmp_path, width, order):
+        path = files.datamine_pair(tmp_path, width, order, self.shift(width), repeat=40)
+        assert len(read_mesh(path).triangles) == 320
+
+    def test_a_point_that_is_not_there(self, tmp_path, width, order):
+        path = files.datamine_pair(tmp_path, width, order, self.shift(width))
+        table = files.datamine_table(
+            {name: [1.0] for name in ("PID", "XP", "YP", "ZP")}, width, order
+        )
+        put(tmp_path, "apt.dm", table)
+        with pytest.raises(MeshError, match=r"triangle 1 of atr\.dm refers to point 57"):
+            read_mesh(path)
+        (tmp_path / "apt.dm").unlink()
+        with pytest.raises(MeshError, match=r"the other half, apt\.dm, is not beside it"):
+            read_mesh(path)
+
+    def test_other_tables(self, tmp_path, width, order):
+        model = files.datamine_table(
+            {"XC": [1.0], "ROCK": ["OX"]}, width, order, {"XMORIG": 5.0, "D": "NO"}
+        )
+        with pytest.raises(MeshError, match=r"a block model of Datamine, not a wireframe: it has"):
+            read_mesh(put(tmp_path, "m.dm", model))
+        with pytest.raises(MeshError, match=r"promises 2 pages, and there are 1"):
+            read_mesh(put(tmp_path, "m.dm", model[:-1]))
+
+
+def test_datamine_warns_of_single_precision(tmp_path):
+    path = files.datamine_pair(tmp_path, 4, "<")
+    with pytest.warns(GeodomainWarning, match=r"single precision, .* good to 0\.5"):
+        read_mesh(path)
+
+
+def test_landxml(tmp_path):
+    found = read_meshes(put(tmp_path, "a.xml", files.landxml()))
+    assert list(found) == ["EG & co", "FG"]
+    assert found["EG & co"].vertices.tolist() == [
+        [478000.125, 6771000.25, 300.5],
+        [478010.125, 6771000.25, 300.5],
+        [478010.125, 6771010.25, 310],
+        [478000.125, 6771010.25, 300.5],
+    ]
+    assert found["EG & co"].triangles.tolist() == [[0, 1, 2], [0, 2, 3]]
+    assert len(found["FG"].triangles) == 2
+
+
+LANDXML = files.landxml()
+BAD_LANDXML = {
+    "doctype": (LANDXML.replace("<!-- made -->", "<!DOCTYPE LandXML>"), "has a DOCTYPE"),
+    "entity": (
+        LANDXML.replace("<!-- made -->", '<!DOCTYPE LandXML [<!ENTITY a "b">]>'),
+        "has a DOCTYPE",
+    ),
+    "point": (files.landxml("p1 p2 p7"), "refers to point 'p7', which is not there"),
+    "pair": (LANDXML.replace("3.1e2", ""), "point 'p3' has no elevation"),
+    "word": (LANDXML.replace("3.1e2", "x"), r"point 'p3': 'x' is not a number"),
+    "nan": (LANDXML.replace("3.1e2", "nan"), r"not finite"),
+    "two": (LANDXML.replace('id="p2"', 'id="p1"'), "two points of one id"),
+    "line": (files.landxml("p1 p2"), "has 2 corners, and three is the fewest"),
+    "none": (LANDXML.replace("Faces", "Fates"), "2 LandXML surfaces of 'TIN' without faces"),
+    "cut": (LANDXML[:-30], "is cut short or no XML"),
+}
+
+
+@pytest.mark.parametrize(("text", "sentence"), BAD_LANDXML.values(), ids=BAD_LANDXML)
+def test_landxml_that_cannot_be_read(tmp_path, text, sentence):
+    with pytest.raises(MeshError, match=sentence):
+        read_mesh(put(tmp_path, "a.xml", text))
+
+
+def test_landxml_that_is_clipped(tmp_path):
+    clip = '<Boundaries><Boundary bndType="void"/></Boundaries><Definition surfType'
+    path = put(tmp_path, "a.xml", LANDXML.replace("<Definition surfType", clip, 1))
+    with pytest.warns(GeodomainWarning, match="'EG & co' has boundaries that clip it"):
+        read_mesh(path)
+
+
+def test_omf_1_adds_origins(tmp_path):
+    origin, shift = (1000.5, 2.0, 3.0), (0.25, 0.0, -1.0)
+    found = read_meshes(put(tmp_path, "a.omf", files.omf1(origin, shift)))
+    assert list(found) == ["ORE", "TOPO"]
+    assert same(found["ORE"], VERTICES + np.array(origin) + np.array(shift))
+    ground = found["TOPO"]
+    assert ground.bounds.tolist() == [[1001.5, 4, 6], [1011.5, 16, 11]]
+    assert ground.vertices[:, 2].tolist() == [6, 7, 8, 9, 10, 11]
+    assert ground.vertices[1].tolist() == [1001.5, 9, 7]
+    with pytest.raises(MeshError, match="no surface: it holds 'PointSetElement'"):
+        read_mesh(put(tmp_path, "a.omf", files.omf1(kind="PointSetElement")))
+
+
+def test_omf_2_of_single_precision_and_origins(tmp_path):
+    import gzip
+    import io
+    import json
+    import zipfile
+
+    import pyarrow
+    import pyarrow.parquet
+
+    def parquet(**columns):
+        target = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.table(columns), target)
+        return target.getvalue()
+
+    place = (VERTICES - VERTICES[0]).astype(np.float32)
+    members = {
+        "1.parquet": parquet(**dict(zip("xyz", place.T, strict=True))),
+        "2.parquet": parquet(**dict(zip("abc", TRIANGLES.astype(np.uint32).T, strict=True))),
+        "3.parquet": parquet(scalar=np.arange(6.0)),
+    }
+    surface = {
+        "type": "Surface",
+        "origin": VERTICES[0].tolist(),
+        "vertices": {"filename": "1.parquet", "item_count": 6},
+        "triangles": {"filename": "2.parquet", "item_count": 8},
+    }
+    ground = {
+        "type": "GridSurface",
+        "orient": {"origin": [0, 0, 1], "u": [1, 0, 0], "v": [0, 1, 0]},
+        "grid": {"type": "Regular", "size": [10, 5], "count": [1, 2]},
+        "heights": {"filename": "3.parquet", "item_count": 6},
+    }
+    composite = {"type": "Composite", "elements": [{"name": "TOPO", "geometry": ground}]}
+    project = {
+        "elements": [{"name": "ORE", "geometry": surface}, {"name": "C", "geometry": composite}]
+    }
+
+    def write(comment: bytes = b"Open Mining Format 2.0-beta.1") -> Path:
+        with zipfile.ZipFile(tmp_path / "a.omf", "w") as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+            archive.writestr("index.json.gz", gzip.compress(json.dumps(project).encode()))
+            archive.comment = comment
+        return tmp_path / "a.omf"
+
+    with pytest.warns(GeodomainWarning, match="single precision"):
+        found = read_meshes(write())
+    assert same(found["ORE"], place.astype(np.float64) + VERTICES[0])
+    assert found["TOPO"].bounds.tolist() == [[0, 0, 1], [10, 10, 6]]
+    assert found["TOPO"].vertices[1].tolist() == [0, 5, 3]
+    surface["vertices"]["item_count"] = 2**40
+    with pytest.raises(MeshError, match=r"1\.parquet has 6 rows, not 1099511627776"):
+        read_mesh(write())
+    with pytest.raises(MeshError, match=r"early form of OMF 2"):
+        read_mesh(write(b""))
+
+
+GRID = "NCOLS 3\nnrows 2\nXLLCORNER 100\nyllcorner 200\ncellsize 10\nNODATA_value -1\n"
+
+
+def test_an_ascii_grid(tmp_path):
+    (mesh,) = read_meshes(put(tmp_path, "a.asc", GRID + "4 5 6\n1 2\n3\n")).values()
+    assert mesh.vertices.tolist() == [
+        [105, 205, 1], [105, 215, 4], [115, 205, 2], [115, 215, 5], [125, 205, 3], [125, 215, 6],
+    ]  # fmt: skip
+    low, high = [105, 205, 1], [115, 215, 5]
+    for triangle in mesh.vertices[mesh.triangles[:2]].tolist():
+        assert low in triangle
+        assert high in triangle
+    centred = GRID.replace("XLLCORNER", "xllcenter").replace("cellsize 10", "dx 10,5\ndy 2")
+    path = put(tmp_path, "a.asc", centred + "4 5 6,5 1 2 3")
+    assert read_mesh(path).bounds.tolist() == [[100, 201, 1], [121, 203, 6.5]]
+
+
+def test_holes_of_a_grid(tmp_path):
+    path = put(tmp_path, "a.asc", GRID + "-1 5 6\n1 2 nan\n")
+    with pytest.raises(MeshError, match="no four neighbouring cells with data"):
+        read_mesh(path)
+    assert len(read_mesh(put(tmp_path, "a.asc", GRID + "-1 5 6\n1 2 3\n")).triangles) == 2
+    with pytest.raises(MeshError, match="promises 2 rows of 3 values, but there are 5 numbers"):
+        read_mesh(put(tmp_path, "a.asc", GRID + "5 6\n1 2 3\n"))
+    huge = GRID.replace("NCOLS 3", "NCOLS 2000000000")
+    with pytest.raises(MeshError, match="cut short"):
+        read_mesh(put(tmp_path, "a.asc", huge + "5 6\n1 2 3\n"))
+
+
+def test_a_geotiff(tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    heights = np.array([[4, 5, 6], [1, 2, -3.4e38]], dtype=np.float32)
+    tags = [
+        (33550, "d", 3, (10.0, 10.0, 0.0), False),
+        (33922, "d", 6, (0.0, 0.0, 0.0, 100.0, 220.0, 0.0), False),
+        (42113, "s", 0, "-3.4e+38", False),
+    ]
+    point = (34735, "H", 8, (1, 1, 0, 1, 1025, 0, 1, 2), False)
+    for extra, low in (([], [105, 205, 1]), ([point], [100, 210, 1])):
+        tifffile.imwrite(tmp_path / "a.tif", heights, extratags=[*tags, *extra])
+        mesh = read_mesh(tmp_path / "a.tif")
+        assert len(mesh.triangles) == 2
+        assert mesh.bounds[0].tolist() == low
+    tifffile.imwrite(tmp_path / "a.tif", heights)
+    with pytest.raises(MeshError, match="does not say where it is"):
+        read_mesh(tmp_path / "a.tif")
+
+
+def test_gltf_has_y_up(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    solid = box((1, 2, 3), (4, 6, 8))
+    scene = trimesh.Scene()
+    scene.add_geometry(
+        trimesh.Trimesh(solid.vertices, solid.triangles, process=False),
+        geom_name="ORE",
+        transform=trimesh.transformations.translation_matrix((100, 0, 0)),
+    )
+    (tmp_path / "a.glb").write_bytes(scene.export(file_type="glb"))
+    (item,) = read_meshes(tmp_path / "a.glb").items()
+    assert item[0] == "ORE"
+    assert item[1].bounds.tolist() == [[101, -8, 2], [104, -3, 6]]
+    assert item[1].is_closed
+
+
+@pytest.mark.parametrize("name", ["a.tif", "a.glb", "a.omf"])
+def test_extras_are_named(tmp_path, monkeypatch, name):
+    import sys
+
+    contents = {"a.tif": b"II*\0" + b"\0" * 20, "a.glb": b"glTF" + struct.pack("<II", 2, 12)}
+    write_mesh(cube(), tmp_path / "b.omf")
+    contents["a.omf"] = (tmp_path / "b.omf").read_bytes()
+    for module in ("tifffile", "trimesh", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MeshError, match=r"pip install 'geodomain\[(tifffile|trimesh|parquet)\]'"):
+        read_mesh(put(tmp_path, name, contents[name]))
+
+
+WRITTEN = [".dxf", ".dtm", ".str", ".msh", ".ts", ".omf", ".ply", ".obj"]
+
+
+@pytest.mark.parametrize("extension", WRITTEN)
+def test_round_trips(tmp_path, extension):
+    mesh = Mesh(VERTICES * (1 + 1e-9) / 3, TRIANGLES)
+    write_mesh(mesh, tmp_path / f"a{extension}")
+    (item,) = read_meshes(tmp_path / f"a{extension}").items()
+    assert item[0] == "a"
+    assert same(item[1], mesh.vertices)
+    if extension != ".dxf":  # it has no vertices, only corners
+        assert np.array_equal(item[1].vertices, mesh.vertices)
+        assert np.array_equal(item[1].triangles, mesh.triangles)
+
+
+@pytest.mark.parametrize("extension", [".dxf", ".ts", ".omf", ".dtm"])
+def test_several_solids_come_back(tmp_path, extension):
+    solids = {"ORE HG": cube(), "Ä": Mesh(VERTICES, TRIANGLES)}
+    write_mesh(solids, tmp_path / f"a{extension}")
+    found = read_meshes(tmp_path / f"a{extension}")
+    assert list(found) == (["1.1", "2.1"] if extension == ".dtm" else list(solids))
+    for mesh, again in zip(solids.values(), found.values(), strict=True):
+        assert same(again, mesh.vertices, mesh.triangles)
+    assert {path.suffix for path in tmp_path.iterdir()} <= {extension, ".str"}
+
+
+def test_formats_without_names_get_all_as_one(tmp_path):
+    write_mesh({"A": cube(), "B": box((20, 0, 0), (30, 10, 10))}, tmp_path / "a.ply")
+    assert len(read_mesh(tmp_path / "a.ply").triangles) == 24

@@ -1,0 +1,135 @@
+"""Several solids in one file: listed, picked by name, taken as one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from wireframes import box, cube
+
+import geodomain
+from geodomain import Mesh, MeshError, read_mesh, read_meshes, write_mesh
+from geodomain.cli import main
+from geodomain.cli.values import by_name
+from geodomain.io.meshes.solids import listed, split_name
+
+
+@pytest.fixture
+def pit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write two boxes of two names, and work beside them."""
+    monkeypatch.chdir(tmp_path)
+    write_mesh({"ORE HG": cube(), "WASTE": box((20, 0, 0), (30, 10, 10))}, "pit.ts")
+    return Path("pit.ts")
+
+
+def test_each_solid_is_a_mesh(pit: Path) -> None:
+    found = read_meshes(pit)
+    assert list(found) == ["ORE HG", "WASTE"]
+    assert [mesh.name for mesh in found.values()] == ["pit.ts:ORE HG", "pit.ts:WASTE"]
+    assert found["WASTE"].bounds.tolist() == [[20, 0, 0], [30, 10, 10]]
+
+
+def test_a_file_is_one_mesh_that_says_what_it_held(pit: Path) -> None:
+    mesh = read_mesh(pit)
+    assert mesh.is_closed
+    assert len(mesh.triangles) == 24
+    assert mesh.name == "pit.ts ('ORE HG' and 'WASTE')"
+
+
+def test_a_name_picks_one(pit: Path) -> None:
+    for path in ("pit.ts:WASTE", str(pit.absolute()) + ":WASTE", Path("pit.ts:WASTE")):
+        assert read_mesh(path).bounds.tolist() == [[20, 0, 0], [30, 10, 10]]
+    assert list(read_meshes("pit.ts:WASTE")) == ["WASTE"]
+
+
+def test_a_name_that_there_is_not(pit: Path) -> None:
+    with pytest.raises(
+        MeshError, match=r"no solid 'waste': it holds 'ORE HG' and 'WASTE'; did you mean 'WASTE'\?"
+    ):
+        read_mesh("pit.ts:waste")
+    with pytest.raises(FileNotFoundError):
+        read_mesh("none.ts:WASTE")
+
+
+def test_objects_of_one_name_are_one(tmp_path: Path) -> None:
+    path = tmp_path / "two.ts"
+    write_mesh({"A": cube()}, path)
+    first = path.read_bytes()
+    write_mesh({"A": box((20, 0, 0), (30, 10, 10))}, path, overwrite=True)
+    path.write_bytes(first + path.read_bytes())
+    (mesh,) = read_meshes(path).values()
+    assert len(mesh.triangles) == 24
+
+
+def test_a_file_that_is_there_wins_over_a_name(pit: Path) -> None:
+    write_mesh(cube(), "x.ply")
+    Path("pit.ts:WASTE").write_bytes(Path("x.ply").read_bytes())
+    with pytest.warns(geodomain.GeodomainWarning, match="is PLY called"):
+        assert read_mesh("pit.ts:WASTE").bounds[0].tolist() == [0, 0, 0]
+
+
+def test_a_drive_is_no_name(pit: Path) -> None:
+    Path("C").write_bytes(pit.read_bytes())
+    assert split_name(r"C:\pit.ts") == (Path(r"C:\pit.ts"), None)
+    assert split_name("C:/pit.ts") == (Path("C:/pit.ts"), None)
+    assert split_name("pit.ts:A:B") == (Path("pit.ts"), "A:B")
+
+
+def test_files_without_names_have_their_stem(tmp_path: Path) -> None:
+    write_mesh(cube(), tmp_path / "ore.obj")
+    (item,) = read_meshes(tmp_path / "ore.obj").items()
+    assert item[0] == "ore"
+    assert item[1].name == "ore.obj"
+
+
+def test_solids_without_a_name_are_a_domain_each(pit: Path) -> None:
+    found = by_name((("", "pit.ts"), ("TWO", "pit.ts:WASTE"), ("WASTE", "pit.ts:WASTE")))
+    assert found == {
+        "ORE HG": ["pit.ts:ORE HG"],
+        "WASTE": ["pit.ts:WASTE", "pit.ts:WASTE"],
+        "TWO": ["pit.ts:WASTE"],
+    }
+
+
+def label(*options: str) -> str:
+    Path("blocks.csv").write_text("X,Y,Z\n5,5,5\n25,5,5\n50,5,5\n")
+    arguments = ["label", "blocks.csv", *options, "-o", "out.csv", "--overwrite", "-q"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    return ",".join(
+        line.rpartition(",")[2] for line in Path("out.csv").read_text().splitlines()[1:]
+    )
+
+
+def test_the_command_takes_one_or_each_or_all(pit: Path) -> None:
+    assert label("--solid", "ORE=pit.ts:WASTE") == ",ORE,"
+    assert label("--solid", "pit.ts") == "ORE HG,WASTE,"
+    assert label("--solid", "ORE=pit.ts") == "ORE,ORE,"
+
+
+def test_a_list_of_domains_picks_one(pit: Path) -> None:
+    text = '[[domain]]\nname = "A"\nmesh = "pit.ts:WASTE"\n[[domain]]\nname = "B"\nmesh = "pit.ts"'
+    Path("domains.toml").write_text(text)
+    assert label("--domains", "domains.toml") == "B,A,"
+
+
+def test_check_lists_the_solids(pit: Path) -> None:
+    write_mesh({"OPEN": Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])}, "open.ts")
+    pit.write_bytes(pit.read_bytes() + Path("open.ts").read_bytes())
+    result = CliRunner().invoke(main, ["check", "pit.ts"])
+    assert result.exit_code == 3
+    assert "3 solids, each of them FILE:NAME" in result.stdout
+    assert "OPEN             1 triangles, not closed" in result.stdout
+    result = CliRunner().invoke(main, ["check", "pit.ts", "--json"])
+    assert json.loads(result.stdout)[0]["solids"][2] == {
+        "name": "OPEN",
+        "triangles": 1,
+        "closed": False,
+    }
+
+
+def test_long_lists_are_cut() -> None:
+    assert listed(["A"]) == "'A'"
+    assert listed(["A", "B", "C"], 2) == "'A', 'B' and 1 more"

@@ -1,0 +1,134 @@
+"""Coordinates and sizes that cannot be are said, by commands and in Python alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+from wireframes import box
+
+import geodomain
+from geodomain import GeodomainWarning, inspect_file, label_blocks, label_file
+from geodomain.labelling.repeated import RepeatedCentroids
+
+ORE = box((410_010, 7_000_010, 310), (410_090, 7_000_090, 340))
+
+
+def blocks() -> pandas.DataFrame:
+    """Return a model of 10 x 10 x 5 blocks of 10, at mine coordinates."""
+    x, y, z = np.meshgrid(*(np.arange(5.0, n, 10) for n in (100, 100, 50)), indexing="ij")
+    where = {"X": 410_000 + x.ravel(), "Y": 7_000_000 + y.ravel(), "Z": 300 + z.ravel()}
+    return pandas.DataFrame(where).assign(DX=10.0, DY=10.0, DZ=10.0)
+
+
+def said(table: pandas.DataFrame, tmp_path: Path) -> dict[str, str]:
+    """Return what label_file, label_blocks and inspect_file warn of."""
+    path = tmp_path / "b.csv"
+    table.to_csv(path, index=False)
+    texts = {}
+    for name, call in {
+        "label": lambda: label_file(path, {"ORE": ORE}, None),
+        "blocks": lambda: label_blocks(table, {"ORE": ORE}),
+        "inspect": lambda: inspect_file(path),
+    }.items():
+        with pytest.warns() as caught:
+            geodomain.errors.warn("begin")
+            call()
+        texts[name] = " | ".join(str(one.message) for one in caught[1:])
+    return texts
+
+
+def test_a_sound_model_is_not_warned_of(tmp_path: Path) -> None:
+    assert said(blocks(), tmp_path) == {"label": "", "blocks": "", "inspect": ""}
+
+
+@pytest.mark.parametrize("code", [0.0, -99.0, -999.0, -9999.0])
+def test_codes_far_from_all_others_are_proposed_as_missing(tmp_path: Path, code: float) -> None:
+    table = blocks()
+    table.loc[[3, 70, 400], ["X", "Y", "Z"]] = code
+    for name, text in said(table, tmp_path).items():
+        assert f"3 rows have {code:g}" in text
+        assert ("make it NaN" if name == "blocks" else f"missing='{code:g}'") in text
+
+
+def test_one_missing_elevation_is_enough(tmp_path: Path) -> None:
+    table = blocks()
+    table.loc[7, "Z"] = -999.0
+    assert "1 row has -999 for a coordinate, far from all others" in said(table, tmp_path)["label"]
+
+
+def test_codes_among_coordinates_are_none(tmp_path: Path) -> None:
+    table = blocks().assign(X=lambda t: t.X - 410_005, Y=lambda t: t.Y - 7_000_005, Z=-99.0)
+    table["Z"] = np.tile([-119.0, -109.0, -99.0, -89.0, -79.0], 100)
+    path = tmp_path / "b.csv"
+    table.to_csv(path, index=False)
+    assert inspect_file(path).warnings == ()
+
+
+def test_sizes_that_overlap_neighbours_are_said(tmp_path: Path) -> None:
+    for name, text in said(blocks().assign(DZ=500.0), tmp_path).items():
+        assert "blocks overlap their neighbours along z: centroids at 305 and 315 are 10 apart" in (
+            text
+        ), name
+
+
+def test_gaps_and_sub_blocks_are_honest(tmp_path: Path) -> None:
+    table = blocks()
+    table = table[table.Z != 345]
+    parent = table.iloc[0]
+    parts = pandas.DataFrame([parent] * 2).assign(DX=5.0, X=[parent.X - 2.5, parent.X + 2.5])
+    assert said(pandas.concat([table.iloc[1:], parts]), tmp_path)["label"] == ""
+
+
+def test_blocks_that_are_there_twice_are_said(tmp_path: Path) -> None:
+    texts = said(pandas.concat([blocks(), blocks()[:100]]), tmp_path)
+    assert "the blocks have 1.2 times the volume of the box that they are in" in texts["label"]
+    for name in ("label", "blocks"):
+        assert "100 blocks have the same centroid as another: their volume counts" in texts[name]
+    told = "100 blocks are there again, with the same centroid and size; the first is block 501"
+    assert told in texts["inspect"] and "the same as block 1:" in texts["inspect"]
+    assert "same centroid as another" not in texts["inspect"]
+
+
+def test_blocks_twice_off_a_lattice_are_counted_by_inspect(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(rng.uniform(100, 900, (50, 3)), columns=["X", "Y", "Z"])
+    table.loc[[8, 9], "X"] = np.nan
+    path = tmp_path / "b.csv"
+    pandas.concat([table, table[8:13]]).to_csv(path, index=False)
+    with pytest.warns(GeodomainWarning, match="3 blocks are there again.*block 53 .*block 11:"):
+        inspect_file(path)
+
+
+def test_samples_may_have_any_place_and_size(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    blocks().assign(DZ=500.0).to_csv(path, index=False)
+    with pytest.warns(GeodomainWarning, match="more volume than its wireframe") as caught:
+        label_file(path, {"ORE": ORE}, None, samples=True)
+    assert len(caught) == 1
+
+
+def test_of_many_blocks_a_part_is_compared_and_equal_ones_together() -> None:
+    axis = np.arange(0.5, 80)
+    points = np.asfortranarray(
+        np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    )
+    checks = RepeatedCentroids()
+    for begin in range(0, len(points), 100_000):
+        checks.add(points[begin : begin + 100_000])
+    assert list(checks.warnings()) == []
+    checks.add(points[:4000])
+    (said,) = checks.warnings()
+    count = int(said.removeprefix("at least ").split()[0].replace(",", ""))
+    assert said.startswith("at least ") and 300 < count < 700  # an eighth of 4,000
+
+
+@pytest.mark.parametrize("spacing", [10.0, 12.5, 0.1])
+def test_lattices_have_no_hash_twice(spacing: float) -> None:
+    axis = 500_000 + spacing * np.arange(60)
+    points = np.stack(np.meshgrid(axis, axis + 6_500_000, axis / 1000), axis=-1).reshape(-1, 3)
+    checks = RepeatedCentroids()
+    checks.add(points)
+    assert list(checks.warnings()) == []

@@ -1,0 +1,104 @@
+"""Which solid a block is labelled with, and what is found besides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from shapes import joined, odd_on_purpose
+from wireframes import box, cube, roofless
+
+from geodomain import Mesh
+from geodomain.domains.domain import Domain
+from geodomain.errors import MeshError
+from geodomain.labelling.labeller import Labeller
+
+POINTS = np.array(
+    [[2, 2, 2], [7, 7, 7], [12, 12, 12], [50, 50, 50], [np.nan, 1, 1], [1, np.inf, 1]], float
+)
+ORE = Domain("ORE", (cube(),))
+HALO = Domain("HALO", (box((5, 5, 5), (15, 15, 15)),))
+NONE, LOST, LEAK = 2, 3, 4
+
+
+def test_the_first_solid_wins() -> None:
+    verdict = Labeller((ORE, HALO)).judge(POINTS)
+    assert verdict.codes.tolist() == [0, 0, 1, NONE, LOST, LOST]
+    assert verdict.codes.dtype == np.int32
+    assert Labeller((HALO, ORE)).judge(POINTS).codes.tolist() == [1, 0, 0, NONE, LOST, LOST]
+    assert verdict.table("inside").tolist() == [[1, 1, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0]]
+    assert not verdict.table("leaking").any() and not verdict.table("doubled").any()
+    assert verdict.on_wall is None
+
+
+def test_a_repeated_name_is_a_union() -> None:
+    both = Domain("BOTH", (cube(), box((5, 5, 5), (15, 15, 15))))
+    verdict = Labeller((both,)).judge(POINTS)
+    assert verdict.codes.tolist() == [0, 0, 0, 1, 2, 2]
+    assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
+    assert both.bounds.tolist() == [[0, 0, 0], [15, 15, 15]]
+
+
+@odd_on_purpose
+def test_overlapping_shells_are_doubled() -> None:
+    mesh = joined(cube(), box((5, 5, 5), (15, 15, 15)))
+    verdict = Labeller((Domain("A", (mesh,)),)).judge(POINTS)
+    assert verdict.table("inside").tolist() == [[1, 0, 1, 0, 0, 0]]
+    assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
+    verdict = Labeller((Domain("A", (mesh,)),), rule="winding").judge(POINTS)
+    assert verdict.table("inside").tolist() == [[1, 1, 1, 0, 0, 0]]
+    assert verdict.table("doubled").tolist() == [[0, 1, 0, 0, 0, 0]]
+
+
+def test_an_open_mesh_is_refused() -> None:
+    with pytest.raises(MeshError, match="roofless"):
+        Labeller((Domain("A", (roofless(),)),))
+
+
+# Under the triangle of the roof that is there, under the hole, above the hole, outside.
+BY_HOLE = np.array([[2, 8, 5], [8, 2, 5], [8, 2, 50], [20, 20, 5], [8, 2, np.nan]], float)
+
+
+def test_blocks_in_line_with_a_hole_leak() -> None:
+    verdict = Labeller((Domain("A", (roofless(),)),), allow_open=True).judge(BY_HOLE)
+    assert verdict.codes.tolist() == [0, 3, 3, 1, 2]
+    assert verdict.table("leaking").tolist() == [[0, 1, 1, 0, 0]]
+    assert verdict.table("inside").tolist() == [[1, 0, 0, 0, 0]]
+
+
+def test_a_leak_yields_to_solids_before_it_and_not_to_those_after() -> None:
+    sure, leaky = Domain("S", (box((7, 1, 4), (9, 3, 6)),)), Domain("L", (roofless(),))
+    first = Labeller((sure, leaky), allow_open=True).judge(BY_HOLE)
+    assert first.codes.tolist() == [1, 0, LEAK, NONE, LOST]
+    last = Labeller((leaky, sure), allow_open=True).judge(BY_HOLE)
+    assert last.codes.tolist() == [0, LEAK, LEAK, NONE, LOST]
+
+
+def test_a_closed_part_of_a_union_is_sure() -> None:
+    union = Domain("U", (roofless(), box((7, 1, 4), (9, 3, 6))))
+    verdict = Labeller((union,), allow_open=True).judge(BY_HOLE)
+    assert verdict.codes.tolist() == [0, 0, 3, 1, 2]
+    assert verdict.table("leaking").tolist() == [[0, 0, 1, 0, 0]]
+
+
+def test_blocks_on_a_wall() -> None:
+    points = np.array([[0, 5, 5], [5, 5, 10], [5, 5, 5], [np.nan, 5, 5]], float)
+    verdict = Labeller((ORE, HALO), count_on_wall=True).judge(points)
+    assert verdict.on_wall is not None
+    # (5, 5, 5) is a corner of the halo.
+    assert verdict.on_wall.tolist() == [True, True, True, False]
+
+
+def test_no_blocks() -> None:
+    verdict = Labeller((ORE, HALO)).judge(np.empty((0, 3)))
+    assert verdict.codes.shape == (0,) and verdict.table("inside").shape == (2, 0)
+
+
+@odd_on_purpose
+@pytest.mark.parametrize("allow_open", [False, True])
+def test_a_rule_without_an_answer_is_refused_before_any_block(allow_open: bool) -> None:
+    turned = cube().triangles.copy()
+    turned[3] = turned[3, ::-1]
+    with pytest.raises(MeshError, match="no winding number"):
+        Labeller(
+            (Domain("A", (Mesh(cube().vertices, turned),)),), rule="winding", allow_open=allow_open
+        )

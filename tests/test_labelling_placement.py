@@ -1,0 +1,121 @@
+"""How domains lie to a block model: remarks, and warnings where something must be wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+from click.testing import CliRunner
+from wireframes import box
+
+import geodomain
+from geodomain.cli import main
+from geodomain.io.meshes.writing import write_mesh
+from geodomain.mesh.mesh import Mesh
+
+# A model of 20 x 10 x 5 blocks of 10, from 0, 0, 0.
+AXES = (np.arange(5.0, 200, 10), np.arange(5.0, 100, 10), np.arange(5.0, 50, 10))
+CENTROIDS = np.stack(np.meshgrid(*AXES, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def frame(*, order: tuple[int, ...] = (0, 1, 2), sizes: bool = True) -> pandas.DataFrame:
+    """Return the model, with columns of coordinates exchanged on request."""
+    table = pandas.DataFrame(CENTROIDS[:, order], columns=["X", "Y", "Z"])
+    return table.assign(DX=10.0, DY=10.0, DZ=10.0) if sizes else table
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    frame().to_csv("b.csv", index=False)
+    frame(order=(1, 0, 2)).to_csv("exchanged.csv", index=False)
+    return Path("b.csv")
+
+
+def sheet(height: float) -> Mesh:
+    """Return a sheet over the blocks."""
+    corners = [(-9.0, -9.0), (999.0, -9.0), (-9.0, 999.0), (999.0, 999.0)]
+    return Mesh([(*corner, height) for corner in corners], [[0, 1, 2], [1, 3, 2]], name="sheet")
+
+
+def test_a_solid_that_leaves_the_model_is_a_note_with_volume_and_side(model: Path) -> None:
+    found = geodomain.label_file(model, {"ORE": box((-50, 10, 10), (150, 90, 60))}, None)
+    assert found.notes == (
+        "box of ORE leaves the block model: of its volume 200,000 (25.0%) beyond its west side "
+        "and 160,000 (20.0%) beyond its top",
+    )
+    assert "\nnote: box of ORE leaves the block model" in str(found)
+    assert found.warnings == ()
+
+
+def test_a_solid_within_the_model_is_not_said(model: Path) -> None:
+    assert geodomain.label_file(model, {"ORE": box((20, 20, 10), (60, 60, 40))}, None).notes == ()
+
+
+@pytest.mark.filterwarnings("ignore:the blocks in THIN have")
+def test_domains_and_layers_without_a_block_are_remarks(model: Path) -> None:
+    domains = [
+        geodomain.Domain("ORE", box((20, 20, 10), (60, 60, 40))),
+        geodomain.Domain("CORE", box((30, 30, 20), (50, 50, 30))),
+        geodomain.Domain("THIN", box((26, 26, 16), (27, 27, 17))),
+        geodomain.Stack([sheet(48), sheet(20)], ["AIR", "ROCK", "FLOOR"]),
+    ]
+    notes = geodomain.label_file(model, domains, None).notes
+    assert "CORE labels no block: other domains take all 4 that it has by itself" in notes
+    assert "THIN has no block" in notes
+    assert any(note.startswith("layer AIR of") and note.endswith("has no block") for note in notes)
+
+
+def test_all_blocks_on_one_side_are_a_note(model: Path) -> None:
+    air = geodomain.Domain("AIR", sheet(2), kind="above")
+    assert geodomain.label_file(model, [air], None).notes == ("all blocks are in AIR",)
+
+
+EXCHANGED = r"with x and y exchanged the solid would fit the block model better"
+LONG = box((10, 10, 5), (190, 60, 45))
+
+
+def test_exchanged_axes_are_a_warning_but_not_for_samples(model: Path) -> None:
+    write_mesh(LONG, "ore.ply")
+
+    def said(command: str, blocks: str) -> str:
+        given = [command, blocks, "--solid", "ORE=ore.ply", "--dry-run"]
+        return CliRunner().invoke(main, given).stderr
+
+    assert "with x and y exchanged the solid would fit" in said("label", "exchanged.csv")
+    assert "Check --x, --y and --z" in said("label", "exchanged.csv")
+    assert "exchanged" not in said("flag", "exchanged.csv")
+    assert "exchanged" not in said("label", "b.csv")
+
+
+def test_exchanged_axes_are_a_warning_for_frames_with_sizes() -> None:
+    with pytest.warns(geodomain.GeodomainWarning, match=EXCHANGED):
+        geodomain.label_blocks(frame(order=(1, 0, 2)), {"ORE": LONG})
+    geodomain.label_blocks(frame(order=(1, 0, 2), sizes=False), {"ORE": LONG})
+    geodomain.label_blocks(frame(), {"ORE": LONG})
+
+
+def test_one_of_several_solids_that_fits_as_it_is_decides() -> None:
+    both = {"LONG": LONG, "SHORT": box((10, 10, 5), (60, 190, 45))}
+    geodomain.label_blocks(frame(order=(1, 0, 2)), both)
+
+
+def test_a_frame_that_no_domain_meets_is_a_warning() -> None:
+    far = box((1000, 1000, 0), (1100, 1100, 50))
+    with pytest.warns(geodomain.GeodomainWarning, match="no solid meets the block model"):
+        geodomain.label_blocks(frame(), {"ORE": far})
+    with pytest.warns(geodomain.GeodomainWarning, match="FAR does not meet the block model"):
+        geodomain.label_blocks(frame(), {"ORE": LONG, "FAR": far})
+
+
+def test_points_in_single_precision_at_mine_coordinates_are_a_warning() -> None:
+    ore = box((7_000_000, 0, 0), (7_000_100, 50, 50))
+    points = np.array([[7_000_050, 10, 10]], np.float32)
+    with pytest.warns(geodomain.GeodomainWarning, match=r"float32.*good to 0\.5"):
+        geodomain.contains(ore, points)
+    with pytest.warns(geodomain.GeodomainWarning, match=r"X, Y, Z are single precision"):
+        geodomain.label_blocks(pandas.DataFrame(points, columns=["X", "Y", "Z"]), {"ORE": ore})
+    geodomain.contains(ore, points.astype(np.float64))
+    geodomain.contains(ore, points[:, [1, 1, 2]])

@@ -1,0 +1,85 @@
+"""Acceptance over real block models, kept beside the checkout; skipped where they are not.
+
+`test_rotated_model.py` tests the same of a model that is made.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pyvista as pv
+from click.testing import CliRunner
+from rotated_model import WAYS, RotatedModel, of_text
+
+import geodomain
+from geodomain.cli import main
+from geodomain.inspection.lattice_guess import find_lattice, sub_blocking
+from geodomain.inspection.survey import Survey
+from geodomain.io.header.layout import TableLayout, read_layout
+
+
+@pytest.fixture
+def bunny(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RotatedModel:
+    monkeypatch.chdir(tmp_path)
+    return RotatedModel(shared_data / "bunny/bunny_blocks.csv", shared_data / "bunny/bunny.obj")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_gives_what_the_model_says_of_itself(bunny: RotatedModel, way: str) -> None:
+    truth = bunny.truth
+    assert (len(truth), truth.count("Body")) == (5123, 1774)
+    assert WAYS[way](bunny) == truth
+
+
+def test_no_block_of_air_is_inside(bunny: RotatedModel, backend: str) -> None:
+    mesh = geodomain.read_mesh(bunny.solid)
+    inside = geodomain.contains(mesh, np.ascontiguousarray(bunny.table[:, :3]), backend=backend)
+    found = np.array(of_text(bunny.blocks))
+    counts = {
+        name: (int(inside[found == name].sum()), int((found == name).sum())) for name in found
+    }
+    assert counts == {"Body": (1774, 1774), "Air": (0, 2997), "": (0, 352)}
+
+
+def test_the_summary_of_a_rotated_octree(bunny: RotatedModel) -> None:
+    solid = ["--solid", f"Body={bunny.solid}"]
+    result = CliRunner().invoke(main, ["label", str(bunny.blocks), *solid, "-o", "o.csv", "--json"])
+    summary = json.loads(result.stdout)
+    assert summary["domains"][0]["blocks"] == 1774
+    assert summary["background"]["blocks"] == 2997 + 352
+
+
+def test_what_is_understood_of_a_rotated_octree(bunny: RotatedModel) -> None:
+    survey = Survey()
+    for rows in np.array_split(bunny.table, 6):
+        survey.add(rows[:, :3], rows[:, 3:])
+    lattice = find_lattice(survey)
+    assert survey.azimuth == pytest.approx(-10, abs=1e-6)
+    assert lattice and lattice.cells == (8, 6, 8) and lattice.spacing == (400, 400, 400)
+    assert lattice.filled == pytest.approx(1) and sub_blocking(survey) == "octree"
+    layout = read_layout(bunny.blocks.read_bytes())
+    assert layout.sizes is not None
+    names = [layout.names[column] for column in (*layout.xyz, *layout.sizes)]
+    assert names == ["X", "Y", "Z", "dX", "dY", "dZ"]
+
+
+def test_the_header_of_a_datamine_like_model(shared_data: Path) -> None:
+    layout: TableLayout = read_layout((shared_data / "demo1/bmodel.csv").read_bytes())
+    assert [layout.names[column] for column in layout.xyz] == ["XC", "YC", "ZC"]
+    assert layout.sizes is None and layout.data_line == 2
+
+
+def test_a_vtk_model_is_labelled_as_its_csv(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    real = shared_data / "demo1"
+    for name in ("bmodel.vtu", "bmodel.csv"):
+        options = ["--solid", f"D={real / 'dom1.vtp'}", "-o", f"out{Path(name).suffix}", "--quiet"]
+        result = CliRunner().invoke(main, ["label", str(real / name), *options])
+        assert result.exit_code == 0, result.output
+    labels = pv.read("out.vtu").cell_data["domain"].tolist()
+    assert labels == of_text("out.csv") and "D" in labels

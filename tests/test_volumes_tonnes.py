@@ -1,0 +1,266 @@
+"""Tonnes and grade: a table worked out by hand, conservation, and all kinds of tables and files."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner, Result
+
+import geodomain
+from geodomain.cli import main
+from geodomain.errors import GeodomainWarning, TableError
+from geodomain.volumes.benches import split_by_bench
+from geodomain.volumes.exact_sums import exact_sums, nearest_float
+
+pandas = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+
+# Four blocks of 10 x 10: two of 10 high, one of 5, and one of 20 from 5 to 25.
+MODEL = """X,Y,Z,DX,DY,DZ,domain,SG,AU,CU,ore
+5,5,5,10,10,10,ORE,2,1,0.5,1
+15,5,5,10,10,10,ORE,3,4,,0.25
+25,5,12.5,10,10,5,WASTE,2.5,0.5,0.1,0
+35,5,15,10,10,20,ORE,,2,1,0.5
+"""
+HEAD = "domain,bench,cutoff,blocks,volume,tonnes"
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work beside the model."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "model.csv"
+    path.write_text(MODEL)
+    return path
+
+
+def run(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(main, ["tonnes", *arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+# Worked out by hand: tonnes 2000 and 3000 of ORE, 1250 of WASTE; the last block has no density.
+BY_HAND = f"""{HEAD},mean_AU,metal_AU,mean_CU,metal_CU
+ORE,,,3,4000.0,5000.0,2.8,14000.0,0.5,1000.0
+ORE,,1.0,3,4000.0,5000.0,2.8,14000.0,0.5,1000.0
+ORE,,2.0,2,3000.0,3000.0,4.0,12000.0,,0.0
+WASTE,,,1,500.0,1250.0,0.5,625.0,0.1,125.0
+WASTE,,1.0,0,0.0,0.0,,0.0,,0.0
+WASTE,,2.0,0,0.0,0.0,,0.0,,0.0
+"""
+
+
+def test_a_table_worked_out_by_hand(model: Path) -> None:
+    options = ["--density", "SG", "--grade", "AU", "--grade", "CU", "--cutoff", "AU=2,1"]
+    result = run("model.csv", *options, "-o", "t.csv")
+    assert Path("t.csv").read_text() == BY_HAND
+    assert "1 block has no SG" in result.stderr and "1 block has no CU" in result.stderr
+    assert "without a density: 1 blocks" in result.stderr and not result.stdout
+    assert run("model.csv", *options, "-o", "-", "--quiet").stdout == BY_HAND
+    found = json.loads(run("model.csv", *options, "--json").stdout)
+    assert found["totals"][0]["tonnes"] == 6250 and found["blocks"] == 4
+    assert found["rows"][0]["grades"][1] == {
+        "name": "CU", "mean": 0.5, "metal": 1000.0, "tonnes": 2000.0, "missing": 1
+    }  # fmt: skip
+    assert "t.csv" in run("model.csv", *options, "-o", "t.csv", code=4).stderr
+
+
+def test_benches_split_blocks_and_have_their_lower_end(model: Path) -> None:
+    result = run("model.csv", "--density", "2", "--bench", "10", "-o", "-")
+    assert result.stdout == (
+        f"{HEAD}\nORE,0.0,,3,2500.0,5000.0\nORE,10.0,,1,1000.0,2000.0\nORE,20.0,,1,500.0,1000.0\n"
+        "WASTE,10.0,,1,500.0,1000.0\n"
+    )
+    domains = json.loads(run("model.csv", "--density", "2", "--bench", "10", "--json").stdout)
+    assert [(row["domain"], row["blocks"]) for row in domains["domains"]] == [
+        ("ORE", 3),
+        ("WASTE", 1),
+    ]
+    assert domains["totals"][0]["blocks"] == 4
+
+
+def test_parts_of_blocks_in_benches() -> None:
+    z, dz = np.array([0.35, -5.0, math.nan, 0.4]), np.array([0.1, 20.0, 1.0, 0.0])
+    parts = list(split_by_bench(z, dz, 0.1))
+    assert parts[0][0][0] == pytest.approx(0.3) and parts[0][1].tolist() == [1, 0.005, 1, 1]
+    assert np.isnan(parts[0][0][2:]).all()
+    assert len(parts) == 200 and sum(part[1] for part in parts)[1] == pytest.approx(1, rel=1e-12)
+    with pytest.raises(TableError, match=r"block 7 is 1e\+09 high, more than 10,000 benches"):
+        list(split_by_bench(np.zeros(1), np.array([1e9]), 10, 7))
+
+
+def test_shares_of_blocks(model: Path) -> None:
+    with pytest.warns(GeodomainWarning, match="no SG"):
+        found = geodomain.tonnes_file(
+            model, density="SG", grade="AU", proportion={"IN": "ore"}, domain="not read"
+        )
+    (row,) = found.rows
+    assert (row.domain, row.blocks, row.volume, row.tonnes) == ("IN", 3, 2250, 2750)
+    assert row.grades[0].metal == 2000 + 3000
+    model.write_text(MODEL.replace("0.25\n", "25\n"))
+    assert "ore is 25 in block 2: a share is from 0 to 1" in run(
+        "model.csv", "--density", "2", "--proportion", "IN=ore", code=3
+    ).stderr  # fmt: skip
+    model.write_text(MODEL.replace("0.25\n", "\n"))
+    result = run("model.csv", "--density", "2", "--proportion", "A=ore", "--proportion", "B=ore")
+    assert "1 block has no ore" in result.stderr
+    assert "of 1 of the blocks add up to more than 1, the first in block 1" in result.stderr
+
+
+def many(count: int = 30_000) -> pandas.DataFrame:
+    """Return blocks of several sizes and domains, some of their values missing."""
+    random = np.random.default_rng(7)
+    sizes = random.choice([2.5, 5, 10], (count, 3))
+    grade = random.lognormal(0, 1, count)
+    grade[::17] = np.nan
+    return pandas.DataFrame(
+        {
+            **{name: random.uniform(0, 500, count) for name in "XYZ"},
+            **{f"D{name}": sizes[:, axis] for axis, name in enumerate("XYZ")},
+            "domain": random.choice(["", "A", "B, C", 'D "e"'], count),
+            "SG": random.uniform(2, 3, count),
+            "AU": grade,
+        }
+    )
+
+
+WANTED = {"density": "SG", "grade": "AU", "cutoff": [0.5, 1]}
+
+
+@pytest.mark.filterwarnings("ignore:.*no AU")
+def test_every_kind_of_table_and_file_gives_the_same_and_nothing_is_lost(tmp_path: Path) -> None:
+    frame = many()
+    told = geodomain.tonnes(frame, **WANTED)
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    arrow = pyarrow.Table.from_pandas(frame)
+    pyarrow.parquet.write_table(arrow, tmp_path / "b.parquet", row_group_size=4321)
+    assert geodomain.tonnes(arrow, **WANTED) == told
+    assert geodomain.tonnes(polars.from_arrow(arrow), **WANTED) == told
+    assert geodomain.tonnes(frame.sample(frac=1, random_state=1), **WANTED) == told
+    for name in ("b.csv", "b.parquet"):
+        assert geodomain.tonnes_file(tmp_path / name, **WANTED) == told
+    volume = frame.DX * frame.DY * frame.DZ
+    exact = sum(map(Fraction, volume * frame.SG))
+    assert told.totals[0].tonnes == float(exact)
+    assert told.totals[0].volume == sum(row.volume for row in told.rows if row.cutoff is None)
+    assert [row.domain for row in told.rows[::3]] == ["A", "B, C", 'D "e"', ""]
+    rich = frame[frame.AU >= 1]
+    assert told.totals[2].blocks == len(rich)
+    assert told.totals[2].grades[0].mean == pytest.approx(
+        np.average(rich.AU, weights=(volume * frame.SG)[rich.index]), rel=1e-13
+    )
+    benched = geodomain.tonnes(frame, **WANTED, bench=7)
+    assert math.fsum(row.tonnes for row in benched.rows if row.cutoff is None) == pytest.approx(
+        told.totals[0].tonnes, rel=1e-13
+    )
+    assert [row.blocks for row in benched.domains] == [row.blocks for row in told.domains]
+
+
+def test_sums_are_exact() -> None:
+    values = np.array([1e300, 5e-324, -1e300, 0.1, -1e16, 1e16, 0.2, 0.0])
+    groups = np.array([0, 0, 0, 1, 1, 1, 1, 2])
+    for order in (slice(None), slice(None, None, -1)):
+        found = exact_sums(values[order], groups[order], 3)
+        assert [nearest_float(one) for one in found] == [5e-324, 0.1 + 0.2, 0.0]
+    (huge,) = exact_sums(np.full(3, -1e308), np.zeros(3, np.intp), 1)
+    assert nearest_float(huge) == -math.inf and nearest_float(huge, huge) == 1
+
+
+def test_codes_are_labels_and_a_missing_label_has_no_name() -> None:
+    frame = many(10).assign(domain=[1, 1, 2, 2, 2, 3, 3, 3, 3, None], AU=1.0)
+    found = geodomain.tonnes(frame, density=1, grade="AU")
+    assert [(row.domain, row.blocks) for row in found.rows] == [
+        ("1", 2), ("2", 3), ("3", 4), ("", 1)
+    ]  # fmt: skip
+    assert "(none)" in str(found) and "(none)" in found._repr_html_()
+    assert repr(found).startswith("<Tonnes of 10 blocks: ")
+
+
+def test_negative_and_missing_values(model: Path) -> None:
+    model.write_text(MODEL.replace("2,1,0.5,1", "2,-99,0.5,1").replace("35,5,15,10", "35,5,15,0"))
+    grade = ("--density", "2", "--grade", "AU")
+    result = run("model.csv", *grade)
+    assert "AU is negative in 1 of the blocks, the first in block 1" in result.stderr
+    assert "1 block has no volume" in result.stderr and "counted only" in result.stdout
+    result = run("model.csv", *grade, "--missing", "-99")
+    assert "negative" not in result.stderr and "1 block has no AU" in result.stderr
+    model.write_text(MODEL.replace("WASTE,2.5", "WASTE,-1"))
+    result = run("model.csv", "--density", "SG", code=3)
+    assert "SG is -1 in block 3" in result.stderr and "--missing=-1" in result.stderr
+
+
+MISUSED = {
+    (): "Missing option '--density'",
+    ("--density", "0"): "neither above zero nor a column",
+    ("--density", "2", "--cutoff", "1"): "must name a --grade",
+    ("--density", "2", "--grade", "AU", "--cutoff", "CU=1"): "which is no --grade",
+    ("--density", "2", "--grade", "AU", "--cutoff", "AU=x"): "is not GRADE=VALUE",
+    ("--density", "2", "--proportion", "ore"): "is not NAME=COLUMN",
+    ("--density", "2", "--proportion", "A=ore", "--domain", "b"): "give one of them",
+    ("--density", "2", "--proportion", "A=ore", "--proportion", "A=AU"): "a domain twice",
+}
+
+
+@pytest.mark.parametrize("options", MISUSED, ids=" ".join)
+def test_misuse(options: tuple[str, ...], model: Path) -> None:
+    assert MISUSED[options] in " ".join(run("model.csv", *options, code=2).stderr.split())
+
+
+REFUSED = {
+    ("--density", "2", "--domain", "rock"): "no column 'rock'",
+    ("--density", "2", "--dx", "rock"): "no column 'rock'",
+    ("--density", "2", "-o", "model.csv", "--overwrite"): "model.csv",
+    ("--density", "2", "--bench", "5", "--rotation", "x=30", "--origin", "0,0,0"): "is tilted",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED, ids=" ".join)
+def test_what_is_refused_leaves_no_output(options: tuple[str, ...], model: Path) -> None:
+    assert REFUSED[options] in run("model.csv", "-o", "t.csv", *options, code=3).stderr
+    assert model.read_text() == MODEL and not Path("t.csv").exists()
+
+
+def test_models_without_sizes_and_values_that_cannot_be(model: Path) -> None:
+    frame = many(10)
+    with pytest.raises(TableError, match="no block sizes"):
+        geodomain.tonnes(frame.drop(columns=["DX"]), density=2)
+    with pytest.raises(TableError, match="more than 1,000 different values"):
+        geodomain.tonnes(many(1100), density=2, domain="X")
+    for wrong in ({"density": -1}, {"bench": 0}, {"cutoff": 1}, {"cutoff": {"AU": 1}}):
+        with pytest.raises(ValueError, match=str(*wrong)):
+            geodomain.tonnes(frame, **{"density": 2, **wrong})
+    with pytest.raises(TypeError):
+        geodomain.tonnes([1, 2], density=2)
+
+
+def test_cells_of_a_vtk_model_and_a_turned_one(tmp_path: Path) -> None:
+    pv = pytest.importorskip("pyvista")
+    grid = pv.ImageData(dimensions=(3, 2, 4), spacing=(10, 10, 5))
+    grid.cell_data["domain"] = [1, 2] * 3
+    grid.cell_data["AU"] = np.arange(6.0)
+    grid.save(tmp_path / "b.vti")
+    found = geodomain.tonnes_file(tmp_path / "b.vti", density=2, grade="AU", bench=10)
+    assert [(row.domain, row.bench, row.tonnes) for row in found.rows] == [
+        ("1", 0, 2000), ("1", 10, 1000), ("2", 0, 2000), ("2", 10, 1000)
+    ]  # fmt: skip
+    assert [row.grades[0].metal for row in found.domains] == [6000, 9000]
+    frame = many(100)
+    turned = geodomain.tonnes(frame, density=2, bench=10, rotation="z=30", origin=(0, 0, 0))
+    assert turned == geodomain.tonnes(frame, density=2, bench=10)
+
+
+def test_a_model_without_blocks(model: Path) -> None:
+    model.write_text(MODEL.splitlines()[0] + "\n")
+    result = run("model.csv", "--density", "2", "--grade", "AU", "-o", "-")
+    assert result.stdout == f"{HEAD},mean_AU,metal_AU\n"
+    assert "the model has no blocks" in result.stderr
