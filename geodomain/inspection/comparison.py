@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import TableError
-from geodomain.html.table import html_table
+from geodomain.html.table import html_table, text_table
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.blocks.model import Floats, open_model
 from geodomain.io.conditions import Column
@@ -67,16 +67,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the moves out as lines to read."""
-        headings, *rows = self._table()
-        widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if place > 1 else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in [headings, *rows]
-        ]
-        return "\n".join([*lines, self._said()])
+        return "\n".join([*text_table(self._table(), names=2), self._said()])
 
     def __repr__(self) -> str:
         """Say how many blocks changed."""

@@ -130,15 +130,15 @@ def _require_labels(cuts: Sequence[Cut], column: str, model: str) -> None:
 def as_sections(given: SectionGiven | Sequence[SectionGiven]) -> list[Section]:
     """Return sections of one or several, however they were given."""
     if isinstance(given, str | Section) or (len(given) == 2 and given[0] in ("x", "y", "z")):
-        return [_as_section(given)]  # type: ignore[arg-type]
-    return [_as_section(one) for one in given]  # type: ignore[arg-type]
+        return [_as_section(given)]
+    return [_as_section(one) for one in given]
 
 
-def _as_section(given: SectionGiven) -> Section:
+def _as_section(given: object) -> Section:
     """Return a section of AXIS=COORDINATE, of a pair, or of itself."""
     if isinstance(given, Section):
         return given
-    text = given if isinstance(given, str) else "{}={}".format(*given)
+    text = "{}={}".format(*given) if isinstance(given, tuple) and len(given) == 2 else str(given)
     try:
         return parse_section(text)
     except ValueError:
