@@ -19,9 +19,11 @@ from wireframes import box, cube
 from geodomain import plot_sections
 from geodomain.cli import main
 from geodomain.errors import TableError
+from geodomain.io.blocks.model import open_model
 from geodomain.io.header.frames import LocalFrame
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.writing import write_mesh
+from geodomain.sections import gathering
 from geodomain.sections.colours import colours_of
 from geodomain.sections.cutting import Section, cut_blocks, cut_triangles, is_cut, parse_section
 from geodomain.sections.drawing import draw
@@ -159,6 +161,22 @@ def test_every_kind_of_file_is_drawn(folder: Path) -> None:
     for cut in found:
         assert cut.points.tolist() == [[5, 15, 5], [15, 15, 5]]
         assert cut.sizes.tolist() == [[10] * 3] * 2 and cut.labels.tolist() == ["A", "B"]
+
+
+def test_named_sections_are_read_in_one_pass_and_others_in_two(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+
+    def counted(*given: object, **named: object) -> object:
+        opened.append(given)
+        return open_model(*given, **named)
+
+    monkeypatch.setattr(gathering, "open_model", counted)
+    gather("b.csv", TableOptions(), "domain", [Section("z", 5)])
+    assert len(opened) == 1
+    gather("b.csv", TableOptions(), "domain")
+    assert len(opened) == 3
 
 
 def test_sizes_are_seen_from_the_centroids(folder: Path) -> None:
@@ -306,7 +324,7 @@ def test_a_kind_of_picture_that_is_not_drawn(folder: Path) -> None:
     Path("c.csv").write_text("X,Y,Z,domain\n,,,A\n")
     assert "nothing to draw" in run("c.csv", "-o", "s.png", code=3).stderr
     Path("c.csv").write_text('X,Y,Z,domain\n1,1,1,A\n1,1,1,"A\n')
-    assert "c.csv cannot be read" in run("c.csv", "-o", "s.png", code=3).stderr
+    assert "c.csv, line 3: the quote" in run("c.csv", "-o", "s.png", code=3).stderr
 
 
 def test_help_ends_in_an_example() -> None:
