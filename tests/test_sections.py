@@ -296,11 +296,13 @@ def run(*arguments: str, code: int = 0) -> Result:
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_pictures(folder: Path, kind: str) -> None:
     arguments = ["b.csv", "--section", "z=5", "--section", "x=2", "--solid", "ORE=ore.obj"]
-    assert run(*arguments, "-o", f"s.{kind}").output == ""
+    said = run(*arguments, "-o", f"s.{kind}")
+    assert said.stdout == "" and said.stderr.startswith(f"wrote s.{kind}: 2 sections, ")
+    assert f"{Path(f's.{kind}').stat().st_size:,} bytes" in said.stderr
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind]
     assert Path(f"s.{kind}").read_bytes().startswith(start)
     assert "--overwrite" in run(*arguments, "-o", f"s.{kind}", code=4).stderr
-    run(*arguments, "-o", f"s.{kind}", "--overwrite")
+    assert run(*arguments, "-o", f"s.{kind}", "--overwrite", "--quiet").output == ""
 
 
 BAD = {
