@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodomain.mesh.mesh import Mesh
 from geodomain.sections.colours import NO_VALUE, darker
@@ -25,6 +24,7 @@ from geodomain.sections.near_holes import lines_near
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.path import Path as MplPath
 
 DOTS = 150
 # The frame is so much longer than what is in it, on each side.
@@ -96,38 +96,39 @@ class Panel:
             draw_north(axes, inches)
 
     def _blocks(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
-        """Draw the blocks by domain, or by grade."""
-        from matplotlib.collections import PolyCollection
+        """Draw the blocks by domain, or by grade: one path to a colour, which is quick to write."""
+        from matplotlib.patches import PathPatch
 
         edge = 0.0 if self.look.ramp else self._edge(scale)
-        for rows, faces in self._painted(colours):
-            axes.add_collection(
-                PolyCollection(
-                    [self.polygons[row] for row in rows],
-                    facecolors=faces,
-                    edgecolors="#ffffff",
-                    linewidths=edge,
-                    antialiaseds=edge > 0,  # smoothed edges would leave gaps between blocks
-                )
+        for rows, colour in self._painted(colours):
+            blocks = PathPatch(
+                _one_path([self.polygons[row] for row in rows]),
+                facecolor=colour,
+                edgecolor="#ffffff",
+                linewidth=edge,
+                antialiased=edge > 0,  # smoothed edges would leave gaps between blocks
             )
+            axes.add_artist(blocks)
 
-    def _painted(
-        self, colours: Mapping[str, str]
-    ) -> list[tuple[NDArray[np.intp], str | NDArray[np.float64]]]:
-        """Return groups of blocks and their colour, or that of each block."""
-        labels, ramp = self.cut.labels, self.look.ramp
-        if ramp is not None and self.cut.values is not None:
-            from matplotlib import colormaps
-            from matplotlib.colors import Normalize, to_rgba
+    def _painted(self, colours: Mapping[str, str]) -> Iterator[tuple[list[int], str]]:
+        """Yield blocks of one colour, and the colour."""
+        labels, ramp, values = self.cut.labels, self.look.ramp, self.cut.values
+        if ramp is None or values is None:
+            for name, colour in colours.items():
+                rows = np.flatnonzero(labels == name)
+                if len(rows):
+                    yield rows.tolist(), colour
+            return
+        from matplotlib import colormaps
+        from matplotlib.colors import Normalize, to_hex
 
-            values = self.cut.values
-            there = np.isfinite(values)
-            faces = colormaps[ramp.cmap](Normalize(ramp.low, ramp.high)(np.where(there, values, 0)))
-            faces[~there] = to_rgba(NO_VALUE)
-            return [(np.arange(len(values)), np.asarray(faces, np.float64))]
-        order = {label: number for number, label in enumerate(colours)}
-        names = sorted(set(labels.tolist()), key=lambda one: order[one])
-        return [(np.flatnonzero(labels == name), colours[name]) for name in names]
+        colours_of = colormaps[ramp.cmap]
+        there = np.isfinite(values)
+        share = Normalize(ramp.low, ramp.high, clip=True)(np.where(there, values, ramp.low))
+        steps = np.where(there, np.minimum(share * colours_of.N, colours_of.N - 1).astype(int), -1)
+        for step in np.unique(steps).tolist():
+            colour = NO_VALUE if step < 0 else to_hex(colours_of(step))
+            yield np.flatnonzero(steps == step).tolist(), colour
 
     def _edge(self, scale: float) -> float:
         """Return the width of the lines between blocks, in points; none where blocks are dots."""
@@ -155,6 +156,21 @@ class Panel:
                 clip_on=True,
                 annotation_clip=True,
             )
+
+
+def _one_path(polygons: Sequence[Floats]) -> MplPath:
+    """Return polygons, of which no two overlap, as one path."""
+    from matplotlib.path import Path
+
+    counts = np.array([len(polygon) for polygon in polygons])
+    ends = np.cumsum(counts + 1) - 1  # where each is closed
+    vertices = np.zeros((ends[-1] + 1, 2))
+    codes = np.full(len(vertices), Path.LINETO, Path.code_type)
+    corners = np.ones(len(vertices), np.bool_)
+    corners[ends] = False
+    vertices[corners] = np.concatenate(polygons)
+    codes[ends], codes[ends - counts] = Path.CLOSEPOLY, Path.MOVETO
+    return Path(vertices, codes)
 
 
 def _lines(axes: Axes, lines: Sequence[Floats], colour: str, width: float, order: int) -> None:
