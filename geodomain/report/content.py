@@ -34,7 +34,7 @@ from geodomain.report.section_svg import (
     section_title,
 )
 from geodomain.report.shown_label import ShownLabel
-from geodomain.sections.colours import GROUND, NOTHING, colours_of
+from geodomain.sections.colours import with_ground
 from geodomain.sections.cutting import Section
 from geodomain.sections.gathering import wireframes_of
 
@@ -106,9 +106,9 @@ class Content:
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
         """Return every label and wireframe its colour."""
-        ground = {row.name: GROUND if row.name else NOTHING for row in self.rows if row.is_ground}
-        names = [row.name for row in self.rows if not row.is_ground]
-        return colours_of([*names, *(name for name in wireframes if name not in ground)]) | ground
+        ground = [row.name for row in self.rows if row.is_ground]
+        names = [*(row.name for row in self.rows), *wireframes]
+        return with_ground(names, ground, self.domains.colours)
 
     def _labels(self, colours: Mapping[str, str]) -> list[ShownLabel]:
         """Say what the codes of blocks stand for."""
@@ -207,7 +207,7 @@ def draw_sections(
             )
             raise TableError(message)
         drawn = section_svg(section, number, geometry, extent, style)
-        figures.append((section_title(section), drawn))
+        figures.append((section_title(section, geometry), drawn))
     return figures
 
 

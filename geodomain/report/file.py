@@ -23,8 +23,8 @@ from geodomain.report.content import MOST_SECTIONS, Changes, Content
 from geodomain.report.domain_rows import domain_rows
 from geodomain.report.grades import GradesAsked
 from geodomain.report.record import RecordGiven, read_record, require_same_file
+from geodomain.sections.asking import SectionGiven, as_sections
 from geodomain.sections.cutting import Section
-from geodomain.sections.file import SectionGiven, as_sections
 
 
 @dataclass(frozen=True)
