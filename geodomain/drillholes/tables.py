@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from geodomain.drillholes.keywords import Reading
 from geodomain.drillholes.naming import Roles, Table, find_roles, has_roles
 from geodomain.errors import TableError
 from geodomain.inputs.frames import BlockFrame
+from geodomain.io.blocks.parquet_table import ParquetTable, read_parquet
 from geodomain.io.conditions import Column
 from geodomain.io.csv.rows import TextRows
 from geodomain.io.files.sources import open_source
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 TableLike: TypeAlias = "str | os.PathLike[str] | IntoDataFrame | HoleTable"
+PARQUET = (".parquet", ".pq")
 _HEAD_ROWS, _SAMPLE = 100, 200
 _BLOCK = 1 << 24
 
@@ -51,6 +53,8 @@ class HoleTable:
         Rows.
     rows : TextRows or None
         The text, of a file.
+    parquet : ParquetTable or None
+        What a file of Parquet holds.
     """
 
     name: str
@@ -61,6 +65,7 @@ class HoleTable:
     _texts: Callable[[int], tuple[NDArray[np.intp], list[str]]]
     _numbers: Callable[[int], NDArray[np.float64]]
     _column: Callable[[int], Column]
+    parquet: ParquetTable | None = None
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -129,10 +134,9 @@ def read_table(
         return given
     if not isinstance(given, str | os.PathLike):
         return _of_frame(given, table, reading, f"the {table} table")
-    if Path(given).suffix.lower() in (".parquet", ".pq"):
-        import pyarrow.parquet
-
-        return _of_frame(pyarrow.parquet.read_table(given), table, reading, Path(given).name)
+    if Path(given).suffix.lower() in PARQUET:
+        file = read_parquet(Path(given))
+        return replace(_of_frame(file.arrow, table, reading, file.name), parquet=file)
     return _of_text(os.fspath(given), table, reading, also)
 
 
