@@ -21,12 +21,12 @@ from geodomain.drillholes.sample_files import (
     AXES,
     SampleFile,
     flagged_rows,
-    require_same_format,
     sample_file,
 )
 from geodomain.drillholes.tables import TableLike, read_table
 from geodomain.errors import TableError, collect_warnings, warn
 from geodomain.inputs.paths import PathGiven
+from geodomain.io.blocks.model import require_same_kind
 from geodomain.io.files.places import refuse_inputs
 from geodomain.io.files.streams import open_target
 from geodomain.labelling.cells import Labels, labels_of
@@ -135,7 +135,8 @@ def flag_file(
         raise ValueError(message)
     least = check_length(min_length)
     places = require_outputs([output], [intervals, collar, survey], overwrite=overwrite)
-    require_same_format(intervals, output)
+    if output is not None:
+        require_same_kind(os.fspath(intervals), os.fspath(output))
     with collect_warnings() as warned:
         given = domains_to_label(domains, weld=weld)
         refuse_inputs(places, given.files)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -18,13 +16,11 @@ from geodomain.drillholes.cutting import Cuts
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.flagging import Flags
 from geodomain.drillholes.intervals import Intervals
-from geodomain.drillholes.tables import PARQUET, HoleTable
+from geodomain.drillholes.tables import HoleTable
 from geodomain.errors import TableError
-from geodomain.inputs.paths import PathGiven
 from geodomain.io.blocks.parquet_table import ParquetTable
 from geodomain.io.csv.new_columns import NewColumn, plan_splice
 from geodomain.io.csv.rows import TextRows
-from geodomain.io.files.standard import STANDARD
 
 AXES = ("x", "y", "z")
 Spelled = list[NDArray[np.object_]]
@@ -68,29 +64,12 @@ def sample_file(table: HoleTable) -> SampleFile:
     if table.rows is not None:
         return TextSamples(table.rows)
     if table.parquet is None:
-        message = f"{table.name} is no file: use geodomain.flag for a table in memory"
+        message = (
+            f"{table.name} is no table of text or Parquet, and samples come back as what they are:"
+            " save it as .csv"
+        )
         raise TableError(message)
     return ParquetSamples(table.parquet)
-
-
-def require_same_format(intervals: PathGiven, output: PathGiven | None) -> None:
-    """Refuse an output that is Parquet where the samples are text, or text where they are Parquet.
-
-    Raises
-    ------
-    TableError
-    """
-    if output is None:
-        return
-    source, target = os.fspath(intervals), os.fspath(output)
-    is_parquet = Path(source).suffix.lower() in PARQUET
-    if target == STANDARD or (Path(target).suffix.lower() in PARQUET) == is_parquet:
-        return
-    message = (
-        f"{source} comes back as what it is: give the output {target} the extension "
-        f"{'.parquet' if is_parquet else '.csv'}"
-    )
-    raise TableError(message)
 
 
 def flagged_rows(made: Drillholes, rows: Intervals, flags: Flags, cuts: Cuts | None) -> FlaggedRows:
