@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 import click
 
 from geodomain.cli import values
+from geodomain.cli.completion import NamedPath
 
 
 class OptionSettings(TypedDict, total=False):
@@ -162,7 +163,7 @@ def solid_option(what: str) -> Decorator:
     return click.option(
         "--solid",
         "solids",
-        type=values.named_path,
+        type=NamedPath(),
         multiple=True,
         metavar="NAME=PATH",
         help=what,
