@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
-from typing import Any
 
 import click
 
@@ -74,12 +72,6 @@ class Commands(click.Group):
         """Run a command; bad data ends in one line and an exit code, a bug in a traceback."""
         with exit_codes():
             return super().invoke(ctx)
-
-    def main(self, *args: Any, **settings: Any) -> Any:
-        """Run the command line, or complete it for a shell."""
-        if any(name.endswith("_COMPLETE") for name in os.environ):
-            importlib.import_module(f"{__name__}.completion").offer()
-        return super().main(*args, **settings)
 
 
 _EXAMPLE = """\b

@@ -8,26 +8,11 @@ from pathlib import Path
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from geodomain.cli.values import named_path
 
-
-class NamedPath(click.ParamType):
-    """The type of NAME=PATH, or PATH alone."""
-
-    name = "NAME=PATH"
-
-    def convert(
-        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Split the name from the path."""
-        return value if isinstance(value, tuple) else named_path(value)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Offer the files and folders that the path begins."""
-        name, equals, start = incomplete.rpartition("=")
-        return [CompletionItem(f"{name}{equals}{path}") for path in paths_from(start)]
+def named_paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Offer the files and folders that the path of NAME=PATH, or PATH alone, begins."""
+    name, equals, start = incomplete.rpartition("=")
+    return [f"{name}{equals}{path}" for path in paths_from(start)]
 
 
 def paths_from(start: str) -> list[str]:
@@ -53,16 +38,15 @@ class WholeWords(BashComplete):
     def get_completion_args(self) -> tuple[list[str], str]:
         """Put words around an equals sign together."""
         args, incomplete = super().get_completion_args()
-        words = [*args, incomplete]
         joined: list[str] = []
-        for word in words:
+        for word in (*args, incomplete):
             if joined and (word == "=" or joined[-1].endswith("=")):
                 joined[-1] += word
             else:
                 joined.append(word)
         return joined[:-1], joined[-1]
 
-    def format_completion(self, item: CompletionItem) -> str:
+    def format_completion(self, item: CompletionItem[str]) -> str:
         """Leave out what Bash keeps: all up to the equals sign."""
         value = item.value.rpartition("=")[2] if item.type == "plain" else item.value
         return f"{item.type},{value}"

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from wireframes import box
 
 from geodomain.cli import main
-from geodomain.cli.completion import NamedPath, WholeWords, paths_from
+from geodomain.cli.completion import WholeWords, named_paths, paths_from
 from geodomain.cli.help import TOPICS
 from geodomain.cli.sectioned import SECTIONS, Sectioned
 from geodomain.io.meshes.writing import write_mesh
@@ -104,8 +104,7 @@ def test_paths_complete_after_a_name(folder: Path) -> None:
     assert paths_from("nil/") == [] and paths_from("zz") == []
     context, option = click.Context(main), click.Option(["--solid"])
     for start, found in (("ORE=ore.", ["ORE=ore.obj"]), ("ore.", ["ore.obj"])):
-        items = NamedPath().shell_complete(context, option, start)
-        assert [item.value for item in items] == found
+        assert named_paths(context, option, start) == found
 
 
 def test_bash_takes_a_name_and_its_path_for_one_word(monkeypatch: pytest.MonkeyPatch) -> None:
