@@ -71,7 +71,7 @@ def label_table(
         For counts that need a look, at the same moment.
     """
     tally, once = Tally(labeller.targets), not has_realisations(model.facts())
-    checks = BlockChecks(compare=once)
+    checks = BlockChecks(compare=once and not samples)
     asked = condition_columns(labeller.domains, model.columns, model.name)
     kept = _kept_column(labeller, model, plan)
 
