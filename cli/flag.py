@@ -9,6 +9,7 @@ import click
 from geodomain.cli import hole_options, options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.labelling import domains_of, run_labelling
+from geodomain.cli.sectioned import Sectioned
 
 _EXAMPLE = """\b
 Example:
@@ -22,7 +23,7 @@ _OF_POINTS = (
 )  # fmt: skip
 
 
-@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="SAMPLES.csv")
 @hole_options.optional_holes
 @click.option(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
 from geodomain.drillholes.findings import Finding
-from geodomain.html.table import html_table
+from geodomain.html.table import html_table, text_table
 
 if TYPE_CHECKING:
     import pandas
@@ -160,16 +160,7 @@ class Composites:
 
     def __str__(self) -> str:
         """Lay the summary out as lines to read."""
-        rows = self._rows()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if number else cell.ljust(width)
-                for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([*lines, *self._notes()])
+        return "\n".join([*text_table(self._rows()), *self._notes()])
 
     def _repr_html_(self) -> str:
         """Give the summary as a table for a notebook."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
 from geodomain.drillholes.walls import SAGITTA
-from geodomain.html.table import html_table
+from geodomain.html.table import html_table, text_table
 
 if TYPE_CHECKING:
     import pandas
@@ -134,7 +134,7 @@ class HoleCrossings:
 
     def __str__(self) -> str:
         """Lay the summary out as lines to read."""
-        return "\n".join("  ".join(cells).rstrip() for cells in _padded(self._rows()))
+        return "\n".join(text_table(self._rows()))
 
     def _repr_html_(self) -> str:
         """Give the summary as a table for a notebook."""
@@ -215,13 +215,3 @@ class HoleCrossings:
             pandas.DataFrame(list(self.stay_rows()), columns=list(STAYS)),
             pandas.DataFrame(list(self.pierce_rows()), columns=list(PIERCES)),
         )
-
-
-def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Pad cells to columns, the first to the left."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        [cell.rjust(width) if number else cell.ljust(width)
-         for number, (cell, width) in enumerate(zip(row, widths, strict=True))]
-        for row in rows
-    ]  # fmt: skip

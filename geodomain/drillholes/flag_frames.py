@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
@@ -12,12 +12,48 @@ from geodomain.drillholes.cutting import check_length, make_cuts
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.flagging import BY, By, flag_middles, flag_parts, majority
 from geodomain.inputs.frames import BlockFrame
-from geodomain.labelling.dataframe import as_categorical, categories_of
+from geodomain.labelling.dataframe import LabelColumn, as_categorical, categories_of
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.query.locator import Rule
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
+
+
+@overload
+def flag(
+    frame: IntoDataFrame,
+    holes: Drillholes,
+    domains: DomainsLike,
+    *,
+    by: Literal["middle", "majority"] = ...,
+    min_length: float = ...,
+    column: str = ...,
+    background: str | None = ...,
+    unassigned: str | None = ...,
+    rule: Rule = ...,
+    backend: str = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+) -> LabelColumn: ...
+
+
+@overload
+def flag(
+    frame: IntoDataFrame,
+    holes: Drillholes,
+    domains: DomainsLike,
+    *,
+    by: Literal["split"],
+    min_length: float = ...,
+    column: str = ...,
+    background: str | None = ...,
+    unassigned: str | None = ...,
+    rule: Rule = ...,
+    backend: str = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+) -> IntoDataFrame: ...
 
 
 def flag(
@@ -34,7 +70,7 @@ def flag(
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
-) -> Any:
+) -> LabelColumn | IntoDataFrame:
     """Return the domain of each sample of a table, or the table with its samples split at walls.
 
     Parameters

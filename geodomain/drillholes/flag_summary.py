@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geodomain.arrays import Floats
 from geodomain.drillholes.findings import Finding
 from geodomain.drillholes.flagging import By
-from geodomain.html.table import html_table
+from geodomain.html.table import html_table, text_table
 
 
 @dataclass(frozen=True)
@@ -92,16 +92,7 @@ class FlagSummary:
 
     def __str__(self) -> str:
         """Lay everything out as lines to read."""
-        rows = self._rows()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if number else cell.ljust(width)
-                for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([*lines, *self._notes()])
+        return "\n".join([*text_table(self._rows()), *self._notes()])
 
     def _repr_html_(self) -> str:
         """Give a table for a notebook."""

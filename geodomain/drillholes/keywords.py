@@ -55,7 +55,7 @@ class HoleKeywords(TextKeywords, total=False):
 
 
 def reading_of(
-    columns: Mapping[str, str] | None, threads: int | None, text: Mapping[str, object]
+    columns: Mapping[str, str] | None, threads: int | None, text: TextKeywords
 ) -> Reading:
     """Return how tables are read, of keywords for `Drillholes`; keywords about curves are ignored.
 
@@ -67,10 +67,13 @@ def reading_of(
     for name in text.keys() - HoleKeywords.__annotations__.keys():
         message = f"there is no keyword {name!r}; columns are named with columns={{'x': 'EAST'}}"
         raise TypeError(message)
-    known = TextKeywords.__annotations__.keys() & text.keys()
-    return Reading(
-        dict(columns or {}), table_options(**{name: text[name] for name in known}), threads
+    options = table_options(
+        missing=text.get("missing", ()),
+        delimiter=text.get("delimiter"),
+        decimal=text.get("decimal"),
+        encoding=text.get("encoding") or "utf-8",
     )
+    return Reading(dict(columns or {}), options, threads)
 
 
 def require_choice(key: str, value: object, choices: Sequence[object]) -> None:

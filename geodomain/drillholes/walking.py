@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from geodomain.errors import warn
 from geodomain.mesh.fitness import require_balanced, require_fit
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import PointLocator, Rule, check_rule, contains_by, locate
+
+Value = TypeVar("Value", bound=np.generic)
 
 
 def find_crossings(
@@ -132,9 +134,11 @@ class _Walker:
     def joined_stays(self, found: Sequence[Stretches]) -> Stays:
         """Return the stays of all domains, by hole, by depth, by domain."""
         domains = np.repeat(np.arange(len(found)), [len(one[0]) for one in found])
-        columns = _columns(found, (np.intp, float, float, np.bool_, np.bool_))
-        order = np.lexsort((domains, columns[1], columns[0]))
-        holes, begins, ends, starts_inside, ends_inside = (column[order] for column in columns)
+        holes = _joined([one[0] for one in found], np.intp)
+        begins = _joined([one[1] for one in found], np.float64)
+        order = np.lexsort((domains, begins, holes))
+        holes, begins = holes[order], begins[order]
+        ends = _joined([one[2] for one in found], np.float64)[order]
         return Stays(
             holes,
             domains[order],
@@ -142,24 +146,25 @@ class _Walker:
             ends,
             self.holes.points_at(holes, begins),
             self.holes.points_at(holes, ends),
-            starts_inside,
-            ends_inside,
+            _joined([one[3] for one in found], np.bool_)[order],
+            _joined([one[4] for one in found], np.bool_)[order],
         )
 
     def joined_pierces(self, found: Sequence[tuple[NDArray[np.intp], Floats, Bools]]) -> Pierces:
         """Return the pierce points of all surfaces, by hole, by depth, by surface."""
         domains = np.repeat(np.arange(len(found)), [len(one[0]) for one in found])
-        holes, depths, down = _columns(found, (np.intp, float, np.bool_))
+        holes = _joined([one[0] for one in found], np.intp)
+        depths = _joined([one[1] for one in found], np.float64)
+        down = _joined([one[2] for one in found], np.bool_)
         order = np.lexsort((domains, depths, holes))
         holes, depths = holes[order], depths[order]
         points = self.holes.points_at(holes, depths)
         return Pierces(holes, domains[order], depths, points, down[order])
 
 
-def _columns(found: Sequence[tuple[object, ...]], kinds: Sequence[Any]) -> list[NDArray[Any]]:
-    """Join tables, of which there may be none."""
-    empty = tuple(np.empty(0, kind) for kind in kinds)
-    return [np.concatenate(column) for column in zip(empty, *found, strict=True)]
+def _joined(parts: Sequence[NDArray[Value]], kind: type[Value]) -> NDArray[Value]:
+    """Join columns, of which there may be none."""
+    return np.concatenate([np.empty(0, kind), *parts])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,41 @@
-"""A table of texts as HTML for a notebook; every text is escaped."""
+"""A table of texts: lines to read, or HTML for a notebook (every text escaped)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+
+
+def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
+    """Lay rows out as lines: columns of one width, names to the left and numbers to the right.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        Cells, headings included; each row has as many.
+    names : int, default 1
+        How many of the first columns are names.
+
+    Returns
+    -------
+    list of str
+        A line a row, without spaces at its end.
+
+    Examples
+    --------
+    >>> for line in text_table([["domain", "blocks"], ["ORE", "3"]]):
+    ...     print(line)
+    domain  blocks
+    ORE          3
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < names else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def html_table(

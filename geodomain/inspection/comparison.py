@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import TableError
-from geodomain.html.table import html_table
+from geodomain.html.table import html_table, text_table
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.blocks.model import Floats, open_model
 from geodomain.io.conditions import Column
@@ -67,32 +67,25 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the moves out as lines to read."""
-        headings, *rows = self._table()
-        widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if place > 1 else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in [headings, *rows]
-        ]
-        return "\n".join([*lines, self._said()])
+        return "\n".join([*text_table(self.cells(), names=2), self.said])
 
     def __repr__(self) -> str:
         """Say how many blocks changed."""
-        return f"<Comparison: {self._said()}>"
+        return f"<Comparison: {self.said}>"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        headings, *rows = self._table()
-        return html_table("Moved blocks", rows, headings=headings, notes=[self._said()])
+        headings, *rows = self.cells()
+        return html_table("Moved blocks", rows, headings=headings, notes=[self.said])
 
-    def _said(self) -> str:
+    @property
+    def said(self) -> str:
+        """How many blocks changed, as a sentence."""
         share = f" ({self.changed / self.rows:.2%})" if self.rows else ""
         return f"{self.changed:,} of {self.rows:,} blocks{share} changed their label"
 
-    def _table(self) -> list[list[str]]:
-        """Return the cells, headings first."""
+    def cells(self) -> list[list[str]]:
+        """Return the moves as cells to read, headings first."""
         sized = any(move.volume is not None for move in self.moves)
         rows = [["old", "new", "blocks", *["volume"] * sized]]
         for move in self.moves:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TypedDict
 
 from geodomain.domains.solids import Weld
-from geodomain.html.table import html_table
+from geodomain.html.table import html_table, text_table
 from geodomain.labelling.warnings import counted
 
 
@@ -143,10 +142,7 @@ class Summary:
 
 def as_table(summary: Summary) -> str:
     """Lay the summary out as lines to read."""
-    rows = _rows(summary)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(_aligned(row, widths)).rstrip() for row in rows]
-    return "\n".join([*lines, *_notes(summary)])
+    return "\n".join([*text_table(_rows(summary)), *_notes(summary)])
 
 
 def _shown(summary: Summary) -> list[Part]:
@@ -159,7 +155,14 @@ def _rows(summary: Summary) -> list[list[str]]:
     """Return the cells of the table, headings first."""
     parts = _shown(summary)
     sized = any(part.volume is not None for part in parts)
-    rows = [["domain", "blocks", "share", *(["volume", "by itself", "wireframe"] if sized else [])]]
+    rows = [
+        [
+            "domain",
+            "blocks",
+            "share",
+            *(["volume", "before priority", "wireframe volume"] if sized else []),
+        ]
+    ]
     return rows + [_cells(part, sized=sized, solid=part in summary.domains) for part in parts]
 
 
@@ -203,12 +206,3 @@ def _volume(volume: float | None) -> str:
     if volume is None:
         return ""
     return f"{volume:,.0f}" if volume >= 1e5 else f"{volume:,.6g}"
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Align the first cell to the left and the numbers to the right."""
-    cells = zip(row, widths, strict=True)
-    return [
-        cell.rjust(width) if index else cell.ljust(width)
-        for index, (cell, width) in enumerate(cells)
-    ]

@@ -34,9 +34,8 @@ def join(parts: list[Answer]) -> Answer:
     """Return one answer of those to consecutive pieces of the segments."""
     if len(parts) == 1:
         return parts[0]
-    if isinstance(parts[0], Hits):
-        return joined(parts)  # type: ignore[arg-type]
-    return np.concatenate(parts)  # type: ignore[arg-type]
+    hits = [part for part in parts if isinstance(part, Hits)]
+    return joined(hits) if hits else np.concatenate([np.asarray(part) for part in parts])
 
 
 def _in_callers_order(values: NDArray[Number], segments: Segments, threads: int) -> NDArray[Number]:

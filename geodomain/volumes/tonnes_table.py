@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from geodomain.html.table import html_table
+from geodomain.html.table import html_table, text_table
 
 _NO_DOMAIN, _NO_BENCH = "(none)", "(unknown)"
 
@@ -119,10 +119,7 @@ class Tonnes:
     def __str__(self) -> str:
         """Lay the table out as lines to read."""
         headings, rows = self._table()
-        cells = [headings, *rows]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = [_aligned(row, widths) for row in cells]
-        return "\n".join([*lines, *_notes(self)])
+        return "\n".join([*text_table([headings, *rows]), *_notes(self)])
 
     def __repr__(self) -> str:
         """Say how many blocks and tonnes there are."""
@@ -172,15 +169,6 @@ def _csv_cells(row: TonnesRow) -> list[str | int | float]:
     grades = [value for grade in row.grades for value in (grade.mean, grade.metal)]
     cells = [row.domain, row.bench, row.cutoff, row.blocks, row.volume, row.tonnes, *grades]
     return ["" if cell is None else cell for cell in cells]
-
-
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Put the name to the left and numbers to the right."""
-    name, *numbers = (
-        cell.ljust(width) if place == 0 else cell.rjust(width)
-        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    )
-    return "  ".join([name, *numbers]).rstrip()
 
 
 def _notes(found: Tonnes) -> Iterator[str]:

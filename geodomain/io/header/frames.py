@@ -179,5 +179,5 @@ def _matrix(turns: Sequence[tuple[Axis, float]]) -> tuple[Triple, Triple, Triple
                     sine * row[one] + cosine * row[two],
                 )
         # Adding zero turns -0.0 into 0.0.
-        rows = [tuple(float(entry) + 0.0 for entry in row) for row in whole]
-    return rows[0], rows[1], rows[2]  # type: ignore[return-value]
+        x, y, z = ((float(a) + 0.0, float(b) + 0.0, float(c) + 0.0) for a, b, c in whole)
+    return x, y, z

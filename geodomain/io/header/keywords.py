@@ -6,7 +6,7 @@ import codecs
 import math
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, TypedDict, cast, get_args
+from typing import TypedDict, TypeVar, Unpack, cast, get_args
 
 from geodomain.io.header.frames import Axis, LocalFrame, Position, Triple
 from geodomain.io.header.gslib_grid import Grid, grid_of
@@ -16,6 +16,9 @@ _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe":
 
 Turns = Sequence[tuple[Axis, float]]
 Missing = float | str | Sequence[float | str]
+Given = TypeVar("Given")
+Read = TypeVar("Read")
+_POSITIONS: tuple[Position, ...] = get_args(Position)
 
 
 class TableKeywords(TypedDict, total=False):
@@ -49,7 +52,7 @@ class TableKeywords(TypedDict, total=False):
     points_are_middles: bool
 
 
-def table_options(**given: Any) -> TableOptions:
+def table_options(**given: Unpack[TableKeywords]) -> TableOptions:
     """Return `TableOptions` of `TableKeywords`.
 
     Raises
@@ -67,22 +70,38 @@ def table_options(**given: Any) -> TableOptions:
     for name in given.keys() - TableKeywords.__annotations__.keys():
         message = f"there is no keyword {name!r}; of a table there are "
         raise TypeError(message + ", ".join(TableKeywords.__annotations__))
-    frame = _frame(*(given.pop(name, None) for name in ("rotation", "origin", "local_origin")))
-    missing = given.pop("missing", ())
-    codes = [*map(read_missing, (missing,) if isinstance(missing, str | Real) else missing)]
-    said = {name: value for name, value in given.items() if value is not None}
-    for name in _READERS.keys() & said.keys():
-        said[name] = _READERS[name](said[name])
+    missing = given.get("missing", ())
+    # NumPy's numbers are Real, and are no float to Python.
+    codes = [*map(read_missing, (missing,) if isinstance(missing, str | float | Real) else missing)]
+    grid = given.get("gslib_grid")
     return TableOptions(
-        **said,
+        x=given.get("x"),
+        y=given.get("y"),
+        z=given.get("z"),
+        dx=_unless_none(str, given.get("dx")),
+        dy=_unless_none(str, given.get("dy")),
+        dz=_unless_none(str, given.get("dz")),
+        delimiter=_unless_none(read_delimiter, given.get("delimiter")),
+        decimal=_unless_none(read_decimal, given.get("decimal")),
         missing=tuple(code for code in codes if not isinstance(code, str)),
         missing_words=tuple(code for code in codes if isinstance(code, str)),
-        rotation=frame,
+        encoding=read_encoding(given.get("encoding") or "utf-8"),
+        position=_unless_none(read_position, given.get("position")),
+        rotation=_frame(given),
+        gslib_grid=None if grid is None else read_gslib_grid(grid),
+        points_are_middles=given.get("points_are_middles") or False,
     )
 
 
-def _frame(rotation: Any, origin: Any, local_origin: Any) -> LocalFrame | None:
+def _unless_none(read: Callable[[Given], Read], value: Given | None) -> Read | None:
+    """Read a keyword that may be left out."""
+    return None if value is None else read(value)
+
+
+def _frame(given: TableKeywords) -> LocalFrame | None:
     """Make a frame of the three keywords that describe one."""
+    rotation, origin = given.get("rotation"), given.get("origin")
+    local_origin = given.get("local_origin")
     if rotation is None:
         if origin or local_origin:
             message = "origin and local_origin belong to a rotation: give that as well"
@@ -96,12 +115,13 @@ def _frame(rotation: Any, origin: Any, local_origin: Any) -> LocalFrame | None:
     )
 
 
-def read_position(value: str) -> str:
+def read_position(value: str) -> Position:
     """Give what coordinates stand for."""
-    if value not in get_args(Position):
-        message = f"position is {value!r}; it can be 'centroid' or 'corner'"
-        raise ValueError(message)
-    return value
+    for known in _POSITIONS:
+        if value == known:
+            return known
+    message = f"position is {value!r}; it can be 'centroid' or 'corner'"
+    raise ValueError(message)
 
 
 def read_delimiter(value: str) -> bytes:
@@ -184,13 +204,3 @@ def read_gslib_grid(value: str | Sequence[float] | Grid) -> Grid:
         reason = str(error) if len(str(error)) < 80 and "DX" in str(error) else "nine numbers"
         message = f"{value!r} is not NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ ({reason})"
         raise ValueError(message) from None
-
-
-_READERS: dict[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("dx", "dy", "dz"), str),
-    "position": read_position,
-    "delimiter": read_delimiter,
-    "decimal": read_decimal,
-    "encoding": read_encoding,
-    "gslib_grid": read_gslib_grid,
-}
