@@ -38,6 +38,10 @@ def label(**given: Any) -> None:
     table keeps every byte and gains one column; a GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
     The summary goes to stderr.
 
+    BLOCKS may also be a folder of Parquet or text files, or a pattern in quotes, 'blocks/*.parquet'.
+    Then -o names a folder that gets the same files labelled, and the same command again goes on
+    where it was stopped.
+
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
     run_labelling("label", given)

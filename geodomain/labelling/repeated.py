@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 _Hashes = NDArray[np.uint64]
+# What counts are stored as, and read back from.
+StoredArray = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.str_]
 
 # Up to so many blocks all are compared; of more, an eighth, and so on: equal centroids have equal
 # hashes, and are kept or dropped together. The second bounds the memory, at 8 bytes each.
@@ -33,12 +35,39 @@ class RepeatedCentroids:
         hashes = _hashed(points)
         if self._bound != _ALL:
             hashes = hashes[hashes <= self._limit]
+        self._keep(hashes)
+
+    def _keep(self, hashes: _Hashes) -> None:
+        """Keep some more hashes, and drop all above a lower limit where that is too many."""
         self._kept.append(hashes)
         self._count += len(hashes)
         while self._count > self._bound:
             self._limit, self._bound = self._limit >> _EIGHTH, _MOST
             self._kept = [some[some <= self._limit] for some in self._kept]
             self._count = sum(map(len, self._kept))
+
+    def merge(self, later: RepeatedCentroids) -> None:
+        """Add other blocks; the outcome is that of one pass over all of them."""
+        self._limit = min(self._limit, later._limit)
+        self._bound = max(self._bound, later._bound)
+        self._kept = [some[some <= self._limit] for some in self._kept]
+        self._count = sum(map(len, self._kept))
+        for hashes in later._kept:
+            self._keep(hashes[hashes <= self._limit])
+
+    def arrays(self) -> dict[str, StoredArray]:
+        """Return all of it, to be stored."""
+        hashes = np.concatenate([np.empty(0, np.uint64), *self._kept])
+        return {"hashes": hashes, "limit": np.array([self._limit, self._bound], np.uint64)}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, StoredArray]) -> RepeatedCentroids:
+        """Return what `arrays` stored."""
+        restored = cls()
+        limit, bound = np.asarray(arrays["limit"], np.uint64)
+        restored._limit, restored._bound = np.uint64(limit), int(bound)
+        restored._keep(np.asarray(arrays["hashes"], np.uint64))
+        return restored
 
     def warnings(self) -> Iterator[str]:
         """Yield a warning if there are some, with their number where all were compared."""
