@@ -92,10 +92,10 @@ _SHARED = (
 
 def _write_page(page: Path | None, asked: dict[str, Any], run: RunRecord, summary: Summary) -> str:
     """Write the report, if there is to be one, and say so."""
-    from geodomain.report.file import report_file
-
     if page is None:
         return ""
+    from geodomain.report.file import report_file
+
     shared = {name: asked[name] for name in _SHARED if name in asked}
     record = run.as_dict(str(asked["model"]), summary)
     return str(report_file(asked["output"], page, record=record, **shared))

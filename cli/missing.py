@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import PackageNotFoundError, requires
 
 _NAME = re.compile(r"[\w.-]+")
 _EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
@@ -26,6 +25,8 @@ def mend_missing(error: ModuleNotFoundError) -> str | None:
 
 def _extras() -> dict[str, set[str]]:
     """Return the extras that bring each library; "" where geodomain always brings it."""
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         lines = requires("geodomain") or []
     except PackageNotFoundError:

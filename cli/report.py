@@ -31,6 +31,12 @@ Example:
 @options.record_option(
     "Read options, overlaps and warnings from the record that --record of 'geodomain label' wrote."
 )
+@click.option(
+    "--compare",
+    metavar="OLD",
+    type=click.Path(path_type=Path),
+    help="Say what moved from domain to domain since OLD, an earlier labelling of these blocks.",
+)
 @section_option("Where to cut; may be repeated.  [default: 30 sections through the domains]")
 @options.column_option("Column of the labels.", default="domain", show_default=True)
 @options.background_option("Label for ground outside every domain; may be repeated.", multiple=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geodomain.arrays import Floats, is_on_device
+from geodomain.backends.point_cache import CachedPoints
 from geodomain.inputs.frames import BlockFrame, is_frame, refuse_lazy
 from geodomain.inputs.kinds import PointsLike
 from geodomain.io.blocks.cells import Cells, LatticeCells, cells_of, product
@@ -57,7 +58,7 @@ def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
     TableError
         For a table without known columns of centroids, and a grid whose cells are no blocks.
     """
-    if isinstance(points, np.ndarray | list | tuple) or is_on_device(points):
+    if isinstance(points, np.ndarray | list | tuple | CachedPoints) or is_on_device(points):
         return points  # type: ignore[return-value]
     if isinstance(points, LatticePoints):
         return points.rows

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TypedDict
 
@@ -93,6 +92,8 @@ class RunRecord:
 
     def as_dict(self, model: str, summary: Summary) -> dict[str, object]:
         """Return the record as plain values."""
+        from importlib.metadata import version  # brings the parser of e-mail's headers
+
         return {
             "command": self._command,
             "options": self._options,

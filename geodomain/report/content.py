@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from geodomain.domains.order import Domains
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.errors import TableError
+from geodomain.inspection.comparison import Comparison
 from geodomain.io.files.digest import Digest
 from geodomain.io.header.keywords import TableKeywords
 from geodomain.mesh.mesh import Mesh
@@ -43,6 +44,14 @@ MOST_SECTIONS = 30
 
 
 @dataclass(frozen=True)
+class Changes:
+    """What became of the blocks since an earlier labelling, and the file that has it."""
+
+    old: Path
+    moves: Comparison
+
+
+@dataclass(frozen=True)
 class Content:
     """All that a report is made of."""
 
@@ -57,6 +66,7 @@ class Content:
     column: str
     keywords: TableKeywords
     holes: Drillholes | None = None
+    changes: Changes | None = None
 
     def html(
         self, asked: list[Section], title: str, note: str | None
@@ -84,6 +94,7 @@ class Content:
         )
         parts = [
             ("summary", "Summary", self._summary(colours, note)),
+            *self._changes(),
             ("problems", "Warnings", tables.warnings_list(self._warnings())),
             ("view", "Model", view + _said(scene)),
             *self._grades(labels),
@@ -125,6 +136,16 @@ class Content:
         both = f'<div class="tables">{rows}{tables.overlaps_table(overlaps)}</div>'
         return said + both + _explained(self.rows)
 
+    def _changes(self) -> list[tuple[str, str, str]]:
+        """Return the part about an earlier labelling, if there is one."""
+        if self.changes is None:
+            return []
+        headings, *rows = self.changes.moves.cells()
+        cells = [[escape(cell) for cell in row] for row in rows]
+        said = f"{self.changes.moves.said} since {self.changes.old.name}."
+        moves = tables.table("Blocks by old and new label", headings, cells, name="moves")
+        return [("changes", "Changes", f"<p>{escape(said)}</p>{moves}")]
+
     def _grades(self, labels: Sequence[ShownLabel]) -> list[tuple[str, str, str]]:
         """Return the part about tonnes and grades, if it was asked for."""
         asked, blocks = self.grades, self.blocks
@@ -147,6 +168,9 @@ class Content:
         digest = self.blocks.digest
         record = self.record
         files = [("labelled model", _file(self.source, digest))]
+        if self.changes is not None:
+            old = self.changes.old
+            files.append(("compared with", _file(old, Digest.of_file(old))))
         recorded = record["inputs"] if record else []
         files += [("labelled from", one) for one in recorded]
         known = {one["sha256"] for one in recorded}

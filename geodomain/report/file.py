@@ -12,13 +12,14 @@ from geodomain.domains.sources import DomainsGiven, drawn_source
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.errors import collect_warnings
 from geodomain.html.table import html_table
+from geodomain.inspection.comparison import compare_files
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.progress import Progress, show_progress
 from geodomain.report.blocks import read_blocks
-from geodomain.report.content import MOST_SECTIONS, Content
+from geodomain.report.content import MOST_SECTIONS, Changes, Content
 from geodomain.report.domain_rows import domain_rows
 from geodomain.report.grades import GradesAsked
 from geodomain.report.record import RecordGiven, read_record, require_same_file
@@ -73,6 +74,7 @@ def report_file(
     *,
     domains: DomainsGiven | None = None,
     record: RecordGiven | None = None,
+    compare: str | os.PathLike[str] | None = None,
     sections: SectionGiven | Sequence[SectionGiven] = (),
     column: str = "domain",
     background: str | Iterable[str] = (),
@@ -102,6 +104,9 @@ def report_file(
     record : path or mapping, optional
         What `label_file` wrote with ``record``: options, overlaps, warnings and volumes before
         priority are taken from it. It must be of this model, byte for byte.
+    compare : path, optional
+        An earlier labelling of the same blocks, in the same order: the page says how many blocks,
+        and what volume, went from which domain to which. Both models are read for it.
     sections : str, tuple, Section, or several of them
         Where to cut, at most 30: "z=310", ("z", 310); by default at even distances through the
         labelled domains, across x, y and z.
@@ -135,7 +140,7 @@ def report_file(
         If the page is there already; see ``overwrite``.
     TableError
         For a page in the place of a file that is read, a model without labels or sizes, the
-        record of another file, and a section that cuts no block.
+        record of another file, a section that cuts no block, and other blocks to compare with.
     ValueError
         For what is no section, or more than 30 of them.
 
@@ -150,7 +155,7 @@ def report_file(
     (2, 2, 4)
     """
     source, place = os.fspath(model), Path(output)
-    _refuse_slips(source, place, record, holes, overwrite=overwrite)
+    _refuse_slips(source, place, (record, compare), holes, overwrite=overwrite)
     options, asked = table_options(**table), as_sections(sections)
     if len(asked) > MOST_SECTIONS:
         message = f"{len(asked)} sections are too many: a report has at most {MOST_SECTIONS}"
@@ -165,8 +170,12 @@ def report_file(
         require_same_file(known, blocks.name, blocks.digest)
     ground = [background] if isinstance(background, str) else list(background)
     rows = domain_rows(blocks, listed, known["summary"] if known else None, ground)
+    changes = None
+    if compare is not None:
+        old = Path(compare)
+        changes = Changes(old, compare_files(old, source, column=column, **table))
     content = Content(
-        source, blocks, listed, files, rows, known, warned, grades, column, table, holes
+        source, blocks, listed, files, rows, known, warned, grades, column, table, holes, changes
     )
     html, drawn, cut = content.html(asked, title or f"{Path(source).name} by domain", note)
     data = html.encode()
@@ -178,7 +187,7 @@ def report_file(
 def _refuse_slips(
     source: str,
     place: Path,
-    record: RecordGiven | None,
+    others: Sequence[object],
     holes: Drillholes | None,
     *,
     overwrite: bool,
@@ -188,5 +197,5 @@ def _refuse_slips(
         message = "a report holds the SHA-256 of its model: give a file, not -"
         raise ValueError(message)
     require_places([place], overwrite=overwrite)
-    read = [Path(record)] if isinstance(record, str | os.PathLike) else []
+    read = [Path(one) for one in others if isinstance(one, str | os.PathLike)]
     refuse_inputs([place], [Path(source), *read, *(holes.files if holes else ())])

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from xml.etree import ElementTree
-from xml.sax.saxutils import escape
 
 _WRITERS = {
     ".vti": "vtkXMLImageDataWriter",
@@ -17,7 +16,10 @@ _WRITERS = {
     ".vtu": "vtkXMLUnstructuredGridWriter",
     ".vtp": "vtkXMLPolyDataWriter",
 }
-_QUOTES = {'"': "&quot;", "'": "&apos;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
+    | {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
 _TAGS = re.compile(rb"<[^<>]*>")
 
 
@@ -90,13 +92,13 @@ def _escaped_names(dataset: Any) -> Iterator[None]:
         for array in _arrays(dataset):
             if name := array.GetName():
                 stack.callback(array.SetName, name)
-                array.SetName(escape(name, _QUOTES))
+                array.SetName(name.translate(_ESCAPES))
             if not array.HasAComponentName():
                 continue
             for i in range(array.GetNumberOfComponents()):
                 if name := array.GetComponentName(i):
                     stack.callback(array.SetComponentName, i, name)
-                    array.SetComponentName(i, escape(name, _QUOTES))
+                    array.SetComponentName(i, name.translate(_ESCAPES))
         yield
 
 
