@@ -24,6 +24,7 @@ Example:
 @options.rule_options
 @options.meeting_options
 @options.machine_options
+@options.scheduler_option
 @options.replacing_options
 @options.page_option
 @options.report_options
@@ -38,9 +39,9 @@ def label(**given: Any) -> None:
     table keeps every byte and gains one column; a GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
     The summary goes to stderr.
 
-    BLOCKS may also be a folder of Parquet or text files, or a pattern in quotes, 'blocks/*.parquet'.
-    Then -o names a folder that gets the same files labelled, and the same command again goes on
-    where it was stopped.
+    BLOCKS may also be a folder of Parquet or text files, or a pattern of them in quotes. Then -o
+    names a folder that gets the same files, labelled, and the same command again goes on where it
+    was stopped.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

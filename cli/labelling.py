@@ -36,6 +36,8 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     in_parts = command == "label" and is_dataset(asked["model"])
     if in_parts:
         _require_of_dataset(page, asked)
+    elif asked.pop("scheduler", None) is not None:
+        _misuse("--scheduler is for a dataset: a folder, or a pattern of files")
     _require_page(page, asked)
     # JSON on stderr holds the warnings itself, and must stay JSON.
     console = Console(quiet or (as_json and to_stdout))

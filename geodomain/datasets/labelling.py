@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Unpack, cast
 
@@ -15,6 +16,12 @@ from geodomain.datasets.part_labeller import PartLabeller
 from geodomain.datasets.parts import Dataset, PartFile, find_parts
 from geodomain.datasets.schema import require_one_schema
 from geodomain.datasets.states import DonePart, States
+from geodomain.datasets.workers import (
+    SharedJob,
+    label_by_workers,
+    require_scheduler,
+    threads_of,
+)
 from geodomain.domains.sources import DomainsGiven
 from geodomain.errors import TableError, collect_warnings, warn
 from geodomain.inputs.paths import PathGiven
@@ -43,6 +50,7 @@ def label_dataset(
     overwrite: bool = False,
     allow_disjoint: bool = False,
     record: PathGiven | RunRecord | None = None,
+    scheduler: str | None = None,
     progress: Progress | bool = False,
     **keywords: Unpack[DatasetKeywords],
 ) -> Summary:
@@ -71,6 +79,10 @@ def label_dataset(
         labelled, which leaves them in the output.
     record : path, optional
         Where to write a record of the run as JSON, with the SHA-256 of each part, in and out.
+    scheduler : str, optional
+        Label by Dask: "local:4" by four processes, which share the cores, "tcp://host:8786" by the
+        workers of a scheduler, which have the same folders. Files and summary are the same. A
+        script that asks for local ones does so under ``if __name__ == "__main__"``.
     progress : bool or callable
         True shows progress on stderr. A function is called with the bytes of the parts done and
         those of all.
@@ -124,6 +136,8 @@ def label_dataset(
     )
     for_table = {n: v for n, v in keywords.items() if n not in LabelKeywords.__annotations__}
     refuse_slips(keywords)
+    if scheduler is not None:
+        _require_workers(scheduler, output)
     options = table_options(**cast(TableKeywords, for_table))
     found = find_parts(dataset)
     target = _require_target(found, output, run, overwrite=overwrite)
@@ -134,9 +148,15 @@ def label_dataset(
         run.inputs.extend(ready.source.files)
         require_one_schema(found.parts, options, ready.columns)
         with _open_states(found, target, ready, options, overwrite=overwrite) as states:
-            labeller = PartLabeller(ready, options, states, run.source is not None)
             missing = [part for part in found.parts if not states.has(part)]
-            _label_all(labeller, found.parts, missing, report)
+            hashed = run.source is not None
+            if scheduler is None:
+                labeller = PartLabeller(ready, options, states, hashed)
+                _label_all(labeller, found.parts, missing, report)
+            elif missing:
+                job = _shared(ready, keywords, options, states, hashed, scheduler)
+                finished = _counting(report, found.parts, missing)
+                label_by_workers(job, [part.absolute() for part in missing], scheduler, finished)
             counts = _merged(states, found.parts, ready, run)
         conclude(
             counts,
@@ -201,6 +221,45 @@ def _label_all(
     for part in missing:
         labeller.label(part, _within(progress, done, part.mark.size, total))
         done += part.mark.size
+
+
+def _require_workers(scheduler: str, output: PathGiven | None) -> None:
+    """Refuse a scheduler that cannot be, or whose workers would have nowhere to write."""
+    require_scheduler(scheduler)
+    if output is None:
+        message = "scheduler= has workers write the parts: it needs an output"
+        raise ValueError(message)
+
+
+def _shared(
+    ready: Prepared,
+    keywords: LabelKeywords,
+    options: TableOptions,
+    states: States,
+    hashed: bool,
+    scheduler: str,
+) -> SharedJob:
+    """Return what workers need for every part."""
+    threads = threads_of(scheduler, keywords.get("threads"))
+    told: LabelKeywords = {**keywords, "weld": None, "threads": threads}
+    domains, here = ready.source.domains, version("geodomain")
+    return SharedJob(domains, told, options, states.absolute(), hashed, here)
+
+
+def _counting(
+    progress: Progress | None, parts: Sequence[PartFile], missing: Sequence[PartFile]
+) -> Callable[[PartFile], None]:
+    """Return what is told of each part that is done, and tells the bytes of all."""
+    total = sum(part.mark.size for part in parts)
+    done = total - sum(part.mark.size for part in missing)
+
+    def finished(part: PartFile) -> None:
+        nonlocal done
+        done += part.mark.size
+        if progress is not None:
+            progress(done, total)
+
+    return finished
 
 
 def _within(progress: Progress | None, done: int, size: int, total: int) -> Progress | None:

@@ -6,7 +6,7 @@ import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from geodomain.errors import GeodomainError, TableError
@@ -51,6 +51,10 @@ class PartFile:
     path: Path
     name: str
     mark: FileMark
+
+    def absolute(self) -> PartFile:
+        """Return the part with a path that holds in any folder."""
+        return replace(self, path=self.path.absolute())
 
     @property
     def keys(self) -> list[str]:

@@ -67,6 +67,11 @@ class States:
     def __init__(self, folder: Path, job: str, output: Path | None) -> None:
         self.folder, self.job, self.output = folder, job, output
 
+    def absolute(self) -> States:
+        """Return the states with paths that hold in any folder."""
+        output = None if self.output is None else self.output.absolute()
+        return States(self.folder.absolute(), self.job, output)
+
     def target(self, part: PartFile) -> Path | None:
         """Return where a labelled part is."""
         return None if self.output is None else self.output / part.name
