@@ -22,6 +22,7 @@ from datasets_of_blocks import (
     write_parquet,
 )
 from pyarrow import parquet
+from wireframes import roofless
 
 import geodomain
 from geodomain import GeodomainWarning, label_dataset, label_file
@@ -65,6 +66,34 @@ def test_parquet_is_labelled_with_its_schema_and_folders(folder: Path) -> None:
     # What reads a folder sees the folders' columns, and none of what the output knows of its parts.
     read = parquet.read_table("out")
     assert {"domain", "zone"} <= set(read.schema.names) and len(read) == len(whole)
+
+
+def test_everything_that_is_counted_is_that_of_one_file(folder: Path) -> None:
+    """Leaks, folds, conditions that nothing meets, blocks without a size; the first of each."""
+    sheets = [[*corner[:2], z] for z in (12.0, 14.0) for corner in GROUND.vertices]
+    folded = geodomain.Mesh(sheets, [[0, 1, 2], [0, 2, 3], [4, 6, 5], [4, 7, 6]], name="folded")
+    domains = [
+        geodomain.Domain("NONE", HALO, only_if={"ROCK": "ZZ"}),
+        geodomain.Domain("HALO", HALO),
+        geodomain.Domain("OPEN", roofless()),
+        geodomain.Domain("DEEP", folded, kind="below"),
+    ]
+    parts = {name: part.copy() for name, part in PARTS.items()}
+    parts["zone=B/1.csv"].iloc[[3, 5], 4] = 0.0
+    write_csv("blocks", parts)
+    pandas.concat(parts.values()).to_csv("whole.csv", index=False)
+    given = {"allow_open": True, "leaky": "HOLE", "count_on_wall": True, "flags": True}
+    one = label_file("whole.csv", domains, "one.csv", **given)
+    many = label_dataset("blocks", domains, "out", **given)
+    assert said(many) == said(one)
+    assert one.leaking.blocks and one.folded and one.overlaps
+    for words in (
+        "has no answer for",
+        "no usable size",
+        "crossed more than once",
+        "no block meets",
+    ):
+        assert any(words in warning for warning in many.warnings)
 
 
 def test_a_pattern_names_the_parts(folder: Path) -> None:

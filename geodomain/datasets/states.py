@@ -102,7 +102,7 @@ class States:
         }
         arrays = {_FACTS: np.array(json.dumps(facts)), **done.counts.arrays()}
         buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as archive:
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for name, array in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)

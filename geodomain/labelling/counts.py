@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from geodomain.domains.order import DomainOrLayer
 from geodomain.labelling.block_checks import BlockChecks
-from geodomain.labelling.repeated import StoredArray
+from geodomain.labelling.lattice_bits import StoredArray
 from geodomain.labelling.tally import SUMS, Folds, Tally
 
 Arrays = Mapping[str, StoredArray]

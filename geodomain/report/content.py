@@ -34,7 +34,7 @@ from geodomain.report.section_svg import (
     section_title,
 )
 from geodomain.report.shown_label import ShownLabel
-from geodomain.sections.colours import GROUND, NOTHING, colours_of
+from geodomain.sections.colours import with_ground
 from geodomain.sections.cutting import Section
 from geodomain.sections.gathering import wireframes_of
 
@@ -49,6 +49,24 @@ class Changes:
 
     old: Path
     moves: Comparison
+
+
+@dataclass(frozen=True)
+class MadePage:
+    """A page, its fullest section as SVG, and what they show.
+
+    Attributes
+    ----------
+    html, picture : str
+    drawn : int
+        Boundary blocks in the view.
+    sections : tuple of Section
+    """
+
+    html: str
+    picture: str
+    drawn: int
+    sections: tuple[Section, ...]
 
 
 @dataclass(frozen=True)
@@ -68,10 +86,8 @@ class Content:
     holes: Drillholes | None = None
     changes: Changes | None = None
 
-    def html(
-        self, asked: list[Section], title: str, note: str | None
-    ) -> tuple[str, int, tuple[Section, ...]]:
-        """Return the page, how many boundary blocks it draws, and its sections."""
+    def html(self, asked: list[Section], title: str, note: str | None) -> MadePage:
+        """Return the page."""
         geometry, pack = geometry_of(self.blocks), Pack()
         wireframes = {name: w for name, w in wireframes_of(self.domains).items() if w}
         colours = self._colours(wireframes)
@@ -102,13 +118,13 @@ class Content:
             ("origin", "How it was made", self._origin()),
         ]
         html = page.html_page(title, parts, scene.values, pack.blocks)
-        return html, scene.drawn, tuple(sections)
+        return MadePage(html, figures[_fullest(figures)][1], scene.drawn, tuple(sections))
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
         """Return every label and wireframe its colour."""
-        ground = {row.name: GROUND if row.name else NOTHING for row in self.rows if row.is_ground}
-        names = [row.name for row in self.rows if not row.is_ground]
-        return colours_of([*names, *(name for name in wireframes if name not in ground)]) | ground
+        ground = [row.name for row in self.rows if row.is_ground]
+        names = [*(row.name for row in self.rows), *wireframes]
+        return with_ground(names, ground, self.domains.colours)
 
     def _labels(self, colours: Mapping[str, str]) -> list[ShownLabel]:
         """Say what the codes of blocks stand for."""
@@ -207,7 +223,7 @@ def draw_sections(
             )
             raise TableError(message)
         drawn = section_svg(section, number, geometry, extent, style)
-        figures.append((section_title(section), drawn))
+        figures.append((section_title(section, geometry), drawn))
     return figures
 
 
