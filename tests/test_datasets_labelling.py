@@ -12,6 +12,7 @@ import pandas
 import pyarrow
 import pytest
 from datasets_of_blocks import (
+    GROUND,
     HALO,
     PARTS,
     domains,
