@@ -8,6 +8,7 @@ import click
 
 from geodomain.cli import options
 from geodomain.cli.labelling import run_labelling
+from geodomain.cli.share_options import share_options
 
 _EXAMPLE = """\b
 Example:
@@ -21,6 +22,7 @@ Example:
 @options.output_options
 @options.table_options
 @options.frame_options
+@share_options
 @options.rule_options
 @options.meeting_options
 @options.machine_options

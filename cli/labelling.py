@@ -83,8 +83,8 @@ def _columns(given: dict[str, Any]) -> dict[str, Any]:
         _misuse("--column needs a name")
     if replace and column and replace != column:
         _misuse("--replace-column and --column name different columns")
-    for option in ("flags", "uncertain"):
-        if replace is not None and given[option]:
+    for option in ("flags", "uncertain", "proportions"):
+        if replace is not None and given.get(option):
             _misuse(
                 f"--replace-column rewrites one column, and --{option} adds others: do without one "
                 "of the two, or put the labels in a column of their own with --column"

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Unpack
 
+from geodomain.domains.order import LabelBy, Proportions
 from geodomain.domains.sources import DomainsGiven, domains_to_label
 from geodomain.errors import collect_warnings
 from geodomain.inputs.paths import PathGiven, model_path
@@ -17,6 +18,7 @@ from geodomain.labelling.cells import labels_of
 from geodomain.labelling.columns import ColumnPlan
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.run_record import RunRecord
+from geodomain.labelling.shares.settings import share_settings
 from geodomain.labelling.summarise import summarise
 from geodomain.labelling.summary import Summary
 from geodomain.labelling.table import label_table
@@ -48,6 +50,10 @@ def label_file(
     allow_disjoint: bool = False,
     count_on_wall: bool = False,
     samples: bool = False,
+    proportions: Proportions | None = None,
+    percent: bool | None = None,
+    by: LabelBy | None = None,
+    lines: int | None = None,
     record: PathGiven | RunRecord | None = None,
     backend: str = "auto",
     threads: int | None = None,
@@ -106,6 +112,19 @@ def label_file(
     samples : bool
         The rows are samples or composites, as for `geodomain flag`: they fill no model that solids
         could leave or fit badly.
+    proportions : {"itself", "priority"}, optional
+        Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, by itself
+        or by the order and the rules of the domains; empty where it is not known. Blocks need
+        sizes. Shares are those of volumes, as of `geodomain.proportions`; blocks that more than
+        one wireframe enters are cut along vertical lines.
+    percent : bool, optional
+        Add columns pct_<name> instead, 0 to 100.
+    by : {"centroid", "majority"}, optional
+        What labels a block: its centroid, or the largest share by the order and the rules; of
+        shares within 1e-9 of the largest the first domain in the order wins, and any domain over
+        none. LabelBy default that of `domains`, "centroid" if it says nothing, as for the others.
+    lines : int, optional
+        Vertical lines along each side of a block, 2 to 256. [default: 16]
     record : path, optional
         Where to write a record of the run as JSON: command, inputs with their hashes, results.
     backend : {"auto", "cpu", "cuda"}
@@ -165,7 +184,7 @@ def label_file(
     run = (
         record if isinstance(record, RunRecord) else RunRecord("label_file", dict(locals()), record)
     )
-    _refuse_slips(column, replace, flags or uncertain, leaky, allow_open)
+    _refuse_slips(column, replace, flags or uncertain or bool(proportions), leaky, allow_open)
     options, source = table_options(**table), model_path(model, _IN_MEMORY)
     target = None if output is None else os.fspath(output)
     if target == source != STANDARD:  # FILE:NAME in place is the file
@@ -186,7 +205,10 @@ def label_file(
         labels = labels_of(
             given.domains, codes=codes, background=background, unassigned=unassigned, leaky=leaky
         )
-        plan = ColumnPlan(column, labels, flags, replace, codes, uncertain)
+        settings = share_settings(
+            given.domains, proportions=proportions, percent=percent, by=by, lines=lines
+        )
+        plan = ColumnPlan(column, labels, flags, replace, codes, uncertain, settings)
         with open_model(source, options, digest=run.source) as opened:
             tally = label_table(
                 opened,
@@ -208,6 +230,7 @@ def label_file(
         welds=given.welds,
         warnings=warned,
         samples=samples,
+        shares=settings,
     )
     run.write(str(file_of(source)), summary)
     return summary
@@ -221,7 +244,7 @@ def _refuse_slips(
         message = "column= needs a name"
         raise ValueError(message)
     if replace and added:
-        message = "replace=True rewrites one column; flags= and uncertain= add others"
+        message = "replace=True rewrites one column; flags=, uncertain= and proportions= add others"
         raise ValueError(message)
     if leaky is not None and not allow_open:
         message = "leaky= labels blocks at the holes of open meshes: it needs allow_open=True"
