@@ -141,6 +141,10 @@ def test_what_has_no_shares_is_said() -> None:
         proportions_blocks(ONE[["X", "Y", "Z"]], ore)
     with pytest.raises(MeshError, match="not closed"):
         proportions_blocks(ONE, {"ORE": lidless()})
+    opened = Domain("ORE", lidless(), rule="winding")  # by which an open solid has labels
+    said = pytest.warns(GeodomainWarning, match="generalised winding number")
+    with said, pytest.raises(MeshError, match=r"closed solids alone: .* by='majority'"):
+        label_blocks(ONE, [opened], by="majority")
     closed = "closed, and blocks have shares above and below open"
     said = pytest.warns(GeodomainWarning, match="its inside counts as below")
     with said, pytest.raises(MeshError, match=closed):
@@ -156,3 +160,25 @@ def test_what_has_no_shares_is_said() -> None:
     two = pandas.concat([ONE, *wrong])
     assert proportions_blocks(two, ore)["prop_ore"].tolist()[0] == 0.5
     assert proportions_blocks(two, ore)["prop_ore"].isna().tolist() == [False, True, True, True]
+
+
+def test_no_blocks_have_no_shares() -> None:
+    ore = {"ORE": box((0, 0, 0), (1, 1, 0.5))}
+    assert proportions_blocks(ONE[:0], ore)["prop_ore"].tolist() == []
+    assert label_blocks(ONE[:0], ore, by="majority").tolist() == []
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "dask.dataframe"])
+def test_tables_of_other_libraries(library: str) -> None:
+    module = pytest.importorskip(library)
+    ore = {"ORE": box((0.75, 0, 0), (1.75, 1, 1)), "W": box((0, 0, 0), (0.75, 1, 1))}
+    blocks = pandas.concat([ONE] * 3, ignore_index=True)
+    blocks["X"] = [0.5, 1.5, 2.5]
+    if library == "dask.dataframe":
+        lazy = module.from_pandas(blocks, npartitions=2)
+        assert label_blocks(lazy, ore, by="majority").compute().tolist()[:2] == ["W", "ORE"]
+        return
+    table = module.from_pandas(blocks) if library == "polars" else module.table(dict(blocks))
+    found = proportions_blocks(table, ore)
+    assert type(found) is type(table)
+    assert np.asarray(found["prop_ore"]).tolist() == [0.25, 0.75, 0]

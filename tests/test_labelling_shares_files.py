@@ -169,6 +169,19 @@ def test_domains_say_what_is_measured(tmp_path: Path) -> None:
             read_domains(tmp_path / "d.toml")
 
 
+def test_samples_have_no_shares(folder: Path) -> None:  # noqa: F811
+    write_mesh(SOLIDS["B"], "B.ply")
+    Path("d.toml").write_text(
+        'proportions = "itself"\nby = "majority"\n[[domain]]\nname = "B"\nmesh = "B.ply"\n'
+    )
+    Path("s.csv").write_text("X,Y,Z\n2.5,2.5,2.5\n")
+    label_file("s.csv", "d.toml", "o.csv", samples=True)
+    assert Path("o.csv").read_text() == "X,Y,Z,domain\n2.5,2.5,2.5,B\n"
+    for asked in ({"proportions": "itself"}, {"by": "majority"}):
+        with pytest.raises(ValueError, match="which samples do not have"):
+            label_file("s.csv", "d.toml", "p.csv", samples=True, **asked)
+
+
 def test_the_command_takes_the_same(folder: Path) -> None:  # noqa: F811
     frame().to_csv("m.csv", index=False)
     solids = []

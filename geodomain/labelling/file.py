@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Unpack
 
-from geodomain.domains.order import LabelBy, Proportions
+from geodomain.domains.order import Domains, LabelBy, Proportions
 from geodomain.domains.sources import DomainsGiven, domains_to_label
 from geodomain.errors import collect_warnings
 from geodomain.inputs.paths import PathGiven, model_path
@@ -184,7 +184,9 @@ def label_file(
     run = (
         record if isinstance(record, RunRecord) else RunRecord("label_file", dict(locals()), record)
     )
-    _refuse_slips(column, replace, flags or uncertain or bool(proportions), leaky, allow_open)
+    shared = bool(proportions) or by == "majority"
+    added = flags or uncertain or bool(proportions)
+    _refuse_slips(column, replace, added, leaky, allow_open, samples=samples, shared=shared)
     options, source = table_options(**table), model_path(model, _IN_MEMORY)
     target = None if output is None else os.fspath(output)
     if target == source != STANDARD:  # FILE:NAME in place is the file
@@ -206,7 +208,11 @@ def label_file(
             given.domains, codes=codes, background=background, unassigned=unassigned, leaky=leaky
         )
         settings = share_settings(
-            given.domains, proportions=proportions, percent=percent, by=by, lines=lines
+            Domains() if samples else given.domains,
+            proportions=proportions,
+            percent=percent,
+            by=by,
+            lines=lines,
         )
         plan = ColumnPlan(column, labels, flags, replace, codes, uncertain, settings)
         with open_model(source, options, digest=run.source) as opened:
@@ -237,11 +243,21 @@ def label_file(
 
 
 def _refuse_slips(
-    column: str, replace: bool, added: bool, leaky: str | None, allow_open: bool
+    column: str,
+    replace: bool,
+    added: bool,
+    leaky: str | None,
+    allow_open: bool,
+    *,
+    samples: bool,
+    shared: bool,
 ) -> None:
     """Raise ValueError for options that contradict each other."""
     if not column:
         message = "column= needs a name"
+        raise ValueError(message)
+    if samples and shared:
+        message = "proportions= and by= are for blocks with sizes, which samples do not have"
         raise ValueError(message)
     if replace and added:
         message = "replace=True rewrites one column; flags=, uncertain= and proportions= add others"

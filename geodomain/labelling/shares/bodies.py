@@ -42,6 +42,12 @@ class BodyShelf:
 
     def _solid(self, shell: Shell) -> Body:
         key = (id(shell.locator), shell.rule)
+        if not shell.mesh.is_closed:
+            message = (
+                f"{shell.mesh.name} is not closed, and blocks have shares inside closed solids "
+                "alone: close it, or label by centroids, without proportions= or by='majority'"
+            )
+            raise MeshError(message)
         if key not in self._made:
             self._made[key] = self._body(shell, shell.mesh, shell.mesh.name)
         return self._made[key]
