@@ -8,6 +8,7 @@ import click
 
 from geodomain.cli import options
 from geodomain.cli.labelling import run_labelling
+from geodomain.cli.sectioned import Sectioned
 from geodomain.cli.share_options import share_options
 
 _EXAMPLE = """\b
@@ -16,7 +17,7 @@ Example:
 """
 
 
-@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="BLOCKS")
 @options.domain_options
 @options.output_options

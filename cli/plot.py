@@ -10,6 +10,7 @@ import click
 from geodomain.cli import hole_options, options, values
 from geodomain.cli.console import Console
 from geodomain.cli.section import section_option, title_option
+from geodomain.cli.sectioned import Sectioned
 from geodomain.cli.values import by_name
 
 _EXAMPLE = """\b
@@ -30,7 +31,7 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     return value
 
 
-@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
 @section_option(
     "Where to cut: z=310, or y=7480200,7480300,50 for a run of sections, which are the pages of a "

@@ -11,6 +11,7 @@ from geodomain.cli import hole_options, options
 from geodomain.cli.console import Console
 from geodomain.cli.grades import density_option, grade_option
 from geodomain.cli.section import section_option, title_option
+from geodomain.cli.sectioned import Sectioned
 from geodomain.cli.values import by_name
 
 _EXAMPLE = """\b
@@ -19,7 +20,7 @@ Example:
 """
 
 
-@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
 @options.solid_option("A wireframe, closed or open, drawn in the colour of the domain NAME.")
 @options.domains_option(

@@ -48,6 +48,8 @@ class Verdict:
         For surfaces, the blocks whose vertical line crosses them more than once.
     on_wall : (n,) bool, optional
         Blocks exactly on a wall of any mesh, where that was asked for.
+    box : (2, 3) float64, optional
+        That of the centroids, if all of them are finite.
     """
 
     codes: NDArray[np.int32]
@@ -55,6 +57,7 @@ class Verdict:
     found: Mapping[int, DomainAnswer]
     folded: Mapping[str, Bools]
     on_wall: Bools | None
+    box: NDArray[np.float64] | None
 
     def table(self, what: str) -> Bools:
         """Return one attribute of all that was found, (k, n) bool, such as "inside"."""
@@ -73,6 +76,7 @@ class Verdict:
             found={index: one.part(begin, end) for index, one in self.found.items()},
             folded={name: some[begin:end] for name, some in self.folded.items()},
             on_wall=None if self.on_wall is None else self.on_wall[begin:end],
+            box=None,
         )
 
     @property
@@ -153,7 +157,8 @@ class Labeller:
             found = self.answers(chunk, allowed)
             walls = self._on_wall(chunk) if self.count_on_wall else None
         codes = self.codes(found, chunk.finite, labelled)
-        return Verdict(codes, len(self.targets), found, chunk.folded, walls)
+        box = chunk.box if len(points) and chunk.finite.all() else None
+        return Verdict(codes, len(self.targets), found, chunk.folded, walls, box)
 
     def answers(
         self, chunk: BlockChunk, allowed: Sequence[Bools | None] | None = None

@@ -172,13 +172,13 @@ def _rows(summary: Summary) -> list[list[str]]:
 
 def _volumes(summary: Summary) -> dict[str, str]:
     """Return the columns of volumes, and which attribute of a part each shows."""
-    first, own = {"volume": "volume"}, {"by itself": "own_volume"}
+    first, own = {"volume": "volume"}, {"before priority": "own_volume"}
     shares = {"by proportion": "proportion_volume"} if summary.shares else {}
     if summary.shares and summary.shares.proportions == "itself":
         first |= own | shares
     else:
         first |= shares | own
-    return first | {"wireframe": "wireframe_volume"}
+    return first | {"wireframe volume": "wireframe_volume"}
 
 
 def _notes(summary: Summary) -> list[str]:

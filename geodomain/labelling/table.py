@@ -98,7 +98,7 @@ def label_table(
             verdict = replace(verdict, codes=found.codes)
             shares = [*(100.0 * found.shares if plan.shares.percent else found.shares)]
         tally.add(points, sizes, verdict, allowed)
-        checks.add(points, None if samples else sizes)
+        checks.add(points, None if samples else sizes, verdict.box)
         flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
         unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
         return [verdict.codes, *flags, *unsure, *shares]

@@ -52,6 +52,24 @@ class Changes:
 
 
 @dataclass(frozen=True)
+class MadePage:
+    """A page, its fullest section as SVG, and what they show.
+
+    Attributes
+    ----------
+    html, picture : str
+    drawn : int
+        Boundary blocks in the view.
+    sections : tuple of Section
+    """
+
+    html: str
+    picture: str
+    drawn: int
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True)
 class Content:
     """All that a report is made of."""
 
@@ -68,10 +86,8 @@ class Content:
     holes: Drillholes | None = None
     changes: Changes | None = None
 
-    def html(
-        self, asked: list[Section], title: str, note: str | None
-    ) -> tuple[str, int, tuple[Section, ...]]:
-        """Return the page, how many boundary blocks it draws, and its sections."""
+    def html(self, asked: list[Section], title: str, note: str | None) -> MadePage:
+        """Return the page."""
         geometry, pack = geometry_of(self.blocks), Pack()
         wireframes = {name: w for name, w in wireframes_of(self.domains).items() if w}
         colours = self._colours(wireframes)
@@ -102,7 +118,7 @@ class Content:
             ("origin", "How it was made", self._origin()),
         ]
         html = page.html_page(title, parts, scene.values, pack.blocks)
-        return html, scene.drawn, tuple(sections)
+        return MadePage(html, figures[_fullest(figures)][1], scene.drawn, tuple(sections))
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
         """Return every label and wireframe its colour."""

@@ -155,16 +155,55 @@ def report_file(
     (2, 2, 4)
     """
     source, place = os.fspath(model), Path(output)
-    _refuse_slips(source, place, (record, compare), holes, overwrite=overwrite)
+    require_places([place], overwrite=overwrite)
+    grades = GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), density)
+    content, asked = gather_content(
+        source,
+        place,
+        domains=domains,
+        record=record,
+        compare=compare,
+        sections=sections,
+        column=column,
+        background=background,
+        holes=holes,
+        grades=grades,
+        progress=progress,
+        table=table,
+    )
+    made = content.html(asked, title or f"{Path(source).name} by domain", note)
+    data = made.html.encode()
+    with open_target(place, overwrite=overwrite) as target:
+        target.write(memoryview(data))
+    return Report(str(place), len(data), len(content.blocks.codes), made.drawn, made.sections)
+
+
+def gather_content(
+    source: str,
+    place: Path | None,
+    *,
+    domains: DomainsGiven | None,
+    record: RecordGiven | None,
+    compare: str | os.PathLike[str] | None,
+    sections: SectionGiven | Sequence[SectionGiven],
+    column: str,
+    background: str | Iterable[str],
+    holes: Drillholes | None,
+    grades: GradesAsked,
+    progress: Progress | bool,
+    table: TableKeywords,
+) -> tuple[Content, list[Section]]:
+    """Read what a page is made of; `place` is where it is to be written, if anywhere."""
+    places = [] if place is None else [place]
+    _refuse_slips(source, places, (record, compare), holes)
     options, asked = table_options(**table), as_sections(sections)
     if len(asked) > MOST_SECTIONS:
         message = f"{len(asked)} sections are too many: a report has at most {MOST_SECTIONS}"
         raise ValueError(message)
     known = None if record is None else read_record(record)
-    grades = GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), density)
     with collect_warnings() as warned, show_progress(progress, "reading") as told:
         listed, files = drawn_source(domains)
-        refuse_inputs([place], files)
+        refuse_inputs(places, files)
         blocks = read_blocks(source, options, column, numeric=grades.names, progress=told)
     if known is not None:
         require_same_file(known, blocks.name, blocks.digest)
@@ -177,25 +216,15 @@ def report_file(
     content = Content(
         source, blocks, listed, files, rows, known, warned, grades, column, table, holes, changes
     )
-    html, drawn, cut = content.html(asked, title or f"{Path(source).name} by domain", note)
-    data = html.encode()
-    with open_target(place, overwrite=overwrite) as target:
-        target.write(memoryview(data))
-    return Report(str(place), len(data), len(blocks.codes), drawn, cut)
+    return content, asked
 
 
 def _refuse_slips(
-    source: str,
-    place: Path,
-    others: Sequence[object],
-    holes: Drillholes | None,
-    *,
-    overwrite: bool,
+    source: str, places: Sequence[Path], others: Sequence[object], holes: Drillholes | None
 ) -> None:
     """Refuse what cannot be read or written before there is any work."""
     if source == STANDARD:
         message = "a report holds the SHA-256 of its model: give a file, not -"
         raise ValueError(message)
-    require_places([place], overwrite=overwrite)
     read = [Path(one) for one in others if isinstance(one, str | os.PathLike)]
-    refuse_inputs([place], [Path(source), *read, *(holes.files if holes else ())])
+    refuse_inputs(places, [Path(source), *read, *(holes.files if holes else ())])

@@ -68,4 +68,4 @@ def lines_of(
         )
         if size < 0:
             raise MemoryError
-        yield memoryview(text)[:size]
+        yield text.data[:size]
