@@ -182,3 +182,27 @@ def test_tables_of_other_libraries(library: str) -> None:
     found = proportions_blocks(table, ore)
     assert type(found) is type(table)
     assert np.asarray(found["prop_ore"]).tolist() == [0.25, 0.75, 0]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_cells_of_a_grid_have_the_labels_of_blocks(turned: bool) -> None:
+    pyvista = pytest.importorskip("pyvista")
+    grid = pyvista.ImageData(
+        dimensions=(7, 6, 6), spacing=(30, 30, 28), origin=(-80.1, -60.3, -70.2)
+    )
+    solids = three()
+    if turned:  # a quarter, clockwise: x to the south, y to the east
+        grid.direction_matrix = np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 1]])
+        at = np.array(grid.origin)
+        matrix = np.asarray(grid.direction_matrix)
+        solids = {
+            n: geodomain.Mesh(at + (m.vertices - at) @ matrix.T, m.triangles)
+            for n, m in solids.items()
+        }
+    blocks = lattice((-80.1, -60.3, -70.2), (99.9, 89.7, 69.8), (6, 5, 5))
+    wanted = label_blocks(blocks, three(), by="majority", lines=4).astype(object).fillna("")
+    domains = Domains(tuple(Domain(n, m) for n, m in solids.items()), by="majority", lines=4)
+    found = geodomain.label_grid(grid, domains)
+    assert found.reshape(5, 5, 6).transpose(2, 1, 0).ravel().tolist() == wanted.tolist()
+    centres = geodomain.label_grid(grid, domains, by="centroid")
+    assert (centres != found).any()

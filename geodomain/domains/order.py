@@ -51,8 +51,8 @@ class Domains:
     percent : bool
         Whether they are from 0 to 100.
     by : {"centroid", "majority"}
-        What labels a block that has a size, in `label_file` and `label_blocks`: its centroid, or
-        the largest share.
+        What labels a block that has a size, in `label_file`, `label_blocks` and `label_grid`: its
+        centroid, or the largest share.
     lines : int, optional
         Vertical lines along each side of blocks that more than one wireframe enters.
 
