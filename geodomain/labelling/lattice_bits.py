@@ -41,7 +41,7 @@ class LatticeBits:
     """
 
     def __init__(self, points: Floats, steps: Floats) -> None:
-        self.again = 0
+        self.again = self._rows = 0
         self._starts, self._scales = points[0].copy(), np.ones(3)
         self._firsts, self._values = np.zeros(3, np.int64), _no_values([8, 1, 1])
         self._bits = _no_bits([8, 1, 1])
@@ -68,7 +68,14 @@ class LatticeBits:
             (x, y, z), self._starts, self._scales, self._firsts, self._values, self._bits
         )
         self.again += again
+        self._rows += taken
         return taken
+
+    @property
+    def filled(self) -> float:
+        """Return which part of the cells has had a block, from the first to the last known."""
+        spans = [np.ptp(np.flatnonzero(~np.isnan(each))) + 1.0 for each in self._values]
+        return float((self._rows - self.again) / np.prod(spans))
 
     def _grow(self, points: Floats) -> bool:
         """Make room for cells beyond the ends, as much again along an axis as there was."""

@@ -77,7 +77,7 @@ def label_table(
     tally, once = Tally(labeller.targets), not has_realisations(model.facts())
     sharer = _sharer(labeller, model, plan, samples=samples)
     tally.shares = None if sharer is None else sharer.tally
-    checks = BlockChecks(compare=once)
+    checks = BlockChecks(compare=once and not samples)
     asked = condition_columns(labeller.domains, model.columns, model.name)
     kept = _kept_column(labeller, model, plan)
 
