@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from geodomain.io.blocks.conversion import convert_blocks
     from geodomain.io.meshes.conversion import convert_file
     from geodomain.io.meshes.reading import read_mesh, read_meshes
+    from geodomain.labelling.block_proportions import proportions_blocks
     from geodomain.labelling.dataframe import label_blocks
     from geodomain.labelling.file import label_file
     from geodomain.labelling.lattices import label_grid, label_lattice
@@ -151,6 +152,7 @@ _HOME = {
     "plot_sections": "sections.file",
     "pinned_empty": "backends.pinned",
     "proportions": "volumes.block_shares",
+    "proportions_blocks": "labelling.block_proportions",
     "proportions_lattice": "volumes.lattice_shares",
     "read_domains": "domains.toml",
     "read_mesh": "io.meshes.reading",
@@ -230,6 +232,7 @@ __all__ = [
     "pinned_empty",
     "plot_sections",
     "proportions",
+    "proportions_blocks",
     "proportions_lattice",
     "read_domains",
     "read_mesh",
