@@ -34,7 +34,8 @@ class BlockChecks:
     Parameters
     ----------
     compare : bool
-        Whether centroids are compared with each other; who compares whole blocks need not.
+        Whether centroids are compared with each other; those of samples may be the same, and who
+        compares whole blocks need not.
     """
 
     def __init__(self, *, compare: bool = True) -> None:
@@ -49,8 +50,7 @@ class BlockChecks:
     def add(self, points: Floats, sizes: Floats | None = None, box: Floats | None = None) -> None:
         """Add a chunk: (n, 3) centroids, NaN where missing, and (n, 3) sizes, or None.
 
-        Without sizes they may be samples, which may have any place, and the same one. The box is
-        theirs where it is known already; then none is missing.
+        The box is theirs where it is known already; then none is missing.
         """
         if not len(points):
             return
@@ -65,8 +65,8 @@ class BlockChecks:
         self._box = np.array([np.minimum(self._box[0], box[0]), np.maximum(self._box[1], box[1])])
         if sizes is not None and len(points):
             self._keep_lines(points, sizes, box)
-            if self._repeated is not None:
-                self._repeated.add(points, sizes)
+        if self._repeated is not None:
+            self._repeated.add(points, sizes)
 
     def _without_codes(
         self, points: Floats, sizes: Floats | None

@@ -43,7 +43,7 @@ class LatticeBits:
     """
 
     def __init__(self, points: Floats, steps: Floats) -> None:
-        self.again = 0
+        self.again = self._rows = 0
         self._starts, self._scales = points[0].copy(), np.ones(3)
         self._firsts, self._values = np.zeros(3, np.int64), _no_values([8, 1, 1])
         self._bits = _no_bits([8, 1, 1])
@@ -77,7 +77,7 @@ class LatticeBits:
         x, y, z = self._values
         frame = np.array([self._starts, self._scales, self._firsts.astype(np.float64)])
         stored: dict[str, StoredArray] = {"frame": frame, "x": x, "y": y, "z": z}
-        return stored | {"bits": self._bits, "again": np.array([self.again], np.int64)}
+        return stored | {"bits": self._bits, "again": np.array([self.again, self._rows])}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, StoredArray]) -> LatticeBits:
@@ -87,7 +87,7 @@ class LatticeBits:
         bits._starts, bits._scales, bits._firsts = starts, scales, firsts.astype(np.int64)
         bits._values = [np.asarray(arrays[axis], np.float64) for axis in "xyz"]
         bits._bits = np.asarray(arrays["bits"], np.uint8)
-        (bits.again,) = np.asarray(arrays["again"], np.int64).tolist()
+        bits.again, bits._rows = np.asarray(arrays["again"]).tolist()
         return bits
 
     def _mark(self, points: Floats) -> int:
@@ -97,7 +97,14 @@ class LatticeBits:
             (x, y, z), self._starts, self._scales, self._firsts, self._values, self._bits
         )
         self.again += again
+        self._rows += taken
         return taken
+
+    @property
+    def filled(self) -> float:
+        """Return which part of the cells has had a block, from the first to the last known."""
+        spans = [np.ptp(np.flatnonzero(~np.isnan(each))) + 1.0 for each in self._values]
+        return float((self._rows - self.again) / np.prod(spans))
 
     def _grow(self, points: Floats) -> bool:
         """Make room for cells beyond the ends, as much again along an axis as there was."""

@@ -72,7 +72,7 @@ def label_table(
         For counts that need a look, at the same moment.
     """
     once = not has_realisations(model.facts())
-    counts = Counts(Tally(labeller.targets), BlockChecks(compare=once))
+    counts = Counts(Tally(labeller.targets), BlockChecks(compare=once and not samples))
 
     def before_commit() -> None:
         # Before the output takes its place: who makes errors of warnings gets none.
