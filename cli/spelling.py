@@ -16,8 +16,14 @@ KEYWORDS = {
         *("column", "codes", "flags", "uncertain", "leaky", "domain", "bench", "weld"),
         *("output", "overwrite", "allow_open", "allow_disjoint", "backend", "gslib_grid"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
+        *("resolution", "extensive", "parent", "scheme"),
     )
-} | {"domains": "--solid", "replace": "--replace-column", "columns": "--hole-column"}
+} | {
+    "domains": "--solid",
+    "replace": "--replace-column",
+    "columns": "--hole-column",
+    "minimum": "--min",
+}
 
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"

@@ -67,6 +67,9 @@ if TYPE_CHECKING:
     from geodomain.segments.intersector import SegmentIntersector
     from geodomain.segments.segments import Segments, sort_rays
     from geodomain.segments.summary import IntersectionSummary
+    from geodomain.subblocks.file import subblock_file
+    from geodomain.subblocks.merged_file import merge_file
+    from geodomain.subblocks.summary import MergeSummary, SubblockSummary
     from geodomain.volumes.block_shares import proportions
     from geodomain.volumes.distance import Nearest, distances, nearest
     from geodomain.volumes.lattice_shares import proportions_lattice
@@ -106,11 +109,13 @@ _HOME = {
     "Mesh": "mesh.mesh",
     "MeshCheck": "inspection.mesh_file",
     "MeshError": "errors",
+    "MergeSummary": "subblocks.summary",
     "MeshReport": "mesh.faults.report",
     "Nearest": "volumes.distance",
     "PointError": "errors",
     "PointLocator": "query.locator",
     "Stack": "domains.stack",
+    "SubblockSummary": "subblocks.summary",
     "Summary": "labelling.summary",
     "SegmentIntersector": "segments.intersector",
     "Segments": "segments.segments",
@@ -143,6 +148,7 @@ _HOME = {
     "label_codes": "query.first_solid",
     "label_file": "labelling.file",
     "label_points": "labelling.points",
+    "merge_file": "subblocks.merged_file",
     "nearest": "volumes.distance",
     "on_surface": "query.counts",
     "plot_sections": "sections.file",
@@ -156,6 +162,7 @@ _HOME = {
     "report_file": "report.file",
     "sides": "query.surfaces",
     "sort_rays": "segments.segments",
+    "subblock_file": "subblocks.file",
     "tonnes": "volumes.tonnes",
     "tonnes_file": "volumes.tonnes",
     "weld": "inputs.wireframes",
@@ -179,6 +186,7 @@ __all__ = [
     "HoleCrossings",
     "Inspection",
     "IntersectionSummary",
+    "MergeSummary",
     "Mesh",
     "MeshCheck",
     "MeshError",
@@ -190,6 +198,7 @@ __all__ = [
     "SegmentIntersector",
     "Segments",
     "Stack",
+    "SubblockSummary",
     "Summary",
     "TableError",
     "Tonnes",
@@ -220,6 +229,7 @@ __all__ = [
     "label_grid",
     "label_lattice",
     "label_points",
+    "merge_file",
     "nearest",
     "on_surface",
     "pinned_empty",
@@ -232,6 +242,7 @@ __all__ = [
     "report_file",
     "sides",
     "sort_rays",
+    "subblock_file",
     "tonnes",
     "tonnes_file",
     "weld",

@@ -34,6 +34,11 @@ WRITERS: dict[str, list[str]] = {
     "hits.csv": ["intersect", "in/level.ply", "in/segments.csv"],
     "closed.ply": ["check", "in/ore.ply", "--weld", "0"],
     "tonnes.csv": _TONNES,
+    "sub.csv": [
+        *("subblock", "in/blocks.csv", "--solid", "ORE=in/ore.ply", "--column", "zone"),
+        *("--scheme", "octree", "--min", "0.5"),
+    ],
+    "merged.csv": ["merge", "in/blocks.csv", "--parent", "AU"],
 }
 
 
