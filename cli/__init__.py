@@ -7,7 +7,8 @@ import importlib.util
 
 import click
 
-from geodomain.cli.errors import exit_codes
+from geodomain.cli.errors import WANTED, exit_codes, wants_json
+from geodomain.cli.help import did_you_mean
 from geodomain.cli.options import CONTEXT
 
 # One line for each command, so that --help imports none of them.
@@ -30,6 +31,7 @@ _COMMANDS = {
     "intersect": "Find where line segments cross a surface.",
     "synthesize": "Make a test surface and line segments across it.",
     "bench": "Compare ways to intersect segments on this machine.",
+    "help": "Explain a command or a topic.",
 }
 
 
@@ -53,6 +55,21 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, _COMMANDS[name]) for name in self.list_commands(ctx)])
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or say which one may have been meant."""
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
+            message = f"there is no command {args[0]!r}{did_you_mean(args[0], known)}"
+            raise click.UsageError(message, ctx)
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note whether the command is to write JSON: an error is JSON then, too."""
+        ctx.meta[WANTED] = wants_json(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; bad data ends in one line and an exit code, a bug in a traceback."""
         with exit_codes():
@@ -70,7 +87,7 @@ Example:
     epilog=_EXAMPLE,
     context_settings=CONTEXT,
 )
-@click.version_option(package_name="geodomain")
+@click.version_option(None, "-V", "--version", package_name="geodomain")
 def main() -> None:
     """Label geological block models: which blocks lie inside which wireframe, exactly.
 

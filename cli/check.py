@@ -70,7 +70,7 @@ def check(
                 continue
             if not as_json:
                 print_text(found[-1])
-    if as_json:
+    if as_json and (found or not wrong):
         print_json([one.as_dict() for one in found])
     if len(meshes) > 1 and wrong:
         message = f"{len(wrong)} of {len(meshes)} meshes could not be read"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import click
 
+from geodomain.cli.errors import WRITTEN
 from geodomain.cli.spelling import as_options
 from geodomain.errors import GeodomainWarning
 
@@ -94,6 +95,9 @@ def print_text(result: object, *, err: bool = False) -> None:
 def print_json(result: object, *, err: bool = False) -> None:
     """Print plain values as JSON, with options in the place of keywords in sentences."""
     click.echo(json.dumps(_with_options(result), indent=2), err=err)
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta[WRITTEN] = True
 
 
 def _with_options(value: object, *, said: bool = False) -> object:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NoReturn
+from itertools import pairwise
+from typing import Literal, NoReturn
 
 import click
 
@@ -14,6 +16,10 @@ from geodomain.cli.missing import mend_missing
 from geodomain.cli.spelling import as_options
 from geodomain.errors import DeviceError, GeodomainError
 
+# Keys of a context: whether JSON goes to stdout, to stderr or nowhere, and whether it is there.
+WANTED, WRITTEN = "geodomain.json wanted", "geodomain.json written"
+# What an error is called in JSON, by exit code.
+_KINDS = {2: "usage", 3: "bad input", 4: "input or output", 5: "device", 130: "interrupted"}
 BAD_INPUT, INPUT_OUTPUT, DEVICE, INTERRUPTED = 3, 4, 5, 130
 
 
@@ -25,6 +31,9 @@ def exit_codes() -> Iterator[None]:
     """
     try:
         yield
+    except click.UsageError as error:
+        _write_json(error.format_message(), error.exit_code)
+        raise
     except DeviceError as error:
         _fail(str(error), DEVICE)
     except GeodomainError as error:
@@ -49,14 +58,34 @@ def exit_codes() -> Iterator[None]:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    """End with one red line."""
+    """End with one red line, and with JSON where JSON was asked for."""
     print_error(message)
+    _write_json(message, code)
     raise SystemExit(code)
 
 
 def print_error(message: str) -> None:
     """Print one red line, with options for the library's keywords."""
     click.secho(f"error: {as_options(' '.join(message.split()))}", fg="red", err=True)
+
+
+def wants_json(args: Sequence[str]) -> Literal["stdout", "stderr", ""]:
+    """Return where a command with these arguments writes JSON: beside data on stdout, to stderr."""
+    if "--json" not in args:
+        return ""
+    data = any(pair in (("-o", "-"), ("--output", "-")) for pair in pairwise(args))
+    return "stderr" if data or {"-o-", "--output=-"} & set(args) else "stdout"
+
+
+def _write_json(message: str, code: int) -> None:
+    """Write an error as JSON where the result would be, unless the result is there already."""
+    context = click.get_current_context(silent=True)
+    where = context.meta.get(WANTED) if context else ""
+    if context is None or not where or context.meta.get(WRITTEN):
+        return
+    said = as_options(" ".join(message.split()))
+    error = {"kind": _KINDS.get(code, "bug"), "message": said, "exit_code": code}
+    click.echo(json.dumps({"error": error}, indent=2), err=where == "stderr")
 
 
 def _say(error: OSError) -> str:

@@ -9,6 +9,7 @@ import click
 from geodomain.cli import hole_options, options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.labelling import domains_of, run_labelling
+from geodomain.cli.sectioned import Sectioned
 
 _EXAMPLE = """\b
 Example:
@@ -22,7 +23,7 @@ _OF_POINTS = (
 )  # fmt: skip
 
 
-@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="SAMPLES.csv")
 @hole_options.optional_holes
 @click.option(
@@ -57,7 +58,8 @@ def flag(**given: Any) -> None:
     Samples get the same domains, by the same exact rule, as blocks get from `geodomain label`, so
     that samples and blocks on a contact fall on the same side of it.
 
-    With --collar SAMPLES.csv is a table of intervals along drillholes: hole, from, to. Without it
+    With --collar SAMPLES.csv is a table of intervals along drillholes: hole, from, to. The samples
+    may be Parquet, and so is the output then. Without --collar
     each row needs the coordinates of its middle, and --rotation turns samples from a local grid
     into world coordinates. Rows without a place are counted and labelled as --unassigned says.
 

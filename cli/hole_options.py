@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from geodomain.cli import options, values
+
+if TYPE_CHECKING:
+    from geodomain.drillholes.drillholes import Drillholes
 
 
 def _role(value: str) -> tuple[str, str]:
@@ -110,3 +113,18 @@ def require_collar(given: dict[str, Any]) -> None:
     if not given["collar"]:
         message = "no holes given: use --collar FILE, and --survey FILE"
         raise click.UsageError(message)
+
+
+def read_optional(given: dict[str, Any]) -> Drillholes | None:
+    """Take the options of drillholes out of those given, and read the holes, if there are any."""
+    from geodomain.drillholes.drillholes import Drillholes
+
+    if not given["collar"]:
+        refuse_without_collar(given)
+        return None
+    holes = Drillholes(**as_keywords(dict(given)))
+    for name in ("collar", "survey", "intervals", "vertical", "strict"):
+        given.pop(name)
+    for name in ("desurvey", "dip_down", "hole_columns"):
+        given.pop(name)
+    return holes

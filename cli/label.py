@@ -8,6 +8,7 @@ import click
 
 from geodomain.cli import options
 from geodomain.cli.labelling import run_labelling
+from geodomain.cli.sectioned import Sectioned
 
 _EXAMPLE = """\b
 Example:
@@ -15,7 +16,7 @@ Example:
 """
 
 
-@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="BLOCKS")
 @options.domain_options
 @options.output_options

@@ -157,12 +157,22 @@ rule_options = together(
 )
 
 
+def _complete_named_path(
+    context: click.Context, option: click.Parameter, incomplete: str
+) -> list[str]:
+    """Offer paths; what offers them is imported for a shell alone."""
+    from geodomain.cli.completion import named_paths
+
+    return named_paths(context, option, incomplete)
+
+
 def solid_option(what: str) -> Decorator:
     """Make the option that names wireframes by the domains that they bound."""
     return click.option(
         "--solid",
         "solids",
         type=values.named_path,
+        shell_complete=_complete_named_path,
         multiple=True,
         metavar="NAME=PATH",
         help=what,

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from geodomain.cli import hole_options, options
 from geodomain.cli.console import Console
 from geodomain.cli.grades import density_option, grade_option
-from geodomain.cli.section import section_option
+from geodomain.cli.section import section_option, title_option
+from geodomain.cli.sectioned import Sectioned
 from geodomain.cli.values import by_name
-
-if TYPE_CHECKING:
-    from geodomain.drillholes.drillholes import Drillholes
 
 _EXAMPLE = """\b
 Example:
@@ -22,7 +20,7 @@ Example:
 """
 
 
-@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
 @options.solid_option("A wireframe, closed or open, drawn in the colour of the domain NAME.")
 @options.domains_option(
@@ -30,6 +28,12 @@ Example:
 )
 @options.record_option(
     "Read options, overlaps and warnings from the record that --record of 'geodomain label' wrote."
+)
+@click.option(
+    "--compare",
+    metavar="OLD",
+    type=click.Path(path_type=Path),
+    help="Say what moved from domain to domain since OLD, an earlier labelling of these blocks.",
 )
 @section_option("Where to cut; may be repeated.  [default: 30 sections through the domains]")
 @options.column_option("Column of the labels.", default="domain", show_default=True)
@@ -40,7 +44,7 @@ Example:
 @grade_option(
     "Draw histograms by domain, and grade-tonnage curves with --density; may be repeated."
 )
-@click.option("--title", metavar="TEXT", help="Title of the page.  [default: the file's name]")
+@title_option("Title of the page.  [default: the file's name]")
 @click.option("--note", metavar="TEXT", help="Text at the head of the page.")
 @options.output_option(
     "OUT.html",
@@ -76,7 +80,7 @@ def report(
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
     options.require_rotation(given)
-    holes = _holes(given)
+    holes = hole_options.read_optional(given)
     console = Console(quiet)
     with console.listening():
         done = report_file(
@@ -87,18 +91,3 @@ def report(
             **given,
         )
     console.say(str(done))
-
-
-def _holes(given: dict[str, Any]) -> Drillholes | None:
-    """Take the options of drillholes out of those given, and read the holes, if there are any."""
-    from geodomain.drillholes.drillholes import Drillholes
-
-    if not given["collar"]:
-        hole_options.refuse_without_collar(given)
-        return None
-    holes = Drillholes(**hole_options.as_keywords(dict(given)))
-    for name in ("collar", "survey", "intervals", "vertical", "strict"):
-        given.pop(name)
-    for name in ("desurvey", "dip_down", "hole_columns"):
-        given.pop(name)
-    return holes

@@ -1,4 +1,4 @@
-"""The option --section, shared by `geodomain plot` and `geodomain report`."""
+"""The options --section and --title, shared by `geodomain plot` and `geodomain report`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,31 @@ import click
 
 if TYPE_CHECKING:
     from geodomain.cli.options import Decorator
-    from geodomain.sections.cutting import Section
 
 
 def section_option(what: str) -> Decorator:
     """Make the option that says where to cut."""
     return click.option(
-        "--section", "sections", type=_section, multiple=True, metavar="AXIS=COORDINATE", help=what
+        "--section",
+        "sections",
+        type=_section,
+        multiple=True,
+        metavar="AXIS=AT|START,STOP,STEP",
+        help=what,
     )
 
 
-def _section(value: str) -> Section:
-    """Read AXIS=COORDINATE."""
-    from geodomain.sections.cutting import parse_section
+def title_option(what: str) -> Decorator:
+    """Make the option that names a picture or a page."""
+    return click.option("--title", metavar="TEXT", help=what)
+
+
+def _section(value: str) -> str:
+    """Check AXIS=COORDINATE or AXIS=START,STOP,STEP."""
+    from geodomain.sections.asking import parse_sections
 
     try:
-        return parse_section(value)
-    except ValueError:
-        message = f"{value!r} is not AXIS=COORDINATE, such as z=310"
-        raise click.BadParameter(message) from None
+        parse_sections(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return value

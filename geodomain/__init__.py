@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from geodomain.query.locator import PointLocator, Winding
     from geodomain.query.surfaces import sides
     from geodomain.report.file import Report, report_file
+    from geodomain.report.notebook import view
     from geodomain.sections.file import plot_sections
     from geodomain.segments.files import intersect_file
     from geodomain.segments.hits import Hits
@@ -160,6 +161,7 @@ _HOME = {
     "read_meshes": "io.meshes.reading",
     "Report": "report.file",
     "report_file": "report.file",
+    "view": "report.notebook",
     "sides": "query.surfaces",
     "sort_rays": "segments.segments",
     "subblock_file": "subblocks.file",
@@ -245,6 +247,7 @@ __all__ = [
     "subblock_file",
     "tonnes",
     "tonnes_file",
+    "view",
     "weld",
     "winding_numbers",
     "write_mesh",

@@ -19,6 +19,8 @@ def run() -> None:
 
     for each in _SIGNALS:
         signal.signal(each, _leave)
+    if "_GEODOMAIN_COMPLETE" in os.environ:  # a shell asks how the line may go on
+        importlib.import_module("geodomain.cli.completion").offer()
     main(prog_name="geodomain")
 
 

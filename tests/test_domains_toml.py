@@ -95,7 +95,7 @@ TWO = ONE + '[[stack]]\nsurfaces = ["ground.ply"]\nlayers = ["UP", "DOWN"]\n'
         ("order = 'first'", "there is no [[domain]] and no [[stack]]"),
         ("[[domain]]\nname = ORE", "it is not TOML: "),
         ("[[domain]]\nname = 'A'\nmesh = \"C:\\mine\\q.stl\"", "paths with / or in single quotes"),
-        (ONE + "colour = 3", "[[domain]] 1 (ORE): there is no key 'colour'; the keys are name, "),
+        (ONE + "zebra = 3", "[[domain]] 1 (ORE): there is no key 'zebra'; the keys are name, "),
         (ONE + "cod = 3", "did you mean 'code'?"),
         ("orders = 1\n" + ONE, "there is no key 'orders'; did you mean 'order'?"),
         ("order = 'best'\n" + ONE, "order is 'best'; it must be one of 'first', 'last'"),

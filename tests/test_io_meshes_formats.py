@@ -75,7 +75,7 @@ def test_ascii_stl(tmp_path, content):
 def test_a_long_ascii_stl_is_read_in_pieces(tmp_path, monkeypatch):
     from geodomain.io.meshes import stl
 
-    monkeypatch.setattr(stl, "_CHUNK", 100)
+    monkeypatch.setattr(stl, "_PIECE", 100)
     assert_is_shape(read(tmp_path, "a.stl", ascii_stl()))
     assert_is_shape(read(tmp_path, "b.stl", ascii_stl().replace("\n", "\n\n")))
 

@@ -11,7 +11,6 @@ from wireframes import box
 
 import geodomain
 from geodomain import GeodomainWarning, inspect_file, label_blocks, label_file
-from geodomain.labelling.repeated import RepeatedCentroids
 
 ORE = box((410_010, 7_000_010, 310), (410_090, 7_000_090, 340))
 
@@ -108,27 +107,3 @@ def test_samples_may_have_any_place_and_size(tmp_path: Path) -> None:
     with pytest.warns(GeodomainWarning, match="more volume than its wireframe") as caught:
         label_file(path, {"ORE": ORE}, None, samples=True)
     assert len(caught) == 1
-
-
-def test_of_many_blocks_a_part_is_compared_and_equal_ones_together() -> None:
-    axis = np.arange(0.5, 80)
-    points = np.asfortranarray(
-        np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
-    )
-    checks = RepeatedCentroids()
-    for begin in range(0, len(points), 100_000):
-        checks.add(points[begin : begin + 100_000])
-    assert list(checks.warnings()) == []
-    checks.add(points[:4000])
-    (said,) = checks.warnings()
-    count = int(said.removeprefix("at least ").split()[0].replace(",", ""))
-    assert said.startswith("at least ") and 300 < count < 700  # an eighth of 4,000
-
-
-@pytest.mark.parametrize("spacing", [10.0, 12.5, 0.1])
-def test_lattices_have_no_hash_twice(spacing: float) -> None:
-    axis = 500_000 + spacing * np.arange(60)
-    points = np.stack(np.meshgrid(axis, axis + 6_500_000, axis / 1000), axis=-1).reshape(-1, 3)
-    checks = RepeatedCentroids()
-    checks.add(points)
-    assert list(checks.warnings()) == []

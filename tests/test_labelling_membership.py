@@ -8,7 +8,9 @@ from shapes import UNDECIDABLE, minute, star
 from wireframes import box
 
 from geodomain import Mesh, PointError, PointLocator, contains
+from geodomain.labelling import membership
 from geodomain.labelling.membership import members_of
+from geodomain.labelling.overlap import meet
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -32,3 +34,20 @@ def test_a_point_that_cannot_be_decided_is_named_by_its_own_number() -> None:
     points = np.array([[50.0, 0, 0], [1, 1, 1], UNDECIDABLE])
     with pytest.raises(PointError, match="point 2 "):
         members_of([PointLocator(around), PointLocator(minute())], points, None)
+
+
+def test_boxes_are_compared_with_those_of_solids_that_have_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten thousand solids were once compared with each other, for the sake of a few points."""
+    asked = []
+
+    def counted(one: np.ndarray, other: np.ndarray) -> bool:
+        asked.append(one)
+        return meet(one, other)
+
+    monkeypatch.setattr(membership, "meet", counted)
+    locators = [PointLocator(box((9 * i, 0, 0), (9 * i + 5, 5, 5))) for i in range(60)]
+    found = members_of(locators, np.array([[1.0, 1, 1], [10.0, 1, 1]]), None)
+    assert [inside.tolist() for inside in found[:2]] == [[True, False], [False, True]]
+    assert not np.any(found[2:]) and len(asked) <= 2 * 60

@@ -50,6 +50,11 @@ def test_a_solid_that_leaves_the_model_is_a_note_with_volume_and_side(model: Pat
     assert found.warnings == ()
 
 
+def test_a_large_volume_is_said_in_full(model: Path) -> None:
+    (note,) = geodomain.label_file(model, {"ORE": box((10, 10, -1e8), (90, 90, 40))}, None).notes
+    assert note.endswith("of its volume 640,000,000,000 (100.0%) beyond its bottom")
+
+
 def test_a_solid_within_the_model_is_not_said(model: Path) -> None:
     assert geodomain.label_file(model, {"ORE": box((20, 20, 10), (60, 60, 40))}, None).notes == ()
 

@@ -158,6 +158,22 @@ def test_zero_is_a_fact() -> None:
     assert "x</th>" not in html and "y</th>" not in html
 
 
+def test_what_moved_since_an_earlier_labelling_is_a_part(labelled: Path) -> None:
+    old = labelled.parent / "old.csv"
+    old.write_text(labelled.read_text().replace(",DYKE\n", ",<ORE>\n"))
+    dyke = labelled.read_text().count(",DYKE\n")
+    done = run(labelled, "--compare", old, "-o", labelled.parent / "changes.html")
+    assert done.exit_code == 0, done.output
+    page = Page((labelled.parent / "changes.html").read_text())
+    headings, moved, *stayed = page.tables["moves"]
+    assert headings == ["old", "new", "blocks", "volume"]
+    assert moved == ["<ORE>", "DYKE", f"{dyke}", f"{dyke}"]
+    assert {tuple(row[:2]) for row in stayed} == {("ORE", "ORE"), ("WASTE", "WASTE")}
+    digest = hashlib.sha256(old.read_bytes()).hexdigest()
+    assert ["compared with", str(old), f"{old.stat().st_size:,}", digest] in page.tables["files"]
+    assert "moves" not in page_of(labelled).tables
+
+
 def test_label_writes_a_report(labelled: Path) -> None:
     folder = labelled.parent
     words = ["label", "blocks.csv", "--solid", "ORE=ore.stl", "-o", "new.csv"]

@@ -26,6 +26,15 @@ def spoil(labelled: Path, old: str, new: str) -> Path:
     return path
 
 
+def test_other_blocks_to_compare_with_are_refused(labelled: Path) -> None:
+    other = spoil(labelled, "\n0.5,0.5,0.5,", "\n0.5,0.5,0.6,")
+    page = labelled.parent / "report.html"
+    done = run(labelled, "--compare", other, "-o", page)
+    assert done.exit_code == 3 and "other.csv" in done.output and not page.exists()
+    done = run(labelled, "--compare", other, "-o", other, "--overwrite")
+    assert done.exit_code == 3 and other.read_text().startswith("X,")
+
+
 def test_a_model_that_is_not_labelled_is_refused(labelled: Path) -> None:
     done = run(labelled.parent / "blocks.csv", "-o", labelled.parent / "out.html")
     assert done.exit_code == 3

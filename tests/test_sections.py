@@ -19,9 +19,11 @@ from wireframes import box, cube
 from geodomain import plot_sections
 from geodomain.cli import main
 from geodomain.errors import TableError
+from geodomain.io.blocks.model import open_model
 from geodomain.io.header.frames import LocalFrame
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.writing import write_mesh
+from geodomain.sections import gathering
 from geodomain.sections.colours import colours_of
 from geodomain.sections.cutting import Section, cut_blocks, cut_triangles, is_cut, parse_section
 from geodomain.sections.drawing import draw
@@ -161,6 +163,22 @@ def test_every_kind_of_file_is_drawn(folder: Path) -> None:
         assert cut.sizes.tolist() == [[10] * 3] * 2 and cut.labels.tolist() == ["A", "B"]
 
 
+def test_named_sections_are_read_in_one_pass_and_others_in_two(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+
+    def counted(*given: object, **named: object) -> object:
+        opened.append(given)
+        return open_model(*given, **named)
+
+    monkeypatch.setattr(gathering, "open_model", counted)
+    gather("b.csv", TableOptions(), "domain", [Section("z", 5)])
+    assert len(opened) == 1
+    gather("b.csv", TableOptions(), "domain")
+    assert len(opened) == 3
+
+
 def test_sizes_are_seen_from_the_centroids(folder: Path) -> None:
     rows = [f"{5 + 10 * i},{2 + 4 * j},5,A" for j in range(3) for i in range(2)]
     Path("c.csv").write_text("X,Y,Z,domain\n" + "\n".join(rows) + "\n")
@@ -278,11 +296,13 @@ def run(*arguments: str, code: int = 0) -> Result:
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_pictures(folder: Path, kind: str) -> None:
     arguments = ["b.csv", "--section", "z=5", "--section", "x=2", "--solid", "ORE=ore.obj"]
-    assert run(*arguments, "-o", f"s.{kind}").output == ""
+    said = run(*arguments, "-o", f"s.{kind}")
+    assert said.stdout == "" and said.stderr.startswith(f"wrote s.{kind}: 2 sections, ")
+    assert f"{Path(f's.{kind}').stat().st_size:,} bytes" in said.stderr
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind]
     assert Path(f"s.{kind}").read_bytes().startswith(start)
     assert "--overwrite" in run(*arguments, "-o", f"s.{kind}", code=4).stderr
-    run(*arguments, "-o", f"s.{kind}", "--overwrite")
+    assert run(*arguments, "-o", f"s.{kind}", "--overwrite", "--quiet").output == ""
 
 
 BAD = {
@@ -306,7 +326,7 @@ def test_a_kind_of_picture_that_is_not_drawn(folder: Path) -> None:
     Path("c.csv").write_text("X,Y,Z,domain\n,,,A\n")
     assert "nothing to draw" in run("c.csv", "-o", "s.png", code=3).stderr
     Path("c.csv").write_text('X,Y,Z,domain\n1,1,1,A\n1,1,1,"A\n')
-    assert "c.csv cannot be read" in run("c.csv", "-o", "s.png", code=3).stderr
+    assert "c.csv, line 3: the quote" in run("c.csv", "-o", "s.png", code=3).stderr
 
 
 def test_help_ends_in_an_example() -> None:

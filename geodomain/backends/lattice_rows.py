@@ -1,8 +1,9 @@
-"""Rows that are a lattice: recognised, and written from bits; by the compiled core alone."""
+"""Rows on a lattice: recognised, written from bits, marked by bits; by the compiled core alone."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,3 +49,37 @@ def recognise(points: Columns, threads: int) -> tuple[tuple[int, ...], tuple[int
     )
     must(0 if found >= 0 else 1)
     return (tuple(axes), tuple(counts)) if found else None
+
+
+def mark_blocks(
+    points: Columns,
+    starts: NDArray[np.float64],
+    cells_per_unit: NDArray[np.float64],
+    firsts: NDArray[np.int64],
+    values: Sequence[NDArray[np.float64]],
+    bits: NDArray[np.uint8],
+) -> tuple[int, int]:
+    """Set the bits of blocks' cells; return how many rows were taken, and how many set again.
+
+    Along each axis the cell of a coordinate is ``rint((x - start) * cells_per_unit)``, from
+    ``first`` on. ``values`` has the one coordinate of each cell, or NaN, and takes new ones.
+    ``bits`` are (z, y, x / 8), bytes that begin with the lowest bit. The row after those that
+    were taken has no cell, or one with another coordinate.
+    """
+    addresses, strides = column_pointers(points)
+    again = ctypes.c_int64(0)
+    mark = library().geodomain_mark_blocks
+    mark.restype = ctypes.c_int64
+    taken = mark(
+        addresses,
+        strides,
+        ctypes.c_int64(len(points[0])),
+        pointer(starts),
+        pointer(cells_per_unit),
+        pointer(firsts),
+        (ctypes.c_int64 * 3)(*map(len, values)),
+        (ctypes.c_void_p * 3)(*[each.ctypes.data for each in values]),
+        pointer(bits),
+        ctypes.byref(again),
+    )
+    return taken, again.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -26,6 +27,7 @@ HEADINGS = ("name", "kind", "code", "meshes", "only if")
 # What a name and a code must be, in words.
 NAME = "a text of one line that is not empty and has no blanks around it"
 CODE = "a whole number of 32 bits"
+COLOUR = 'a colour such as "#b5382c": a hash and six digits, two each for red, green and blue'
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,8 @@ class Domain:
     extend : {"unassigned", "background", "nearest"}
         The label of blocks outside a surface's footprint: none, not this domain, or as at the
         nearest place of its rim.
+    colour : str, optional
+        That it has in pictures, as "#b5382c"; otherwise its name decides.
 
     Raises
     ------
@@ -81,6 +85,7 @@ class Domain:
     invert: bool = field(default=False, kw_only=True)
     rule: Rule | None = field(default=None, kw_only=True)
     extend: Extend = field(default="unassigned", kw_only=True)
+    colour: str | None = field(default=None, kw_only=True)
 
     def __init__(
         self,
@@ -94,10 +99,12 @@ class Domain:
         invert: bool = False,
         rule: Rule | None = None,
         extend: Extend = "unassigned",
+        colour: str | None = None,
     ) -> None:
         """Check every value, and hold them."""
         require_name(name)
         require_code(name, code)
+        require_colour(name, colour)
         require_choice(name, "kind", kind, get_args(Kind))
         require_choice(name, "rule", rule, (None, *get_args(Rule)))
         require_choice(name, "extend", extend, get_args(Extend))
@@ -111,7 +118,7 @@ class Domain:
         values = {
             "name": name, "meshes": as_tiles(meshes, name), "kind": kind, "code": code,
             "only_if": conditions, "keep": bool(keep), "invert": bool(invert), "rule": rule,
-            "extend": extend,
+            "extend": extend, "colour": None if colour is None else colour.lower(),
         }  # fmt: skip
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -122,7 +129,7 @@ class Domain:
         given = {
             "kind": (self.kind, "solid"), "code": (self.code, None), "keep": (self.keep, False),
             "invert": (self.invert, False), "rule": (self.rule, None),
-            "extend": (self.extend, "unassigned"),
+            "extend": (self.extend, "unassigned"), "colour": (self.colour, None),
         }  # fmt: skip
         said += [f"{key}={value!r}" for key, (value, usual) in given.items() if value != usual]
         said += [f"only_if={' and '.join(map(str, self.only_if))!r}"] if self.only_if else []
@@ -192,6 +199,18 @@ def require_code(name: str, code: object) -> None:
     if code is not None and not is_code(code):
         message = f"{name}: code is {shown(code)}; it must be {CODE}"
         raise DomainError(message)
+
+
+def require_colour(name: str, colour: object) -> None:
+    """Refuse a colour that is not written as one."""
+    if colour is not None and not is_colour(colour):
+        message = f"{name}: colour is {shown(colour)}; it must be {COLOUR}"
+        raise DomainError(message)
+
+
+def is_colour(value: object) -> bool:
+    """Return whether a value is a text such as #b5382c."""
+    return isinstance(value, str) and re.fullmatch(r"#[0-9a-fA-F]{6}", value) is not None
 
 
 def is_code(value: object) -> bool:

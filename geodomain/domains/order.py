@@ -119,6 +119,12 @@ class Domains:
         tiles = [*(d.meshes for d in self.domains), *(t for s in self.stacks for t in s.surfaces)]
         return tuple({id(mesh): mesh for some in tiles for mesh in some}.values())
 
+    @property
+    def colours(self) -> dict[str, str]:
+        """Return the colours that were chosen, by name."""
+        own = {one.name: one.colour for one in self.domains if one.colour}
+        return own | {name: colour for stack in self.stacks for name, colour in stack.chosen}
+
     def __len__(self) -> int:
         """Count the domains, stacks left out."""
         return len(self.domains)

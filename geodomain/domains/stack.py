@@ -17,6 +17,7 @@ from geodomain.domains.domain import (
     box_of,
     require_choice,
     require_code,
+    require_colour,
     require_name,
 )
 from geodomain.errors import DomainError
@@ -64,6 +65,8 @@ class Stack:
     extend : {"unassigned", "background", "nearest"}
         The label of a block outside the footprint of the surface that decides its layer: no
         label, none of the stack's, or what the nearest place of the rim makes of it.
+    colours : sequence of str, optional
+        Of each layer in pictures, as a `Domain`'s; an empty text leaves it to the name.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class Stack:
     codes: tuple[int | None, ...] = ()
     only_if: tuple[Condition, ...] = ()
     extend: Extend = "unassigned"
+    colours: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -96,20 +100,24 @@ class Stack:
         codes: Iterable[int] = (),
         only_if: Mapping[str, object] | tuple[Condition, ...] = (),
         extend: Extend = "unassigned",
+        colours: Iterable[str] = (),
     ) -> None:
         """Check every value, and hold them."""
         several: Iterable[MeshesLike] = [surfaces] if is_mesh_like(surfaces) else surfaces
         tiles = tuple(as_tiles(surface, "a stack") for surface in several)
-        names, numbers = tuple(layers), tuple(codes)
+        names, numbers, painted = tuple(layers), tuple(codes), tuple(colours)
         if not tiles or len(names) != len(tiles) + 1:
             message = (
                 f"layers must have {len(tiles) + 1} names, one more than surfaces, not {len(names)}"
                 ": above the first surface, between each two, and below the last"
             )
             raise DomainError(message)
-        if numbers and len(numbers) != len(names):
-            message = f"codes must have {len(names)} numbers, one to a layer, not {len(numbers)}"
-            raise DomainError(message)
+        for key, given, what in (("codes", numbers, "numbers"), ("colours", painted, "colours")):
+            if given and len(given) != len(names):
+                message = f"{key} must have {len(names)} {what}, one to a layer, not {len(given)}"
+                raise DomainError(message)
+        for name, colour in zip(names, painted, strict=False):
+            require_colour(name, colour or None)
         for name, code in zip(names, numbers or (None,) * len(names), strict=True):
             if name != "":
                 require_name(name)
@@ -127,6 +135,7 @@ class Stack:
         values = {
             "surfaces": tiles, "layers": names, "rule": rule,
             "codes": numbers or (None,) * len(names), "only_if": conditions, "extend": extend,
+            "colours": tuple(map(str.lower, painted)),
         }  # fmt: skip
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -151,6 +160,12 @@ class Stack:
             (name, f"layer, {self.rule}", "" if code is None else str(code), where, conditions)
             for name, code, where in rows
         ]
+
+    @property
+    def chosen(self) -> list[tuple[str, str]]:
+        """Return the layers with a name and a colour that was chosen."""
+        pairs = zip(self.layers, self.colours, strict=False)
+        return [(name, colour) for name, colour in pairs if name and colour]
 
     @property
     def title(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict, get_args
 
-from geodomain.domains.domain import Extend, Kind
+from geodomain.domains.domain import COLOUR, Extend, Kind, is_colour
 from geodomain.domains.order import Order
 from geodomain.domains.stack import Crossing
 from geodomain.query.locator import Rule
@@ -47,6 +47,7 @@ PATHS = "; write paths with / or in single quotes"
 _TEXT = Key("a text that is not empty", _is_text)
 _LABEL = Key("a text", lambda value: isinstance(value, str))
 _WHOLE = Key("a whole number", _is_whole)
+_COLOUR = Key(COLOUR, is_colour)
 _FLAG = Key("true or false", lambda value: isinstance(value, bool))
 _MESH = Key("the name of a mesh file (or FILE:NAME), or a list of them", _is_mesh)
 _CONDITIONS = Key(
@@ -77,6 +78,7 @@ DOMAIN_KEYS = {
     "invert": _FLAG,
     "rule": _one_of(get_args(Rule)),
     "extend": _one_of(get_args(Extend)),
+    "colour": _COLOUR,
 }
 STACK_KEYS = {
     "surfaces": Key(
@@ -91,6 +93,10 @@ STACK_KEYS = {
     "rule": _one_of(get_args(Crossing)),
     "only_if": _CONDITIONS,
     "extend": _one_of(get_args(Extend)),
+    "colours": Key(
+        f"a list, one to a layer, each {COLOUR}, or empty",
+        partial(_is_list, fits=lambda one: one == "" or is_colour(one)),
+    ),
 }
 
 
@@ -114,6 +120,7 @@ class DomainOptions(TypedDict, total=False):
     invert: bool
     rule: Rule
     extend: Extend
+    colour: str
 
 
 class StackOptions(TypedDict, total=False):
@@ -123,3 +130,4 @@ class StackOptions(TypedDict, total=False):
     rule: Crossing
     only_if: dict[str, object]
     extend: Extend
+    colours: list[str]

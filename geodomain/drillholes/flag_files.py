@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import os
 import time
-from decimal import Decimal
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from geodomain.arrays import Floats
-from geodomain.domains.order import Domains
 from geodomain.domains.sources import DomainsGiven, domains_to_label
-from geodomain.drillholes.cut_text import cut_rows
-from geodomain.drillholes.cutting import Cuts, check_length, make_cuts
+from geodomain.drillholes.cutting import check_length, make_cuts
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.findings import refuse_bad
 from geodomain.drillholes.flag_summary import FlagSummary, parts_of
-from geodomain.drillholes.flagging import (
-    BY,
-    By,
-    Flags,
-    flag_middles,
-    flag_parts,
-    majority,
-)
+from geodomain.drillholes.flagging import BY, By, Flags, flag_middles, flag_parts, majority
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.keywords import HoleKeywords, reading_of
 from geodomain.drillholes.places import require_outputs
+from geodomain.drillholes.sample_files import (
+    AXES,
+    SampleFile,
+    flagged_rows,
+    sample_file,
+)
 from geodomain.drillholes.tables import TableLike, read_table
 from geodomain.errors import TableError, collect_warnings, warn
 from geodomain.inputs.paths import PathGiven
-from geodomain.io.csv.new_columns import NewColumn, plan_splice
-from geodomain.io.csv.rows import TextRows
+from geodomain.io.blocks.model import require_same_kind
 from geodomain.io.files.places import refuse_inputs
 from geodomain.io.files.streams import open_target
 from geodomain.labelling.cells import Labels, labels_of
@@ -69,18 +62,19 @@ def flag_file(
 ) -> FlagSummary:
     r"""Flag the samples of drillholes in a file by the domains that they are in.
 
-    The output is the file byte for byte, with a column more. Intervals without a place on a hole
-    are counted, listed and unassigned.
+    The output is the file byte for byte, with a column more. Of Parquet the other columns, types,
+    compression and metadata stay, but FROM and TO become float64 where intervals are split.
+    Intervals without a place on a hole are counted, listed and unassigned.
 
     Parameters
     ----------
     intervals : path
-        A text table of samples or logs: hole, FROM and TO; "-" is stdin. Where the collars have
-        no depth, holes end at its largest TO.
+        A table of samples or logs, of text or Parquet: hole, FROM and TO; "-" is text on stdin.
+        Where the collars have no depth, holes end at its largest TO.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`; conditions are about columns of `intervals`.
     output : path or None
-        Where to write; "-" is stdout, None only flags and reports.
+        Where to write, in the format of `intervals`; "-" is stdout, None only flags and reports.
     collar, survey, **holes
         As for `Drillholes`.
     by : {"middle", "majority", "split"}
@@ -90,7 +84,7 @@ def flag_file(
         With "split": parts that are shorter are not split off, but counted; they are left with
         their longer neighbour.
     coordinates : bool
-        Add columns x, y, z of the middle of each row, to 6 decimals.
+        Add columns x, y, z of the middle of each row, to 6 decimals; in Parquet all digits.
     column, codes, background, unassigned, rule, allow_open, weld, allow_disjoint, overwrite
         As for `label_file`.
     strict : bool
@@ -141,6 +135,8 @@ def flag_file(
         raise ValueError(message)
     least = check_length(min_length)
     places = require_outputs([output], [intervals, collar, survey], overwrite=overwrite)
+    if output is not None:
+        require_same_kind(os.fspath(intervals), os.fspath(output))
     with collect_warnings() as warned:
         given = domains_to_label(domains, weld=weld)
         refuse_inputs(places, given.files)
@@ -149,7 +145,7 @@ def flag_file(
         )
         labels = labels_of(given.domains, codes=codes, background=background, unassigned=unassigned)
         source, made, rows = read_samples(
-            intervals, collar, survey, given.domains, strict=strict, threads=threads, **holes
+            intervals, collar, survey, strict=strict, threads=threads, **holes
         )
         if not allow_disjoint:
             refuse_apart(labeller, made, rows)
@@ -160,25 +156,28 @@ def flag_file(
             if by == "majority":
                 flags = Flags(majority(rows, parts, labeller), flags.middles)
             else:
-                lost = np.full(len(source), len(labeller.targets) + LOST, np.intp)
-                cuts = make_cuts(len(source), parts, lost, _decimals(source, rows), least)
+                lost = np.full(len(rows.starts), len(labeller.targets) + LOST, np.intp)
+                several = np.flatnonzero(np.bincount(parts.rows, minlength=len(lost)) > 1)
+                cuts = make_cuts(len(lost), parts, lost, source.spelled(rows, several), least)
+        found = flagged_rows(made, rows, flags, cuts)
         plan = ColumnPlan(column, labels, codes=codes)
-        written, names, found = _written(
-            source, made, rows, flags, cuts, plan, labeller, coordinates=coordinates
-        )
+        (new,) = plan.columns(labeller.targets)
+        written = source.written(rows, found, new, coordinates=coordinates)
         if output is not None:
             with open_target(output, overwrite=overwrite) as target:
                 target.write(memoryview(written))
     machine, reason = labeller.machine
     return FlagSummary(
-        rows=len(source),
+        rows=len(rows.starts),
         by=by,
-        parts=parts_of([one.name for one in labeller.targets], _rest(labels), *found),
+        parts=parts_of(
+            [one.name for one in labeller.targets], _rest(labels), found.codes, found.lengths
+        ),
         cut=cuts.cut if cuts else 0,
         slivers=cuts.slivers if cuts else 0,
         unusable=int((~rows.usable).sum()),
         findings=tuple(rows.findings),
-        columns=names,
+        columns=(column, *(AXES if coordinates else ())),
         output=None if output is None else os.fspath(output),
         seconds=time.perf_counter() - began,
         backend=machine,
@@ -191,34 +190,30 @@ def read_samples(
     intervals: PathGiven,
     collar: TableLike,
     survey: TableLike | None,
-    domains: Domains,
     *,
     strict: bool,
     threads: int | None,
     **holes: Unpack[HoleKeywords],
-) -> tuple[TextRows, Drillholes, Intervals]:
+) -> tuple[SampleFile, Drillholes, Intervals]:
     """Read the holes and the intervals, once each; warn of what cannot be used.
 
     Returns
     -------
-    source : TextRows
-        The text of the intervals, every field of which can be asked for.
+    source : SampleFile
+        The file of the intervals, every column of which can be asked for.
     made : Drillholes
     rows : Intervals
     """
     table = read_table(
         intervals, "intervals", reading_of(holes.get("columns"), threads, holes), also=None
     )
-    if table.rows is None:
-        message = f"{table.name} is no table of text: read it as a frame, and use geodomain.flag"
-        raise TableError(message)
     made = Drillholes(collar, survey, table, strict=strict, threads=threads, **holes)
     rows = made.match_table(table)
     if strict:
         refuse_bad(rows.findings, table.name)
     for name, why in made.report.left_out.items():
         warn(f"hole {name} is left out: {why}")
-    return table.rows, made, rows
+    return sample_file(table), made, rows
 
 
 def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None:
@@ -238,62 +233,6 @@ def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None
     raise TableError(message)
 
 
-def _decimals(source: TextRows, rows: Intervals) -> list[NDArray[np.object_]]:
-    """Return FROM and TO as the text says them, where they are numbers."""
-    mark = source.layout.decimal.decode()
-    found = []
-    for role in ("from", "to"):
-        texts = source.spelled(rows.table.roles[role])
-        values = np.empty(len(texts), object)
-        for row in np.flatnonzero(rows.usable).tolist():
-            values[row] = Decimal(texts[row].replace(mark, ".").lower().replace("d", "e"))
-        found.append(values)
-    return found
-
-
-def _written(
-    source: TextRows,
-    made: Drillholes,
-    rows: Intervals,
-    flags: Flags,
-    cuts: Cuts | None,
-    plan: ColumnPlan,
-    labeller: Labeller,
-    *,
-    coordinates: bool,
-) -> tuple[bytes, tuple[str, ...], tuple[NDArray[np.intp], Floats]]:
-    """Return the new text, its new columns, and the codes and lengths of its rows."""
-    codes, middles, lengths = flags.codes, flags.middles, rows.ends - rows.starts
-    lengths = np.where(rows.usable, lengths, np.nan)
-    text = source
-    if cuts is not None:
-        text = cut_rows(source, rows, cuts)
-        codes = cuts.codes
-        begins, ends = cuts.depths(rows.starts, rows.ends)
-        middles = np.full((len(codes), 3), np.nan)
-        usable = np.flatnonzero(rows.usable[cuts.rows])
-        middles[usable] = made.points_at(
-            rows.holes[cuts.rows[usable]], 0.5 * (begins[usable] + ends[usable])
-        )
-        lengths = np.where(rows.usable[cuts.rows], ends - begins, np.nan)
-    columns = plan.columns(labeller.targets)
-    cells = [codes.astype(np.int32)]
-    if coordinates:
-        mark = source.layout.decimal.decode()
-        for axis, name in enumerate("xyz"):
-            columns.append(NewColumn(name, _spelled(middles[:, axis], mark), numeric=True))
-            cells.append(np.arange(len(codes), dtype=np.int32))
-    splice = plan_splice(source.layout, columns, encoding=source.layout.encoding, name=source.name)
-    written = text.with_cells(splice.head, splice.vocabulary, cells)
-    return written, tuple(one.name for one in columns), (codes, lengths)
-
-
 def _rest(labels: Labels) -> tuple[str, str, str, str]:
     """Return the labels of rows that no domain surely has."""
     return labels.background, labels.unassigned, labels.leaky, labels.unassigned
-
-
-def _spelled(values: Floats, mark: str) -> tuple[str, ...]:
-    """Return coordinates as text, NaN as nothing."""
-    rounded = np.round(values, 6).tolist()
-    return tuple("" if v != v else repr(v).removesuffix(".0").replace(".", mark) for v in rounded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -17,8 +17,11 @@ from geodomain.drillholes.keywords import Reading
 from geodomain.drillholes.naming import Roles, Table, find_roles, has_roles
 from geodomain.errors import TableError
 from geodomain.inputs.frames import BlockFrame
+from geodomain.io.blocks.parquet_table import ParquetTable, read_parquet
 from geodomain.io.conditions import Column
 from geodomain.io.csv.rows import TextRows
+from geodomain.io.datamine.table import is_table
+from geodomain.io.datamine.table import read_table as read_columns
 from geodomain.io.files.sources import open_source
 from geodomain.io.header.dialect import DELIMITERS, Row, cell_text, decimal_mark, split_rows
 from geodomain.io.header.encoding import UTF8_MARK, count_line_ends, require_text
@@ -28,11 +31,14 @@ from geodomain.io.header.options import TableOptions
 from geodomain.io.header.vendor import HeadRow, vendor_rows
 
 if TYPE_CHECKING:
+    import pandas
     from narwhals.typing import IntoDataFrame
 
 TableLike: TypeAlias = "str | os.PathLike[str] | IntoDataFrame | HoleTable"
+PARQUET = (".parquet", ".pq")
 _HEAD_ROWS, _SAMPLE = 100, 200
 _BLOCK = 1 << 24
+_PAGE = 4096  # bytes of the first page of a .dm
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +57,8 @@ class HoleTable:
         Rows.
     rows : TextRows or None
         The text, of a file.
+    parquet : ParquetTable or None
+        What a file of Parquet holds.
     """
 
     name: str
@@ -61,6 +69,7 @@ class HoleTable:
     _texts: Callable[[int], tuple[NDArray[np.intp], list[str]]]
     _numbers: Callable[[int], NDArray[np.float64]]
     _column: Callable[[int], Column]
+    parquet: ParquetTable | None = None
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -105,8 +114,8 @@ def read_table(
     Parameters
     ----------
     given : path, pandas or polars DataFrame, pyarrow.Table, or HoleTable
-        What was read already stays as it is. A path that ends in .parquet or .pq is of Parquet,
-        any other of text; "-" is stdin.
+        What was read already stays as it is. A path that ends in .parquet or .pq is of Parquet; a
+        .dm of Datamine is known by its content, and any other is of text; "-" is stdin.
     table : {"collar", "survey", "intervals"}
         Which it is.
     reading : Reading
@@ -129,11 +138,26 @@ def read_table(
         return given
     if not isinstance(given, str | os.PathLike):
         return _of_frame(given, table, reading, f"the {table} table")
-    if Path(given).suffix.lower() in (".parquet", ".pq"):
-        import pyarrow.parquet
-
-        return _of_frame(pyarrow.parquet.read_table(given), table, reading, Path(given).name)
+    if Path(given).suffix.lower() in PARQUET:
+        file = read_parquet(Path(given))
+        return replace(_of_frame(file.arrow, table, reading, file.name), parquet=file)
+    if (frame := _datamine(Path(given))) is not None:
+        return _of_frame(frame, table, reading, Path(given).name)
     return _of_text(os.fspath(given), table, reading, also)
+
+
+def _datamine(path: Path) -> pandas.DataFrame | None:
+    """Read a table of Datamine's .dm, None where the file is none."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        head = file.read(_PAGE)
+    if not is_table(head):
+        return None
+    import pandas
+
+    found = read_columns(path.read_bytes(), path.name, TableError)
+    return pandas.DataFrame(found.columns)
 
 
 def several_tables(intervals: TableLike | Sequence[TableLike] | None) -> list[TableLike]:

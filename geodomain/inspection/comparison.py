@@ -67,23 +67,25 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the moves out as lines to read."""
-        return "\n".join([*text_table(self._table(), names=2), self._said()])
+        return "\n".join([*text_table(self.cells(), names=2), self.said])
 
     def __repr__(self) -> str:
         """Say how many blocks changed."""
-        return f"<Comparison: {self._said()}>"
+        return f"<Comparison: {self.said}>"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        headings, *rows = self._table()
-        return html_table("Moved blocks", rows, headings=headings, notes=[self._said()])
+        headings, *rows = self.cells()
+        return html_table("Moved blocks", rows, headings=headings, notes=[self.said])
 
-    def _said(self) -> str:
+    @property
+    def said(self) -> str:
+        """How many blocks changed, as a sentence."""
         share = f" ({self.changed / self.rows:.2%})" if self.rows else ""
         return f"{self.changed:,} of {self.rows:,} blocks{share} changed their label"
 
-    def _table(self) -> list[list[str]]:
-        """Return the cells, headings first."""
+    def cells(self) -> list[list[str]]:
+        """Return the moves as cells to read, headings first."""
         sized = any(move.volume is not None for move in self.moves)
         rows = [["old", "new", "blocks", *["volume"] * sized]]
         for move in self.moves:

@@ -44,29 +44,31 @@ class BlockChecks:
         self._lines: list[list[Floats]] = [[], [], []]
         self._repeated = RepeatedCentroids() if compare else None
 
-    def add(self, points: Floats, sizes: Floats | None = None) -> None:
+    def add(self, points: Floats, sizes: Floats | None = None, box: Floats | None = None) -> None:
         """Add a chunk: (n, 3) centroids, NaN where missing, and (n, 3) sizes, or None.
 
-        Without sizes they may be samples, which may have any place, and the same one.
+        Without sizes they may be samples, which may have any place, and the same one. The box is
+        theirs where it is known already; then none is missing.
         """
         if not len(points):
             return
-        low, high = points.min(axis=0), points.max(axis=0)
-        if np.isnan(low).any():
+        if box is None:
+            box = np.array([points.min(axis=0), points.max(axis=0)])
+        if np.isnan(box).any():
             finite = np.isfinite(points).all(axis=1)
             self.add(points[finite], None if sizes is None else sizes[finite])
             return
-        if np.isin([low, high], _CODES).any():
-            points, sizes, low, high = self._without_codes(points, sizes)
-        self._box = np.array([np.minimum(self._box[0], low), np.maximum(self._box[1], high)])
+        if np.isin(box, _CODES).any():
+            points, sizes, box = self._without_codes(points, sizes)
+        self._box = np.array([np.minimum(self._box[0], box[0]), np.maximum(self._box[1], box[1])])
         if sizes is not None and len(points):
-            self._keep_lines(points, sizes)
+            self._keep_lines(points, sizes, box)
             if self._repeated is not None:
-                self._repeated.add(points)
+                self._repeated.add(points, sizes)
 
     def _without_codes(
         self, points: Floats, sizes: Floats | None
-    ) -> tuple[Floats, Floats | None, Floats, Floats]:
+    ) -> tuple[Floats, Floats | None, Floats]:
         """Count the rows that have a code for a coordinate, and give the others and their box."""
         coded = np.zeros(len(points), np.bool_)
         for place, code in enumerate(_CODES):
@@ -76,17 +78,23 @@ class BlockChecks:
             self._rows[place] += np.count_nonzero(rows)
             coded |= rows
         rest = points[~coded]
-        box = rest.min(axis=0, initial=np.inf), rest.max(axis=0, initial=-np.inf)
-        return rest, None if sizes is None else sizes[~coded], *box
+        box = np.array([rest.min(axis=0, initial=np.inf), rest.max(axis=0, initial=-np.inf)])
+        return rest, None if sizes is None else sizes[~coded], box
 
-    def _keep_lines(self, points: Floats, sizes: Floats) -> None:
+    def _keep_lines(self, points: Floats, sizes: Floats, box: Floats) -> None:
         """Keep the blocks on the three lines along the axes through one of the first blocks."""
         if self._reference is None:
             self._reference = points[len(points) // 2].copy()
-        x, y, z = (points[:, axis] == self._reference[axis] for axis in range(3))
-        for axis, rows in enumerate((y & z, x & z, x & y)):
-            some = np.flatnonzero(rows)
-            self._lines[axis].append(np.column_stack([points[some, axis], sizes[some, axis]]))
+        place = self._reference
+        met = (box[0] <= place) & (place <= box[1])
+        on: dict[int, NDArray[np.intp]] = {}
+        # Few rows have the same y or z, and only they are looked at again.
+        for axis, first, second in ((2, 1, 0), (0, 1, 2), (1, 2, 0)):
+            if met[first] and met[second]:
+                if first not in on:
+                    on[first] = np.flatnonzero(points[:, first] == place[first])
+                some = on[first][points[on[first], second] == place[second]]
+                self._lines[axis].append(np.column_stack([points[some, axis], sizes[some, axis]]))
 
     def warnings(self, *, mend: str) -> Iterator[str]:
         """Yield a warning for each thing that cannot be; `mend` says how codes become missing.

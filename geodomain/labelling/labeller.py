@@ -48,6 +48,8 @@ class Verdict:
         For surfaces, the blocks whose vertical line crosses them more than once.
     on_wall : (n,) bool, optional
         Blocks exactly on a wall of any mesh, where that was asked for.
+    box : (2, 3) float64, optional
+        That of the centroids, if all of them are finite.
     """
 
     codes: NDArray[np.int32]
@@ -55,6 +57,7 @@ class Verdict:
     found: Mapping[int, DomainAnswer]
     folded: Mapping[str, Bools]
     on_wall: Bools | None
+    box: NDArray[np.float64] | None
 
     def table(self, what: str) -> Bools:
         """Return one attribute of all that was found, (k, n) bool, such as "inside"."""
@@ -150,7 +153,8 @@ class Labeller:
         if labelled is not None:
             unlabelled = ~chunk.finite | (codes == len(self.targets))
             codes[labelled & unlabelled] = len(self.targets) + KEPT
-        return Verdict(codes, len(self.targets), found, chunk.folded, walls)
+        box = chunk.box if len(points) and chunk.finite.all() else None
+        return Verdict(codes, len(self.targets), found, chunk.folded, walls, box)
 
     def count_solids(self, points: NDArray[np.float64]) -> list[int]:
         """Count the points in each solid domain by itself, conditions left out."""

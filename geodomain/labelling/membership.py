@@ -30,16 +30,13 @@ def members_of(
     """
     first = first_codes(points if asked is None else asked, locators, threads=threads)
     inside: list[Bools] = []
-    owned: list[NDArray[np.intp]] = []
+    owned: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []  # by those that have some
     for index, locator in enumerate(locators):
         found: Bools = first == index
         box = locator.mesh.bounds
-        shared = [
-            rows
-            for rows, other in zip(owned, locators, strict=False)
-            if len(rows) and meet(box, other.mesh.bounds)
-        ]
-        owned.append(np.flatnonzero(found))
+        shared = [rows for rows, other in owned if meet(box, other)]
+        if found.any():
+            owned.append((np.flatnonzero(found), box))
         if shared:
             rows = np.concatenate(shared)
             found[rows] = _contains(locator, points, rows)

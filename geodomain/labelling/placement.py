@@ -162,10 +162,16 @@ def _leaving(name: str, mesh: Mesh, counts: BlockCounts) -> Iterator[str]:
             beyond = volume_beyond(mesh.vertices, mesh.triangles, axis, model[end, axis])
             beyond = whole - beyond if end == 0 else beyond
             if whole and beyond > _SHARE * whole:
-                said.append(f"{beyond:,.6g} ({beyond / whole:.1%}) beyond its {_SIDES[axis][end]}")
+                share = f"{_six_digits(beyond)} ({beyond / whole:.1%})"
+                said.append(f"{share} beyond its {_SIDES[axis][end]}")
     if said:
         what = "block model" if counts.sized else "box of the centroids (block sizes are not known)"
         yield f"{mesh.name} of {name} leaves the {what}: of its volume {_listed(said)}"
+
+
+def _six_digits(volume: float) -> str:
+    """Format a volume by six digits, and zeros after them: 15,334,200,000."""
+    return f"{float(f'{volume:.6g}'):,.15g}"
 
 
 def _listed(said: Sequence[str]) -> str:

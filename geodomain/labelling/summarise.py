@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import TypedDict
 
 import numpy as np
@@ -156,8 +155,7 @@ def overlap_pairs(solids: Sequence[DomainOrLayer], tally: Tally) -> tuple[Overla
             "blocks": int(tally.overlaps[one, two]),
             "volume": float(tally.overlap_volumes[one, two]) if tally.sized else None,
         }
-        for one, two in combinations(range(len(solids)), 2)
-        if tally.overlaps[one, two]
+        for one, two in np.argwhere(tally.overlaps).tolist()  # above the diagonal, few of many
     )
 
 

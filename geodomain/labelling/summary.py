@@ -155,7 +155,14 @@ def _rows(summary: Summary) -> list[list[str]]:
     """Return the cells of the table, headings first."""
     parts = _shown(summary)
     sized = any(part.volume is not None for part in parts)
-    rows = [["domain", "blocks", "share", *(["volume", "by itself", "wireframe"] if sized else [])]]
+    rows = [
+        [
+            "domain",
+            "blocks",
+            "share",
+            *(["volume", "before priority", "wireframe volume"] if sized else []),
+        ]
+    ]
     return rows + [_cells(part, sized=sized, solid=part in summary.domains) for part in parts]
 
 

@@ -87,7 +87,7 @@ def label_table(
             message = f"{model.name}, among the blocks from number {tally.rows + 1} on: {error}"
             raise PointError(message) from None
         tally.add(points, sizes, verdict, allowed)
-        checks.add(points, None if samples else sizes)
+        checks.add(points, None if samples else sizes, verdict.box)
         flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
         unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
         return [verdict.codes, *flags, *unsure]

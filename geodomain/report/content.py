@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from geodomain.domains.order import Domains
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.errors import TableError
+from geodomain.inspection.comparison import Comparison
 from geodomain.io.files.digest import Digest
 from geodomain.io.header.keywords import TableKeywords
 from geodomain.mesh.mesh import Mesh
@@ -33,13 +34,39 @@ from geodomain.report.section_svg import (
     section_title,
 )
 from geodomain.report.shown_label import ShownLabel
-from geodomain.sections.colours import GROUND, NOTHING, colours_of
+from geodomain.sections.colours import with_ground
 from geodomain.sections.cutting import Section
 from geodomain.sections.gathering import wireframes_of
 
 Floats = NDArray[np.float64]
 
 MOST_SECTIONS = 30
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What became of the blocks since an earlier labelling, and the file that has it."""
+
+    old: Path
+    moves: Comparison
+
+
+@dataclass(frozen=True)
+class MadePage:
+    """A page, its fullest section as SVG, and what they show.
+
+    Attributes
+    ----------
+    html, picture : str
+    drawn : int
+        Boundary blocks in the view.
+    sections : tuple of Section
+    """
+
+    html: str
+    picture: str
+    drawn: int
+    sections: tuple[Section, ...]
 
 
 @dataclass(frozen=True)
@@ -57,11 +84,10 @@ class Content:
     column: str
     keywords: TableKeywords
     holes: Drillholes | None = None
+    changes: Changes | None = None
 
-    def html(
-        self, asked: list[Section], title: str, note: str | None
-    ) -> tuple[str, int, tuple[Section, ...]]:
-        """Return the page, how many boundary blocks it draws, and its sections."""
+    def html(self, asked: list[Section], title: str, note: str | None) -> MadePage:
+        """Return the page."""
         geometry, pack = geometry_of(self.blocks), Pack()
         wireframes = {name: w for name, w in wireframes_of(self.domains).items() if w}
         colours = self._colours(wireframes)
@@ -84,6 +110,7 @@ class Content:
         )
         parts = [
             ("summary", "Summary", self._summary(colours, note)),
+            *self._changes(),
             ("problems", "Warnings", tables.warnings_list(self._warnings())),
             ("view", "Model", view + _said(scene)),
             *self._grades(labels),
@@ -91,13 +118,13 @@ class Content:
             ("origin", "How it was made", self._origin()),
         ]
         html = page.html_page(title, parts, scene.values, pack.blocks)
-        return html, scene.drawn, tuple(sections)
+        return MadePage(html, figures[_fullest(figures)][1], scene.drawn, tuple(sections))
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
         """Return every label and wireframe its colour."""
-        ground = {row.name: GROUND if row.name else NOTHING for row in self.rows if row.is_ground}
-        names = [row.name for row in self.rows if not row.is_ground]
-        return colours_of([*names, *(name for name in wireframes if name not in ground)]) | ground
+        ground = [row.name for row in self.rows if row.is_ground]
+        names = [*(row.name for row in self.rows), *wireframes]
+        return with_ground(names, ground, self.domains.colours)
 
     def _labels(self, colours: Mapping[str, str]) -> list[ShownLabel]:
         """Say what the codes of blocks stand for."""
@@ -125,6 +152,16 @@ class Content:
         both = f'<div class="tables">{rows}{tables.overlaps_table(overlaps)}</div>'
         return said + both + _explained(self.rows)
 
+    def _changes(self) -> list[tuple[str, str, str]]:
+        """Return the part about an earlier labelling, if there is one."""
+        if self.changes is None:
+            return []
+        headings, *rows = self.changes.moves.cells()
+        cells = [[escape(cell) for cell in row] for row in rows]
+        said = f"{self.changes.moves.said} since {self.changes.old.name}."
+        moves = tables.table("Blocks by old and new label", headings, cells, name="moves")
+        return [("changes", "Changes", f"<p>{escape(said)}</p>{moves}")]
+
     def _grades(self, labels: Sequence[ShownLabel]) -> list[tuple[str, str, str]]:
         """Return the part about tonnes and grades, if it was asked for."""
         asked, blocks = self.grades, self.blocks
@@ -147,6 +184,9 @@ class Content:
         digest = self.blocks.digest
         record = self.record
         files = [("labelled model", _file(self.source, digest))]
+        if self.changes is not None:
+            old = self.changes.old
+            files.append(("compared with", _file(old, Digest.of_file(old))))
         recorded = record["inputs"] if record else []
         files += [("labelled from", one) for one in recorded]
         known = {one["sha256"] for one in recorded}
@@ -183,7 +223,7 @@ def draw_sections(
             )
             raise TableError(message)
         drawn = section_svg(section, number, geometry, extent, style)
-        figures.append((section_title(section), drawn))
+        figures.append((section_title(section, geometry), drawn))
     return figures
 
 

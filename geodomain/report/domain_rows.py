@@ -12,6 +12,7 @@ from geodomain.labelling.summarise import mesh_volume
 from geodomain.mesh.mesh import Mesh
 from geodomain.report.blocks import Blocks
 from geodomain.report.record import PartFacts, SummaryFacts
+from geodomain.sections.colours import usual_ground
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def domain_rows(
     summary : mapping, optional
         Of a record.
     background : sequence of str
-        Labels that are no domain.
+        Labels that are no domain. Where neither this nor the others say, a label WASTE is none.
 
     Returns
     -------
@@ -80,6 +81,8 @@ def domain_rows(
     names = _names_of_codes(domains, parts)
     listed = list(dict.fromkeys([*parts, *(target.name for target in domains.targets)]))
     ground = {"", *background, *_ground_labels(domains, summary)}
+    if ground == {""}:
+        ground.update(usual_ground(blocks.labels, listed))
     counts = np.bincount(blocks.codes, minlength=len(blocks.labels))
     volumes = np.bincount(blocks.codes, blocks.sizes.prod(axis=1), len(blocks.labels))
     solids = {target.name: target.wireframes for target in domains.targets}

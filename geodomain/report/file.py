@@ -12,18 +12,19 @@ from geodomain.domains.sources import DomainsGiven, drawn_source
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.errors import collect_warnings
 from geodomain.html.table import html_table
+from geodomain.inspection.comparison import compare_files
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.progress import Progress, show_progress
 from geodomain.report.blocks import read_blocks
-from geodomain.report.content import MOST_SECTIONS, Content
+from geodomain.report.content import MOST_SECTIONS, Changes, Content
 from geodomain.report.domain_rows import domain_rows
 from geodomain.report.grades import GradesAsked
 from geodomain.report.record import RecordGiven, read_record, require_same_file
+from geodomain.sections.asking import SectionGiven, as_sections
 from geodomain.sections.cutting import Section
-from geodomain.sections.file import SectionGiven, as_sections
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ def report_file(
     *,
     domains: DomainsGiven | None = None,
     record: RecordGiven | None = None,
+    compare: str | os.PathLike[str] | None = None,
     sections: SectionGiven | Sequence[SectionGiven] = (),
     column: str = "domain",
     background: str | Iterable[str] = (),
@@ -102,6 +104,9 @@ def report_file(
     record : path or mapping, optional
         What `label_file` wrote with ``record``: options, overlaps, warnings and volumes before
         priority are taken from it. It must be of this model, byte for byte.
+    compare : path, optional
+        An earlier labelling of the same blocks, in the same order: the page says how many blocks,
+        and what volume, went from which domain to which. Both models are read for it.
     sections : str, tuple, Section, or several of them
         Where to cut, at most 30: "z=310", ("z", 310); by default at even distances through the
         labelled domains, across x, y and z.
@@ -135,7 +140,7 @@ def report_file(
         If the page is there already; see ``overwrite``.
     TableError
         For a page in the place of a file that is read, a model without labels or sizes, the
-        record of another file, and a section that cuts no block.
+        record of another file, a section that cuts no block, and other blocks to compare with.
     ValueError
         For what is no section, or more than 30 of them.
 
@@ -150,43 +155,76 @@ def report_file(
     (2, 2, 4)
     """
     source, place = os.fspath(model), Path(output)
-    _refuse_slips(source, place, record, holes, overwrite=overwrite)
+    require_places([place], overwrite=overwrite)
+    grades = GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), density)
+    content, asked = gather_content(
+        source,
+        place,
+        domains=domains,
+        record=record,
+        compare=compare,
+        sections=sections,
+        column=column,
+        background=background,
+        holes=holes,
+        grades=grades,
+        progress=progress,
+        table=table,
+    )
+    made = content.html(asked, title or f"{Path(source).name} by domain", note)
+    data = made.html.encode()
+    with open_target(place, overwrite=overwrite) as target:
+        target.write(memoryview(data))
+    return Report(str(place), len(data), len(content.blocks.codes), made.drawn, made.sections)
+
+
+def gather_content(
+    source: str,
+    place: Path | None,
+    *,
+    domains: DomainsGiven | None,
+    record: RecordGiven | None,
+    compare: str | os.PathLike[str] | None,
+    sections: SectionGiven | Sequence[SectionGiven],
+    column: str,
+    background: str | Iterable[str],
+    holes: Drillholes | None,
+    grades: GradesAsked,
+    progress: Progress | bool,
+    table: TableKeywords,
+) -> tuple[Content, list[Section]]:
+    """Read what a page is made of; `place` is where it is to be written, if anywhere."""
+    places = [] if place is None else [place]
+    _refuse_slips(source, places, (record, compare), holes)
     options, asked = table_options(**table), as_sections(sections)
     if len(asked) > MOST_SECTIONS:
         message = f"{len(asked)} sections are too many: a report has at most {MOST_SECTIONS}"
         raise ValueError(message)
     known = None if record is None else read_record(record)
-    grades = GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), density)
     with collect_warnings() as warned, show_progress(progress, "reading") as told:
         listed, files = drawn_source(domains)
-        refuse_inputs([place], files)
+        refuse_inputs(places, files)
         blocks = read_blocks(source, options, column, numeric=grades.names, progress=told)
     if known is not None:
         require_same_file(known, blocks.name, blocks.digest)
     ground = [background] if isinstance(background, str) else list(background)
     rows = domain_rows(blocks, listed, known["summary"] if known else None, ground)
+    changes = None
+    if compare is not None:
+        old = Path(compare)
+        changes = Changes(old, compare_files(old, source, column=column, **table))
     content = Content(
-        source, blocks, listed, files, rows, known, warned, grades, column, table, holes
+        source, blocks, listed, files, rows, known, warned, grades, column, table, holes, changes
     )
-    html, drawn, cut = content.html(asked, title or f"{Path(source).name} by domain", note)
-    data = html.encode()
-    with open_target(place, overwrite=overwrite) as target:
-        target.write(memoryview(data))
-    return Report(str(place), len(data), len(blocks.codes), drawn, cut)
+    return content, asked
 
 
 def _refuse_slips(
-    source: str,
-    place: Path,
-    record: RecordGiven | None,
-    holes: Drillholes | None,
-    *,
-    overwrite: bool,
+    source: str, places: Sequence[Path], others: Sequence[object], holes: Drillholes | None
 ) -> None:
     """Refuse what cannot be read or written before there is any work."""
     if source == STANDARD:
         message = "a report holds the SHA-256 of its model: give a file, not -"
         raise ValueError(message)
-    require_places([place], overwrite=overwrite)
-    read = [Path(record)] if isinstance(record, str | os.PathLike) else []
-    refuse_inputs([place], [Path(source), *read, *(holes.files if holes else ())])
+    read = [Path(one) for one in others if isinstance(one, str | os.PathLike)]
+    refuse_inputs(places, [Path(source), *read, *(holes.files if holes else ())])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.sections.cutting import Section
+from geodomain.sections.frame import round_length
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -89,7 +90,7 @@ def _mark(path: str) -> str:
 def scale_bar_svg(window: Window) -> str:
     """Draw a bar of a round length."""
     wide, high = window.size.tolist()
-    length = _round_length((window.high[0] - window.low[0]) / 4)
+    length = round_length((window.high[0] - window.low[0]) / 4)
     units = round(length * window.scale)
     x, y = LEFT + wide - units, TOP + high + 600
     return (
@@ -110,20 +111,10 @@ def north_svg(window: Window) -> str:
 
 def ticks(low: float, high: float, most: int) -> list[float]:
     """Return round values between two, at most so many."""
-    step = _round_length((high - low) / most, up=True)
+    step = round_length((high - low) / most, up=True)
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [round(number * step, 10) for number in range(first, last + 1)]
-
-
-def _round_length(length: float, *, up: bool = False) -> float:
-    """Return 1, 2 or 5 times a power of ten, not above a length, or not below."""
-    power = 10.0 ** math.floor(math.log10(length))
-    steps = (1, 2, 5, 10)
-    part = length / power
-    if up:
-        return next(step for step in steps if step >= part - 1e-9) * power
-    return max(step for step in steps if step <= part + 1e-9) * power
 
 
 def _round_factor(factor: float) -> float:

@@ -30,6 +30,7 @@ from geodomain.report.section_frame import (
 )
 from geodomain.sections.colours import darker
 from geodomain.sections.cutting import AXES, Section, cut_blocks, cut_triangles
+from geodomain.sections.frame import faces_said
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -62,10 +63,20 @@ class SectionStyle:
     marks: Sequence[Section] = ()
 
 
-def section_title(section: Section, stretch: float = 1.0) -> str:
-    """Say where a section is and how it is looked at."""
+def section_title(section: Section, geometry: Geometry, stretch: float = 1.0) -> str:
+    """Say where a section is, how it is looked at, and which blocks it cuts if it is on faces."""
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
-    return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}"
+    faces = faces_said(section) if _is_on_faces(section, geometry) else ""
+    return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
+
+
+def _is_on_faces(section: Section, geometry: Geometry) -> bool:
+    """Return whether a section lies on lower faces of blocks."""
+    if geometry.is_turned:
+        return False
+    rows = cut_rows(section, geometry)
+    low = geometry.world(rows) - geometry.sizes[geometry.kinds[rows]] / 2
+    return bool((low[:, section.across] == section.at).any())
 
 
 def section_svg(
@@ -92,7 +103,7 @@ def section_svg(
     """
     window = Window(section, extent)
     rows = cut_rows(section, geometry)
-    title = section_title(section, window.stretch)
+    title = section_title(section, geometry, window.stretch)
     parts = [
         _blocks(section, rows, geometry, window, style),
         _traces(section, window, style, number),

@@ -1,10 +1,10 @@
-"""Drawing of sections with matplotlib, off screen: blocks by domain, then wireframes' traces."""
+"""Drawing of sections with matplotlib, off screen: pages of panels and their legend."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,21 +12,19 @@ import numpy as np
 
 from geodomain.errors import TableError
 from geodomain.mesh.mesh import Mesh
-from geodomain.sections.colours import GROUND, NOTHING, colours_of, darker
-from geodomain.sections.cutting import Floats, box_of, cut_blocks, cut_triangles
+from geodomain.sections.colours import darker, with_ground
+from geodomain.sections.cutting import Section
+from geodomain.sections.frame import INK
 from geodomain.sections.gathering import Cut
+from geodomain.sections.look import Look
 from geodomain.sections.page import lay_out
+from geodomain.sections.panel import DOTS, Panel
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_INK = "#222222"
-_AXES = ("x, east", "y, north", "z, up")
-_LOOKING = ("looking west", "looking north", "plan")
-_DOTS = 150
-# Inches: a line of the legend, a letter in it, and what stands before a name.
-_LINE, _LETTER, _PATCH = 0.26, 0.088, 0.65
+# Inches: a line of the legend, a letter in it, what stands before a name, the ramp, the title.
+_LINE, _LETTER, _PATCH, _RAMP, _TITLE = 0.26, 0.088, 0.65, 0.75, 0.45
 _KINDS = ("png", "svg", "pdf")
 
 
@@ -36,9 +34,10 @@ def draw(
     *,
     background: Sequence[str] = (),
     kind: str = "png",
-    exaggerate: float = 1.0,
+    look: Look | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
 ) -> bytes:
-    """Draw sections on one page, all of them to one scale.
+    """Draw sections, all of them to one scale, on one page or each on its own.
 
     Parameters
     ----------
@@ -50,36 +49,35 @@ def draw(
         Labels that are drawn as ground.
     kind : {"png", "svg", "pdf"}
         Of picture.
-    exaggerate : float
-        How much longer a unit is drawn along z than along x and y.
+    look : Look, optional
+        How they are drawn; pages are for "pdf".
+    progress : callable, optional
+        Called with how many pages are drawn, and their number.
 
     Returns
     -------
     bytes
         The picture.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    wireframes = wireframes or {}
-    colours = _colours(cuts, wireframes, background)
-    panels = [_Panel(cut, wireframes, exaggerate) for cut in cuts]
-    shown = {name for panel in panels for name in panel.shown}
-    lengths = np.array([panel.lengths for panel in panels])
-    columns = _legend_columns(shown, lay_out(lengths).size[0])
-    page = lay_out(lengths, below=_LINE * -(-len(shown) // columns))
-    wide, high = page.size
-    figure = Figure(figsize=page.size, dpi=_DOTS)
-    FigureCanvasAgg(figure)
-    for (left, bottom, across, up), panel in zip(page.panels, panels, strict=True):
-        place = (left / wide, bottom / high, across / wide, up / high)
-        panel.draw(figure.add_axes(place), colours, page.scale)
-    there = {label for cut in cuts for label in cut.labels.tolist()}
-    _legend(figure, {name: colours[name] for name in colours if name in shown}, there, columns)
+    look, wireframes = look or Look(), wireframes or {}
+    book = _Book(cuts, wireframes, background, look)
     out = io.BytesIO()
-    figure.savefig(
-        out, format=kind, bbox_inches="tight", metadata={"Date": None} if kind == "svg" else None
-    )
+    if not look.paged:
+        book.figure(cuts).savefig(
+            out,
+            format=kind,
+            bbox_inches="tight",
+            metadata={"Date": None} if kind == "svg" else None,
+        )
+        return out.getvalue()
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    book.share_frames()
+    with PdfPages(out) as pages:
+        for number, cut in enumerate(cuts):
+            pages.savefig(book.figure([cut]))
+            if progress is not None:
+                progress(number + 1, len(cuts))
     return out.getvalue()
 
 
@@ -98,111 +96,83 @@ def require_kind(path: Path) -> str:
     return kind
 
 
-class _Panel:
-    """One section: its polygons, its lines, and the window that shows them."""
+class _Book:
+    """Sections and the colours that they share."""
 
     def __init__(
-        self, cut: Cut, wireframes: Mapping[str, Sequence[Mesh]], exaggerate: float
+        self,
+        cuts: Sequence[Cut],
+        wireframes: Mapping[str, Sequence[Mesh]],
+        background: Sequence[str],
+        look: Look,
     ) -> None:
-        self.cut = cut
-        self.stretch = 1.0 if cut.section.axis == "z" else exaggerate
-        self.polygons = cut_blocks(cut.section, cut.points, cut.sizes, cut.matrix)
-        self.traces = {
-            name: np.concatenate(
-                [cut_triangles(cut.section, mesh.vertices[mesh.triangles]) for mesh in meshes]
+        self._look, self._wireframes = look, wireframes
+        self._sections = [cut.section for cut in cuts]
+        self._colours = _colours(cuts, wireframes, background, look)
+        self._windows: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]] = {}
+        self._cuts = cuts
+
+    def share_frames(self) -> None:
+        """Give sections across one axis one frame, so that their pages can be leafed through."""
+        for cut in self._cuts:
+            window = Panel(cut, {}, Look()).window
+            low, high = self._windows.get(cut.section.axis, window)
+            self._windows[cut.section.axis] = np.stack(
+                [np.minimum(low, window[0]), np.maximum(high, window[1])]
             )
-            for name, meshes in wireframes.items()
-            if meshes
-        }
-        box = box_of(self.polygons)
-        margin = 0.02 * (box[1] - box[0]) * [1, self.stretch]
-        self.window = box + margin.max() / [1, self.stretch] * np.array([[-1], [1]])
 
-    @property
-    def lengths(self) -> Floats:
-        """Return the width and height at which the window is drawn."""
-        return np.asarray((self.window[1] - self.window[0]) * [1, self.stretch])
+    def figure(self, cuts: Sequence[Cut]) -> Figure:
+        """Draw a page."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
-    @property
-    def shown(self) -> set[str]:
-        """Return the labels of its blocks, and the domains whose traces are in the window."""
-        low, high = self.window
-        inside = {
-            name
-            for name, lines in self.traces.items()
-            if ((lines.max(axis=1) >= low) & (lines.min(axis=1) <= high)).all(axis=1).any()
-        }
-        return inside | set(self.cut.labels.tolist())
-
-    def draw(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
-        """Draw blocks, traces and axes."""
-        from matplotlib.collections import LineCollection, PolyCollection
-
-        edge = self._edge(scale)
-        order = {label: number for number, label in enumerate(colours)}
-        for label in sorted(set(self.cut.labels.tolist()), key=lambda one: order[one]):
-            rows = np.flatnonzero(self.cut.labels == label)
-            shapes = [self.polygons[row] for row in rows]
-            axes.add_collection(
-                PolyCollection(
-                    shapes,
-                    facecolors=colours[label],
-                    edgecolors="#ffffff",
-                    linewidths=edge,
-                    antialiaseds=edge > 0,  # smoothed edges would leave gaps between blocks
-                )
+        look, colours = self._look, self._colours
+        panels = [Panel(cut, self._wireframes, look) for cut in cuts]
+        for panel in panels:
+            panel.window = self._windows.get(panel.cut.section.axis, panel.window)
+        shown = {name for panel in panels for name in panel.shown}
+        lengths = np.array([panel.lengths for panel in panels])
+        columns = _legend_columns(shown, lay_out(lengths).size[0])
+        foot = _LINE * -(-len(shown) // columns) + (_RAMP if look.ramp else 0.0)
+        page = lay_out(lengths, below=foot, above=_TITLE if look.title else 0.0)
+        wide, high = page.size
+        figure = Figure(figsize=page.size, dpi=DOTS)
+        FigureCanvasAgg(figure)
+        for (left, bottom, across, up), panel in zip(page.panels, panels, strict=True):
+            place = (left / wide, bottom / high, across / wide, up / high)
+            panel.draw(figure.add_axes(place), colours, page.scale, self._others(panel))
+        there = {label for cut in cuts for label in cut.labels.tolist()}
+        _legend(
+            figure,
+            {name: colours[name] for name in colours if name in shown},
+            () if look.ramp else there,
+            columns,
+            by_grade=look.ramp is not None,
+        )
+        if look.ramp:
+            _draw_ramp(figure, look, foot)
+        if look.title:
+            figure.suptitle(
+                look.title, x=0.02, y=1 - 0.1 / high, ha="left", va="top", fontsize=14, color=INK
             )
-        for name, lines in self.traces.items():
-            # A pale line below the dark one: it shows on blocks of any colour.
-            for colour, width, order_of in (("#ffffff", 2.6, 3), (darker(colours[name]), 1.3, 4)):
-                axes.add_collection(
-                    LineCollection(
-                        list(lines),
-                        colors=colour,
-                        linewidths=width,
-                        zorder=order_of,
-                        capstyle="round",
-                    )
-                )
-        self._frame(axes)
+        return figure
 
-    def _edge(self, scale: float) -> float:
-        """Return the width of the lines between blocks, in points; none where blocks are dots."""
-        smallest = float(self.cut.sizes[:, list(self.cut.section.along)].min())
-        dots = smallest * scale * _DOTS
-        return 0.0 if dots < 12 else min(0.6, dots / 40)
-
-    def _frame(self, axes: Axes) -> None:
-        """Set the window, the scale, the title and the axis labels."""
-        from matplotlib.ticker import MaxNLocator, StrMethodFormatter
-
-        right, up = self.cut.section.along
-        axes.set_xlim(*self.window[:, 0])
-        axes.set_ylim(*self.window[:, 1])
-        axes.set_aspect(self.stretch, anchor="NW")
-        axes.set_xlabel(_AXES[right])
-        axes.set_ylabel(_AXES[up])
-        section = self.cut.section
-        taller = f", vertical x {self.stretch:g}" if self.stretch != 1 else ""
-        title = f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}"
-        axes.set_title(title, color=_INK, loc="left", fontsize=11)
-        width, height = np.asarray(axes.bbox.size) / _DOTS
-        for axis, inches in ((axes.xaxis, width), (axes.yaxis, 2 * height)):
-            ticks = int(np.clip(inches, 1, 6))
-            axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 5, 10]))
-            axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
-        axes.tick_params(labelsize=8)
+    def _others(self, panel: Panel) -> list[Section]:
+        """Return the sections across other axes."""
+        return [one for one in self._sections if one.across != panel.cut.section.across]
 
 
 def _colours(
-    cuts: Sequence[Cut], wireframes: Mapping[str, Sequence[Mesh]], background: Sequence[str]
+    cuts: Sequence[Cut],
+    wireframes: Mapping[str, Sequence[Mesh]],
+    background: Sequence[str],
+    look: Look,
 ) -> dict[str, str]:
     """Return each label its colour: wireframes' domains first, in their order, then the others."""
     labels = sorted({label for cut in cuts for label in cut.labels.tolist()}, key=_by_number)
-    ground = [label for label in labels if label in background]
-    domains = [*wireframes, *(one for one in labels if one not in (*wireframes, *ground, ""))]
-    chosen = dict.fromkeys(ground, GROUND) | ({"": NOTHING} if "" in labels else {})
-    return chosen | colours_of(domains)
+    ground = [label for label in labels if label in background or not label]
+    names = [*wireframes, *(one for one in labels if one not in wireframes)]
+    return with_ground(names, ground, look.colours)
 
 
 def _by_number(label: str) -> list[tuple[int, str]]:
@@ -214,12 +184,17 @@ def _by_number(label: str) -> list[tuple[int, str]]:
 
 def _legend_columns(names: Collection[str], width: float) -> int:
     """Return the number of legend columns for a page of this width."""
-    longest = max(map(len, names))
+    longest = max(map(len, names), default=1)
     return max(1, min(len(names), 8, int(width / (longest * _LETTER + _PATCH))))
 
 
 def _legend(
-    figure: Figure, colours: Mapping[str, str], there: Collection[str], columns: int
+    figure: Figure,
+    colours: Mapping[str, str],
+    there: Collection[str],
+    columns: int,
+    *,
+    by_grade: bool,
 ) -> None:
     """Draw the legend below the panels; a domain without a block there is shown as a line."""
     from matplotlib.lines import Line2D
@@ -228,7 +203,32 @@ def _legend(
     handles = [
         Patch(facecolor=colour, edgecolor="#999999", lw=0.4, label=name or "(not labelled)")
         if name in there
-        else Line2D([], [], color=darker(colour), lw=1.3, label=name)
+        else Line2D([], [], color=colour if by_grade else darker(colour), lw=1.6, label=name)
         for name, colour in colours.items()
     ]
-    figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, borderpad=0.0)
+    if handles:
+        figure.legend(
+            handles=handles, loc="lower center", ncols=columns, frameon=False, borderpad=0
+        )
+
+
+def _draw_ramp(figure: Figure, look: Look, foot: float) -> None:
+    """Draw the colours of a grade above the legend."""
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    ramp = look.ramp
+    if ramp is None:
+        return
+    wide, high = figure.get_size_inches()
+    length = min(4.0, 0.6 * wide)
+    place = ((1 - length / wide) / 2, (foot - 0.25) / high, length / wide, 0.14 / high)
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(ramp.low, ramp.high), colormaps[ramp.cmap]),
+        cax=figure.add_axes(place),
+        orientation="horizontal",
+        extend="max" if ramp.highest > ramp.high else "neither",
+    )
+    bar.set_label(ramp.name, fontsize=9)
+    bar.ax.tick_params(labelsize=8)

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
+import numpy as np
+
 from geodomain.domains.order import Domains
 from geodomain.domains.sources import DomainsGiven, domains_to_draw
-from geodomain.errors import TableError
+from geodomain.drillholes.drillholes import Drillholes
+from geodomain.errors import TableError, warn
 from geodomain.inputs.paths import model_path
 from geodomain.io.files.places import require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
 from geodomain.io.header.dialect import number
 from geodomain.io.header.keywords import TableKeywords, table_options
-from geodomain.sections.cutting import Section, parse_section
+from geodomain.progress import Progress, show_progress
+from geodomain.sections.asking import SectionGiven, as_sections, is_run
+from geodomain.sections.colours import usual_ground
+from geodomain.sections.cutting import Section
 from geodomain.sections.drawing import draw, require_kind
+from geodomain.sections.frame import faces_warnings
 from geodomain.sections.gathering import Cut, gather, wireframes_of
+from geodomain.sections.look import Look, NearHoles, Ramp, ramp_of, require_cmap
+from geodomain.sections.near_holes import lines_near
 
 # So many different numbers may be codes of domains; more are grades or densities.
 _MOST_NUMBERS = 100
-SectionGiven = Section | str | tuple[str, float]
 
 
 def plot_sections(
@@ -34,34 +44,61 @@ def plot_sections(
     column: str = "domain",
     background: str | Iterable[str] = (),
     exaggerate: float = 1.0,
+    title: str | None = None,
+    unit: str = "",
+    colour_by: str | None = None,
+    cmap: str = "viridis",
+    holes: Drillholes | None = None,
+    within: float | None = None,
     overwrite: bool = False,
+    progress: Progress | bool | None = None,
     **table: Unpack[TableKeywords],
 ) -> tuple[Section, ...]:
     r"""Draw sections through a labelled block model, with the traces of wireframes over them.
 
-    Blocks are drawn by domain at their true sizes, all sections to one scale. Sections across x
-    look west, those across y north.
+    Blocks are drawn by domain, or by grade, at their true sizes, all sections to one scale, with a
+    scale bar and the places of the others. Sections across x look west, those across y north.
 
     Parameters
     ----------
     model : path
-        A block model that has a column of labels: text, Parquet or VTK. It is read twice.
+        A block model that has a column of labels, of any kind of file. It is read twice where
+        sections are not named.
     output : path
         The picture: .png, .svg or .pdf. It appears whole or not at all.
     sections : str, tuple, Section, or several of them
-        Where to cut: "z=310", ("z", 310); across x, y and z through the middle of the labelled
-        domains by default.
+        Where to cut: "z=310", ("z", 310), or a run "y=7480200,7480300,50" of start, stop and
+        step, whose sections are the pages of a PDF, and panels of other pictures; across x, y and
+        z through the middle of the labelled domains by default. On faces of blocks those above,
+        to the north or to the east are drawn.
     domains : optional
-        As for `label_file`: their wireframes are drawn, closed or open, and their background is
-        ground.
+        As for `label_file`: their wireframes are drawn, closed or open, in the colours that they
+        name, and their background is ground.
     column : str
         The column of labels.
     background : str or several
-        Labels that are drawn as ground.
+        Labels that are drawn as ground, in a colour that no domain has; WASTE where neither this
+        nor `domains` names one.
     exaggerate : float
         How many times longer z is drawn than x and y.
+    title : str, optional
+        Above the sections of each page.
+    unit : str
+        Of the coordinates, for axes and scale bars.
+    colour_by : str, optional
+        A column of numbers, such as a grade, that colours the blocks: from its lowest value to
+        that which 98% of the blocks drawn do not exceed.
+    cmap : str
+        Colours for it: one of matplotlib's colour maps.
+    holes : Drillholes, optional
+        Drillholes to project onto the sections that they are near.
+    within : float, optional
+        How near, on either side; needed with ``holes``.
     overwrite : bool
         Whether a picture that is there may be replaced.
+    progress : callable or bool, optional
+        Called with what is done and its total, of each pass and of the pages; True shows one line
+        on stderr.
     **table
         What the file does not say, or not clearly; as for `label_file`.
 
@@ -76,14 +113,19 @@ def plot_sections(
         If the picture is there already; see ``overwrite``.
     TableError
         For another kind of picture, a column of hundreds of numbers, a section that cuts no
-        block, a column that is not there, or sizes that are neither there nor to be
-        seen from the centroids.
+        block, a column that is not there or has no number, or sizes that are neither there nor
+        to be seen from the centroids.
     ValueError
-        For what is no section.
+        For what is no section, no colour map, and holes without a distance.
     TypeError
         For a model that is no path.
     ImportError
         If matplotlib is not installed.
+
+    Warns
+    -----
+    GeodomainWarning
+        For a section on faces of blocks, and holes that are near none.
 
     Examples
     --------
@@ -102,18 +144,74 @@ def plot_sections(
     if not exaggerate > 0:
         message = f"exaggerate is {exaggerate}; it must be above 0"
         raise ValueError(message)
-    options = table_options(**table)
+    look = Look(exaggerate=exaggerate, title=title or "", unit=unit)
+    if holes is not None:
+        look = replace(look, near=NearHoles(holes, _distance(within)))
+    require_cmap(cmap)
+    options, asked = table_options(**table), as_sections(sections)
     require_places([place], overwrite=overwrite)
     kind = require_kind(place)
     listed = Domains() if domains is None else domains_to_draw(domains)
-    ground = [*([background] if isinstance(background, str) else background), listed.background]
-    ground = [label for label in ground if label]
-    cuts = gather(source, options, column, as_sections(sections), background=ground)
+    given = [*([background] if isinstance(background, str) else background), listed.background]
+    ground = [label for label in given if label]
+    with show_progress(progress, "reading") as told:
+        cuts = gather(
+            source, options, column, asked, background=ground, grade=colour_by, progress=told
+        )
+    cuts = _named(cuts, listed)
     _require_labels(cuts, column, source)
-    picture = draw(cuts, wireframes_of(listed), background=ground, kind=kind, exaggerate=exaggerate)
+    names = {label for cut in cuts for label in cut.labels.tolist()}
+    ground = ground or usual_ground(names, [target.name for target in listed.targets])
+    look = replace(
+        look,
+        colours=listed.colours,
+        ramp=None if colour_by is None else _ramp(cuts, colour_by, cmap, source),
+        paged=kind == "pdf" and is_run(sections),
+    )
+    for sentence in faces_warnings([cut.section for cut in cuts if cut.is_on_faces]):
+        warn(sentence)
+    if look.near and not any(
+        lines_near(c.section, look.near.holes, look.near.within) for c in cuts
+    ):
+        warn(f"no drillhole comes within {look.near.within:.10g} of a section")
+    with show_progress(progress, "drawing") as told:
+        drawn = draw(
+            cuts, wireframes_of(listed), background=ground, kind=kind, look=look, progress=told
+        )
     with open_target(place, overwrite=overwrite) as target:
-        target.write(memoryview(picture))
+        target.write(memoryview(drawn))
     return tuple(cut.section for cut in cuts)
+
+
+def _distance(within: float | None) -> float:
+    """Return how near holes must be, or refuse to guess it."""
+    if within is None or not 0 < within < math.inf:
+        message = f"within is {within}: say how near drillholes are drawn, a length above 0"
+        raise ValueError(message)
+    return within
+
+
+def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
+    """Return sections with the names of domains in the place of their codes."""
+    names = {str(one.code): one.name for one in domains.targets if one.code is not None}
+    if domains.background and domains.background_code is not None:
+        names[str(domains.background_code)] = domains.background
+    known = {label for cut in cuts for label in cut.labels.tolist() if label}
+    if not names or not known <= names.keys():
+        return list(cuts)
+    return [
+        replace(cut, labels=np.array([names.get(one, "") for one in cut.labels.tolist()], np.str_))
+        for cut in cuts
+    ]
+
+
+def _ramp(cuts: Sequence[Cut], name: str, cmap: str, model: str) -> Ramp:
+    """Return the ramp of all sections; raise TableError for a column without a number."""
+    found = ramp_of(name, cmap, np.concatenate([c.values for c in cuts if c.values is not None]))
+    if found is None:
+        message = f"{model}: column {name!r} holds no number in these sections: name a grade"
+        raise TableError(message)
+    return found
 
 
 def _require_labels(cuts: Sequence[Cut], column: str, model: str) -> None:
@@ -125,22 +223,3 @@ def _require_labels(cuts: Sequence[Cut], column: str, model: str) -> None:
             "sections, and is no column of labels: name one with column="
         )
         raise TableError(message)
-
-
-def as_sections(given: SectionGiven | Sequence[SectionGiven]) -> list[Section]:
-    """Return sections of one or several, however they were given."""
-    if isinstance(given, str | Section) or (len(given) == 2 and given[0] in ("x", "y", "z")):
-        return [_as_section(given)]
-    return [_as_section(one) for one in given]
-
-
-def _as_section(given: object) -> Section:
-    """Return a section of AXIS=COORDINATE, of a pair, or of itself."""
-    if isinstance(given, Section):
-        return given
-    text = "{}={}".format(*given) if isinstance(given, tuple) and len(given) == 2 else str(given)
-    try:
-        return parse_section(text)
-    except ValueError:
-        message = f"{text!r} is not AXIS=COORDINATE, such as z=310"
-        raise ValueError(message) from None

@@ -13,9 +13,9 @@ Floats = NDArray[np.float64]
 
 # Inches: what is drawn of all panels together, the room for words around each, and the least side.
 _WIDTH, _HEIGHT = 15.0, 9.0
-LEFT, RIGHT, BELOW, ABOVE = 0.85, 0.25, 0.6, 0.4
+LEFT, RIGHT, BELOW, ABOVE = 0.95, 0.25, 0.65, 0.4
 _LEAST = 0.25
-# More panels than this are laid in one row or one column.
+# Of more panels than this, columns of like numbers are tried.
 _MOST = 10
 
 
@@ -38,7 +38,7 @@ class Page:
     panels: list[tuple[float, float, float, float]]
 
 
-def lay_out(lengths: Floats, *, below: float = 0.0) -> Page:
+def lay_out(lengths: Floats, *, below: float = 0.0, above: float = 0.0) -> Page:
     """Put panels into columns, in their order, so that they are as large as a page allows.
 
     Parameters
@@ -47,6 +47,8 @@ def lay_out(lengths: Floats, *, below: float = 0.0) -> Page:
         How long each is to the right and up.
     below : float
         Inches to leave at the foot of the page.
+    above : float
+        Inches to leave at its head.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def lay_out(lengths: Floats, *, below: float = 0.0) -> Page:
             panels.append((left + LEFT, top - ABOVE - high, wide, high))
             top -= ABOVE + high + BELOW
         left += LEFT + float(drawn[column, 0].max()) + RIGHT
-    return Page((left, height + below), scale, panels)
+    return Page((left, height + below + above), scale, panels)
 
 
 def _scale(lengths: Floats, columns: Sequence[Sequence[int]]) -> float:
@@ -80,8 +82,11 @@ def _scale(lengths: Floats, columns: Sequence[Sequence[int]]) -> float:
 
 
 def _divisions(count: int) -> Iterator[list[list[int]]]:
-    """Return every way to divide panels into columns, or two simple ones for many panels."""
-    plain = [(True,) * (count - 1), (False,) * (count - 1)]
-    for after in plain if count > _MOST else product((True, False), repeat=count - 1):
+    """Yield every way to divide panels into columns, or, for many panels, the even ones."""
+    if count > _MOST:
+        for each in range(1, count + 1):
+            yield [list(range(at, min(at + each, count))) for at in range(0, count, each)]
+        return
+    for after in product((True, False), repeat=count - 1):
         starts = [0, *(index + 1 for index, cut in enumerate(after) if cut), count]
         yield [list(range(*pair)) for pair in pairwise(starts)]

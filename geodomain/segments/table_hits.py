@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.io.csv.writing import Column, lines_of
 from geodomain.io.files.pipeline import ByteSource
 from geodomain.io.files.streams import Target
 from geodomain.io.header.layout import TableLayout
@@ -59,7 +60,7 @@ def intersect_table(
     name : str
         What error messages call the table.
     threads : int, optional
-        For reading.
+        For reading and writing.
     progress : callable, optional
         Called with bytes done and bytes in all, or None where that is not known.
 
@@ -74,30 +75,24 @@ def intersect_table(
     PointError
         For a segment that ends at infinity or out of range.
     """
-    tally, mark, decimal = HitTally(), layout.delimiter.decode(), layout.decimal.decode()
-
-    def send(rows: Iterator[str]) -> None:
-        text = "".join(f"{row}\n" for row in rows)
-        target.write(memoryview(text.encode()))
+    tally = HitTally()
 
     def visit(starts: Floats, ends: Floats) -> None:
         first = tally.segments
         answer = tally.ask(intersector, starts, ends, mode, name)
-        rows = (mark.join(row) for row in _rows(answer, first))
-        send(rows if decimal == "." else (row.replace(".", decimal) for row in rows))
+        for lines in lines_of(_columns(answer, first), layout.delimiter, layout.decimal, threads):
+            target.write(lines)
 
-    send(iter([mark.join(COLUMNS[mode])]))
+    target.write(memoryview(layout.delimiter.join(map(str.encode, COLUMNS[mode])) + b"\n"))
     read_segments(source, layout, visit, threads=threads, progress=progress)
     return tally
 
 
-def _rows(answer: Answer, first: int) -> Iterator[tuple[str, ...]]:
-    """Return the cells of each row."""
+def _columns(answer: Answer, first: int) -> tuple[Column, ...]:
+    """Return the columns of `COLUMNS`."""
     if not isinstance(answer, Hits):
-        for row, value in enumerate(answer.tolist(), first):
-            yield str(row), str(int(value))
-        return
-    columns = (
+        return np.arange(first, first + len(answer)), answer.astype(np.int64)
+    return (
         answer.segment + first,
         answer.t,
         answer.distance,
@@ -106,5 +101,3 @@ def _rows(answer: Answer, first: int) -> Iterator[tuple[str, ...]]:
         answer.u,
         answer.v,
     )
-    for cells in zip(*(column.tolist() for column in columns), strict=True):
-        yield tuple(map(repr, cells))

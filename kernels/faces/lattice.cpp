@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "lattice/block_bits.h"
 #include "lattice/expand.h"
 #include "lattice/ruler.h"
 #include "platform/atomics.h"
@@ -139,4 +140,19 @@ GD_API int geodomain_lattice_expand(const std::uint64_t* bits, const std::int64_
   } catch (...) {
     return 1;
   }
+}
+
+// Marks the cells of centroids, and adds to `again` those that had been marked. Returns how many
+// rows were taken: all, or those before the first that has no cell.
+GD_API std::int64_t geodomain_mark_blocks(const void* const* columns, const std::int64_t* strides,
+                                          std::int64_t rows, const double* starts,
+                                          const double* cells_per_unit, const std::int64_t* firsts,
+                                          const std::int64_t* counts, double* const* values,
+                                          std::uint8_t* bits, std::int64_t* again) {
+  FloatGuard guard;
+  const auto axis = [&](int a) {
+    return AxisCells{starts[a], cells_per_unit[a], static_cast<double>(firsts[a]),
+                     static_cast<double>(counts[a]), values[a]};
+  };
+  return mark_blocks(points_view(columns, strides), rows, axis(0), axis(1), axis(2), bits, *again);
 }

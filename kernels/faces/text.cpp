@@ -30,7 +30,7 @@ int guarded(const Body& body) {
   }
 }
 
-// Keep in step with FOUND in geodomain/tables/scanner.py.
+// Keep in step with FOUND in geodomain/io/csv/scanner.py.
 void report(const Text& text, const Chunk& chunk, std::int64_t* found) {
   const Trouble& trouble = chunk.trouble();
   const std::int64_t lines = chunk.total([](const Piece& piece) { return piece.lines; });

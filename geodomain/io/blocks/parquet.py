@@ -44,13 +44,13 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     if digest is not None:
         digest.add_file(place)
     with pyarrow.OSFile(str(place)) as raw:
-        with _readable(name):
+        with readable(name):
             file = parquet.ParquetFile(raw)
         yield ParquetModel(file, name, status, options)
 
 
 @contextmanager
-def _readable(name: str) -> Iterator[None]:
+def readable(name: str) -> Iterator[None]:
     """Say in one sentence what pyarrow cannot read; for damaged data it has an OSError."""
     import pyarrow
 
@@ -188,7 +188,7 @@ class ParquetModel(TableModel[Any]):
 
     def _read(self, group: int, columns: list[str] | None) -> Any:
         """Read one row group, or some of its columns."""
-        with _readable(self.name):
+        with readable(self.name):
             return self._file.read_row_group(group, columns=columns)
 
     def _codes(self, table: Any, label: LabelChunk, count: int) -> list[Codes]:
@@ -218,7 +218,7 @@ class ParquetModel(TableModel[Any]):
         """Give the first rows as text, which is what heads of tables are understood by."""
         from pyarrow import types
 
-        with _readable(self.name):
+        with readable(self.name):
             batch = next(self._file.iter_batches(SAMPLE_ROWS, use_threads=False), None)
         if batch is None:
             return []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from geodomain.io.blocks.gslib_head import read_head
+from geodomain.io.meshes.off import KEYWORD
 from geodomain.io.meshes.signs import of_mining
 from geodomain.io.meshes.solids import split_name
 from geodomain.io.meshes.text import unify_lines
@@ -50,7 +51,7 @@ def _by_content(place: Path) -> Kind | None:
             head = head[:4] + file.read(HEAD)
     if head.startswith(b"PAR1"):
         return "parquet"
-    if read_head(head) is not None:
+    if read_head(head) is not None and not KEYWORD.match(head.split(b"\n")[0].strip()):
         return "gslib"
     if _VOXET.match(unify_lines(head)):
         return "voxet"

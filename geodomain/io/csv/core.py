@@ -82,8 +82,12 @@ def core() -> ctypes.CDLL:
         "measure": [address, number, address, address, address, address, number, address],
         "write": [address, address, address],
         "number": [ctypes.c_char_p, count, ctypes.c_char, address],
+        "row_room": [number],
+        "rows": [number, address, address, address, count, mark, mark, number, address],
     }.items():
         getattr(loaded, f"geodomain_text_{name}").argtypes = types
+    loaded.geodomain_text_row_room.restype = count
+    loaded.geodomain_text_rows.restype = count
     return loaded
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import MeshError
+from geodomain.errors import GeodomainError, MeshError
 from geodomain.io.datamine.definition import WORDS, numbers_of, read_definition, texts_of
 
 
@@ -33,12 +33,12 @@ def is_table(data: bytes) -> bool:
     return read_definition(data) is not None
 
 
-def read_table(data: bytes, file: str) -> Table:
+def read_table(data: bytes, file: str, error: type[GeodomainError] = MeshError) -> Table:
     """Return all columns of a table.
 
     Raises
     ------
-    MeshError
+    MeshError, or another `error`
         If it is cut short, or no table.
     """
     found = read_definition(data)
@@ -47,8 +47,8 @@ def read_table(data: bytes, file: str) -> Table:
             f"{file} is damaged: its first page is no definition of a Datamine table; copy or "
             "export the file again"
         )
-        raise MeshError(message)
-    found.require_whole(len(data), file, MeshError)
+        raise error(message)
+    found.require_whole(len(data), file, error)
     pages = found.last_page - 1
     raw = np.frombuffer(data, dtype=np.uint8, count=pages * found.page, offset=found.page)
     used = raw.reshape(pages, WORDS, found.width)[:, : found.each * found.length]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from geodomain.errors import TableError
-from geodomain.io.meshes.not_a_table import describe
+from geodomain.io.meshes.not_a_table import describe, describe_text
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -25,6 +27,7 @@ _FORMATS = (
     (b"<VTKFile", "a VTK file", "name it .vti, .vtr or .vtu, or "),
     (b"<?xml", "an XML file", "name it .vti, .vtr or .vtu if it is VTK's, or "),
 )
+_HEAD = 1 << 16  # bytes by which wireframes are known
 # Tab, line feed, form feed, carriage return and Ctrl-Z (an old end-of-file mark) are text.
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x19\x1b-\x1f]")
 
@@ -40,13 +43,32 @@ def require_text(head: bytes, name: str) -> None:
         raise TableError(message)
     for mark, what, way in _FORMATS:
         if head.startswith(mark):
+            found = describe_text(head[:_HEAD], Path(name).suffix.lower())
             message = f"{name} is {what}, not a table of text; {way}export it as CSV."
+            message = f"{name}: {found}" if found else message
             raise TableError(message)
     wide = _wide_encoding(head)
     if wide:
         message = f"{name} is {wide} text; save it as UTF-8 (in Excel: 'CSV UTF-8')."
         raise TableError(message)
     _require_no_control(head, name)
+
+
+@contextmanager
+def wireframes_named(head: bytes, name: str) -> Iterator[None]:
+    """Where text is no table, say so if it is a wireframe.
+
+    Raises
+    ------
+    TableError
+    """
+    try:
+        yield
+    except TableError:
+        if (found := describe_text(head[:_HEAD], Path(name).suffix.lower())) is None:
+            raise
+        message = f"{name}: {found}"
+        raise TableError(message) from None
 
 
 def _wide_encoding(head: bytes) -> str | None:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from geodomain.io.header.choice import SAMPLE_ROWS, choose_columns
 from geodomain.io.header.dialect import cell_text, decimal_mark, may_have_decimal_commas, split_rows
-from geodomain.io.header.encoding import count_line_ends, require_text
+from geodomain.io.header.encoding import count_line_ends, require_text, wireframes_named
 from geodomain.io.header.families import Triplet
 from geodomain.io.header.frames import Frame
 from geodomain.io.header.header import TableHeader, find_header
@@ -95,10 +95,11 @@ def read_layout(
     """
     options = options or TableOptions()
     require_text(head, name)
-    header = find_header(head, options, name, whole=whole)
-    head_rows, sample = _below(head, header, options.encoding, whole=whole)
-    model = micromine_model(head_rows, options.encoding)
-    choice = choose_columns(header.names, sample, options, model=model, table=name)
+    with wireframes_named(head, name):
+        header = find_header(head, options, name, whole=whole)
+        head_rows, sample = _below(head, header, options.encoding, whole=whole)
+        model = micromine_model(head_rows, options.encoding)
+        choice = choose_columns(header.names, sample, options, model=model, table=name)
     decimal = options.decimal or _decimal(header, choice.xyz, sample, name)
     # A comma between digits is rare in whole numbers, unless it parts the fields.
     if decimal is None and header.delimiter != b"," and may_have_decimal_commas(head):

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from geodomain.errors import MeshError
+from geodomain.arrays import COARSE, single_resolution
+from geodomain.errors import MeshError, warn
 from geodomain.io.meshes.solids import NamedFaces
 from geodomain.io.meshes.text import damaged
 from geodomain.mesh.faces import Faces
@@ -20,7 +21,13 @@ def read_glb(data: bytes, path: Path) -> list[NamedFaces]:
 
 
 def read_3mf(data: bytes, path: Path) -> list[NamedFaces]:
-    """Return the objects of a 3MF, in its own axes and unit."""
+    """Return the objects of a 3MF, in its own axes and unit.
+
+    Warns
+    -----
+    GeodomainWarning
+        If the unit is not the metre.
+    """
     return _read(data, path, "3mf", [0, 1, 2], [1.0, 1.0, 1.0])
 
 
@@ -33,7 +40,7 @@ def _read(
         scene: Any = trimesh.load(
             io.BytesIO(data), file_type=kind, process=False, force="scene", merge_primitives=False
         )
-        parts = [_part(scene, node, axes, signs) for node in scene.graph.nodes_geometry]
+        parts = [_part(scene, node, kind, axes, signs) for node in scene.graph.nodes_geometry]
     except ImportError as lacking:
         message = (
             f"{path.name} is {kind}, which is read through trimesh ({lacking}): install it with"
@@ -47,19 +54,29 @@ def _read(
     if not found:
         message = f"{path.name} has no triangles: export the wireframe as a mesh"
         raise MeshError(message)
+    if kind == "3mf" and (unit := str(scene.metadata.get("units", "meter"))) != "meter":
+        message = (
+            f"{path.name} says that its unit is the {unit}: coordinates are taken as they are, so"
+            " scale the wireframe if that is not the unit of the blocks"
+        )
+        warn(message)
     return found
 
 
-def _part(scene: Any, node: str, axes: list[int], signs: list[float]) -> NamedFaces | None:
+def _part(
+    scene: Any, node: str, kind: str, axes: list[int], signs: list[float]
+) -> NamedFaces | None:
     """Return one instance of a mesh where its transform puts it."""
     transform, name = scene.graph[node]
     mesh = scene.geometry[name]
     if not hasattr(mesh, "faces") or not len(mesh.faces):
         return None
     place = np.asarray(mesh.vertices, dtype=np.float64)
+    # The vertices of glTF are floats and those of 3MF text; a node's transform is of doubles.
+    single = kind == "glb" and single_resolution(place) >= COARSE
     matrix = np.asarray(transform, dtype=np.float64)
     if not np.array_equal(matrix, np.eye(4)):
         place = place @ matrix[:3, :3].T + matrix[:3, 3]
     corners = np.asarray(mesh.faces, dtype=np.int64).reshape(-1)
     turned = np.ascontiguousarray(place[:, axes] * signs)
-    return str(name), Faces(turned, corners, np.full(len(corners) // 3, 3, dtype=np.int64), True)
+    return str(name), Faces(turned, corners, np.full(len(corners) // 3, 3, dtype=np.int64), single)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -11,36 +12,108 @@ from numpy.typing import NDArray
 
 from geodomain.io.meshes.ply_header import Element, PlyHeader, Property
 from geodomain.io.meshes.ply_rows import FACE_LISTS, Columns, Lists, no_rows, short_of
-from geodomain.io.meshes.text import floats, integers
+from geodomain.io.meshes.text import floats, integers, not_a_number
+from geodomain.io.meshes.text_core import WordReader, reading_words, word_at
+
+_WORD = re.compile(rb"\S+")
+_REAL, _WHOLE, _SAME = range(3)  # kinds of words in kernels/text/word_table.h
 
 
 def read_rows(data: bytes, header: PlyHeader, wanted: set[str], name: str) -> dict[str, Columns]:
     """Return the columns of the wanted elements of a text file."""
-    words = data[header.data_start :].split()
     result: dict[str, Columns] = {}
     start = 0
-    for element in header.elements:
-        width = len(element.properties)
-        if element.count * width > len(words) - start:
-            raise short_of(element, name)
-        columns, start = _read_words(words, start, element, name)
-        if element.name in wanted:
-            result[element.name] = columns
+    with reading_words(data, header.data_start) as words:
+        for element in header.elements:
+            if element.count * len(element.properties) > words.count - start:
+                raise short_of(element, name)
+            columns, start = _read_element(words, start, element, name)
+            if element.name in wanted:
+                result[element.name] = columns
     return result
 
 
-def _read_words(words: list[bytes], start: int, element: Element, name: str) -> tuple[Columns, int]:
+def _read_element(
+    words: WordReader, start: int, element: Element, name: str
+) -> tuple[Columns, int]:
     """Return the columns of an element of a text file and the word after it."""
     if element.count == 0 or not element.properties:
         return no_rows(element), start
-    lengths, _, end = _place_words(words, start, element, name)
-    width = end - start
-    stop = start + element.count * width
-    if stop <= len(words):
-        block = _Block(words[start:stop], width, element, name)
-        if all(block.all_equal(p, lengths) for p in element.properties if p.length_kind):
-            return block.columns(lengths), stop
-    return _walk_words(words, start, element, name)
+    lengths = _first_lengths(words, start, element, name)
+    columns = [
+        _Column(p, lengths.get(p.name, 1), _WHOLE if p.name in FACE_LISTS else _REAL)
+        for p in element.properties
+    ]
+    kinds = np.concatenate([column.kinds for column in columns])
+    stop = start + element.count * len(kinds)
+    if stop <= words.count:
+        cells = np.empty((element.count, len(kinds)))
+        fault, row, begin, end = words.read(start, kinds, cells)
+        if fault in (1, 2):
+            place = f"{name}, {element.name} {row + 1}"
+            raise not_a_number(place, word_at(words.data, begin, end), whole=fault == 2)
+        if fault == 0:
+            return _columns_of(cells, columns), stop
+    return _walk_words(words.split(start), element, name, start)
+
+
+def _first_lengths(words: WordReader, start: int, element: Element, name: str) -> dict[str, int]:
+    """Return how long each list of the first row is."""
+    lengths: dict[str, int] = {}
+    for p in element.properties:
+        if not p.length_kind:
+            start += 1
+            continue
+        if start >= words.count:
+            raise short_of(element, name)
+        found = _WORD.match(words.data, words.place(start))
+        text = [found[0]] if found else []
+        lengths[p.name] = int(integers(text, name, lambda _: f"a list of '{element.name}'")[0])
+        start += 1 + lengths[p.name]
+        if lengths[p.name] < 0 or start > words.count:
+            raise short_of(element, name)
+    return lengths
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A property whose lists are all as long as the first; the words of a row it takes."""
+
+    of: Property
+    length: int
+    kind: int
+
+    @property
+    def kinds(self) -> NDArray[np.uint8]:
+        head = [_SAME] if self.of.length_kind else []
+        return np.array(head + [self.kind] * self.length, dtype=np.uint8)
+
+
+def _columns_of(cells: NDArray[np.float64], columns: list[_Column]) -> Columns:
+    result: Columns = {}
+    at = 0
+    for column in columns:
+        at += 1 if column.of.length_kind else 0
+        block = cells[:, at : at + column.length]
+        values = np.ascontiguousarray(block).reshape(-1)
+        if column.kind == _WHOLE:
+            values = values.view(np.int64)
+        sizes = np.full(len(cells), column.length, dtype=np.int64)
+        result[column.of.name] = Lists(values, sizes) if column.of.length_kind else values
+        at += column.length
+    return result
+
+
+def _numbers(
+    words: list[bytes], p: Property, name: str, place: Callable[[int], str]
+) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Return integers where vertices are numbered, the float64 as printed elsewhere."""
+    return (integers if p.name in FACE_LISTS else floats)(words, name, place)
+
+
+def _place(title: str, rows: NDArray[np.int64], number: int) -> str:
+    """Say where a word stands."""
+    return f"{title} {rows[number] + 1}"
 
 
 def _place_words(
@@ -62,60 +135,9 @@ def _place_words(
     return lengths, places, start
 
 
-@dataclass(frozen=True)
-class _Block:
-    """The words of an element whose rows are equally long."""
-
-    words: list[bytes]
-    width: int
-    element: Element
-    name: str
-
-    def _column_starts(self, lengths: dict[str, int]) -> dict[str, int]:
-        starts, at = {}, 0
-        for p in self.element.properties:
-            at += 1 if p.length_kind else 0
-            starts[p.name] = at
-            at += lengths.get(p.name, 1)
-        return starts
-
-    def all_equal(self, p: Property, lengths: dict[str, int]) -> bool:
-        """Return whether every row's list is as long as the first row's."""
-        place = self._column_starts(lengths)[p.name] - 1
-        return self.words[place :: self.width].count(self.words[place]) == self.element.count
-
-    def columns(self, lengths: dict[str, int]) -> Columns:
-        result: Columns = {}
-        for p in self.element.properties:
-            first = self._column_starts(lengths)[p.name]
-            count = lengths.get(p.name, 1)
-            stacked = [self._numbers(p, first + i) for i in range(count)]
-            if not p.length_kind:
-                result[p.name] = stacked[0]
-                continue
-            values = np.stack(stacked, axis=1).reshape(-1) if count else np.zeros(0, np.int64)
-            result[p.name] = Lists(values, np.full(self.element.count, count, dtype=np.int64))
-        return result
-
-    def _numbers(self, p: Property, first: int) -> NDArray[np.int64] | NDArray[np.float64]:
-        words = self.words[first :: self.width]
-        return _numbers(words, p, self.name, lambda i: f"{self.element.name} {i + 1}")
-
-
-def _numbers(
-    words: list[bytes], p: Property, name: str, place: Callable[[int], str]
-) -> NDArray[np.int64] | NDArray[np.float64]:
-    """Return integers where vertices are numbered, the float64 as printed elsewhere."""
-    return (integers if p.name in FACE_LISTS else floats)(words, name, place)
-
-
-def _place(title: str, rows: NDArray[np.int64], number: int) -> str:
-    """Say where a word stands."""
-    return f"{title} {rows[number] + 1}"
-
-
-def _walk_words(words: list[bytes], start: int, element: Element, name: str) -> tuple[Columns, int]:
+def _walk_words(words: list[bytes], element: Element, name: str, first: int) -> tuple[Columns, int]:
     """Return the columns of a text element whose lists vary in length, and the word after it."""
+    start = 0
     found: dict[str, list[bytes]] = {p.name: [] for p in element.properties}
     sizes: dict[str, list[int]] = {p.name: [] for p in element.properties}
     for _ in range(element.count):
@@ -130,4 +152,4 @@ def _walk_words(words: list[bytes], start: int, element: Element, name: str) -> 
         values = _numbers(found[p.name], p, name, partial(_place, element.name, row))
         counts = np.array(sizes[p.name], dtype=np.int64)
         columns[p.name] = Lists(values, counts) if p.length_kind else values
-    return columns, start
+    return columns, first + start

@@ -10,22 +10,18 @@ from numpy.typing import NDArray
 
 from geodomain.errors import MeshError, warn
 from geodomain.io.meshes.merging import merge_equal
-from geodomain.io.meshes.text import floats, truncated, unify_lines
+from geodomain.io.meshes.text import not_a_number, truncated
+from geodomain.io.meshes.text_core import line_of, plain_lines, reading, word_at
 from geodomain.mesh.faces import Faces
 from geodomain.mesh.mesh import Mesh
 
 HEADER = 84
 FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 
-# A facet of ASCII STL is 21 words; the coordinates stand at these places.
-_WORDS = 21
-_KEYWORDS = {0: b"facet", 1: b"normal", 5: b"outer", 6: b"loop", 7: b"vertex", 11: b"vertex"}
-_KEYWORDS |= {15: b"vertex", 19: b"endloop", 20: b"endfacet"}
-_NUMBERS = (8, 9, 10, 12, 13, 14, 16, 17, 18)
-_SOLID_LINE = re.compile(rb"^[ \t]*(?:end[ \t]*)?solid\b.*$", re.MULTILINE | re.IGNORECASE)
 _END_LINE = re.compile(rb"^[ \t]*end[ \t]*solid\b.*$", re.MULTILINE | re.IGNORECASE)
 _FACET_LINE = re.compile(rb"^[ \t]*facet\b", re.MULTILINE | re.IGNORECASE)
-_CHUNK, _TAIL = 1 << 22, 1 << 12
+_PIECE, _TAIL = 1 << 20, 1 << 12
+_NUMBER, _VERTEX, _CUT, _CORNERS = range(1, 5)  # faults of kernels/text/stl.h
 
 
 def facet_count(head: bytes) -> int:
@@ -56,114 +52,51 @@ def _warn_of_rest(name: str, count: int, whole: int) -> None:
 
 def read_ascii(data: bytes, name: str) -> Faces:
     """Return the facets of all the solids of an ASCII STL, float64 as printed."""
-    text = _to_last_end(unify_lines(data), name)
-    blocks = []
-    line, start = 1, 0
-    while start < len(text):
-        end = _end_of_chunk(text, start)
-        chunk = text[start:end]
-        block = _read_chunk(chunk, name, line)
-        blocks.append(block)
-        line += chunk.count(b"\n")
-        start = end
-    soup = np.concatenate(blocks) if blocks else np.empty((0, 3))
+    text = plain_lines(data)
+    with reading("stl", text, _PIECE, end=_last_end(text, name)) as reader:
+        size, unsure_count, *fault = reader.told(6)
+        if fault[0]:
+            raise _fault(fault, text, name)
+        soup, unsure = np.empty((size // 3, 3)), np.empty((unsure_count, 3), dtype=np.int64)
+        reader.take(soup, unsure)
+        reader.round(soup, unsure)
     return _merged(soup, name, single=False)
 
 
-def _to_last_end(text: bytes, name: str) -> bytes:
-    """Return the text to its last 'endsolid', whose absence alone tells a cut between facets."""
+def _last_end(text: bytes, name: str) -> int:
+    """Return where the last 'endsolid' ends, whose absence alone tells a cut between facets."""
     tail = max(len(text) - _TAIL, 0)
     ends = [m.end() for m in _END_LINE.finditer(text, tail)]
     ends = ends or [m.end() for m in _END_LINE.finditer(text)]
     if not ends or _FACET_LINE.search(text, ends[-1]):
         found = "it ends without the line 'endsolid'"
         raise truncated(name, "a solid", f"{found} (add that line if nothing is missing)")
-    return text[: ends[-1]]
+    return ends[-1]
 
 
-def _end_of_chunk(text: bytes, start: int) -> int:
-    """Return where to cut: after a line that ends a facet, or at the end."""
-    end = start + _CHUNK
-    while end < len(text):
-        mark = text.find(b"\n", end)
-        if mark < 0:
-            break
-        before = text[max(start, mark - 200) : mark].rstrip().rsplit(b"\n", 1)[-1]
-        if before.strip().lower() == b"endfacet":
-            return mark + 1
-        end = mark + 1
-    return len(text)
-
-
-def _read_chunk(chunk: bytes, name: str, line: int) -> NDArray[np.float64]:
-    """Return the corners (3 f, 3) of whole facets, at full speed where they are regular."""
-    text = chunk.lower()
-    words = (_SOLID_LINE.sub(b"", text) if b"solid" in text else text).split()
-    count = len(words) // _WORDS
-    regular = (
-        b"_" not in text
-        and len(words) == count * _WORDS
-        and all(
-            words[place::_WORDS].count(keyword) == count for place, keyword in _KEYWORDS.items()
-        )
-    )
-    if not regular:
-        return _read_lines(chunk, name, line)
-    soup = np.empty((count, 9))
-    try:
-        for column, place in enumerate(_NUMBERS):
-            soup[:, column] = np.array(words[place::_WORDS], dtype=np.float64)
-    except ValueError:
-        return _read_lines(chunk, name, line)
-    return soup.reshape(-1, 3)
-
-
-def _read_lines(chunk: bytes, name: str, first_line: int) -> NDArray[np.float64]:
-    """Return the corners of facets written in an unusual way, line by line."""
-    soup: list[list[bytes]] = []
-    lines: list[int] = []
-    opened = -1
-    for number, raw in enumerate(chunk.split(b"\n"), first_line):
-        words = raw.lower().split()
-        if not words:
-            continue
-        if words[0] == b"facet":
-            _require_closed(soup, opened, number, name)
-            opened = len(soup)
-        elif words[0] == b"vertex":
-            if len(words) != 4 or opened < 0:
-                message = (
-                    f"{name}, line {number}: expected 'vertex x y z' inside a facet, not"
-                    f" {raw.decode('utf-8', 'replace').strip()[:60]!r}; export the file again"
-                )
-                raise MeshError(message)
-            soup.append(words[1:])
-            lines.append(number)
-        elif words[0] == b"endfacet":
-            _require_three(soup, opened, number, name)
-            opened = -1
-    _require_closed(soup, opened, number, name)
-    tokens = [word for words in soup for word in words]
-    return floats(tokens, name, lambda i: f"line {lines[i // 3]}").reshape(-1, 3)
-
-
-def _require_three(soup: list[list[bytes]], opened: int, number: int, name: str) -> None:
-    found = len(soup) - opened if opened >= 0 else 0
-    if found != 3:
+def _fault(found: list[int], text: bytes, name: str) -> MeshError:
+    """Return the error for what the reader tells: the fault, the word it is at, a count."""
+    fault, begin, end, count = found
+    line = line_of(text, begin)
+    if fault == _NUMBER:
+        return not_a_number(f"{name}, line {line}", word_at(text, begin, end), whole=False)
+    if fault == _CUT:
         message = (
-            f"{name}, line {number}: a facet ends with {found} vertices instead of 3;"
-            " export the file again"
-        )
-        raise MeshError(message)
-
-
-def _require_closed(soup: list[list[bytes]], opened: int, number: int, name: str) -> None:
-    if opened >= 0:
-        message = (
-            f"{name} is cut short: the facet before line {number} does not end;"
+            f"{name} is cut short: the facet before line {line} does not end;"
             " copy or export the file again"
         )
-        raise MeshError(message)
+    elif fault == _VERTEX:
+        shown = text[begin : begin + 200].split(b"\n")[0].decode("utf-8", "replace").strip()[:60]
+        message = (
+            f"{name}, line {line}: expected 'vertex x y z' inside a facet, not {shown!r};"
+            " export the file again"
+        )
+    else:
+        message = (
+            f"{name}, line {line}: a facet ends with {count} vertices instead of 3;"
+            " export the file again"
+        )
+    return MeshError(message)
 
 
 def _merged(soup: NDArray[np.float64], name: str, *, single: bool) -> Faces:

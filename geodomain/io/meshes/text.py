@@ -37,7 +37,7 @@ def floats(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> N
         _require_plain(tokens)
         return np.array(tokens, dtype=np.float64)
     except ValueError:
-        _refuse(tokens, float, "a number", name, place)
+        _refuse(tokens, float, name, place, whole=False)
         raise
 
 
@@ -47,7 +47,7 @@ def integers(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) ->
         _require_plain(tokens)
         return np.array(tokens, dtype=np.int64)
     except (ValueError, OverflowError):
-        _refuse(tokens, np.int64, "a whole number", name, place)
+        _refuse(tokens, np.int64, name, place, whole=True)
         raise
 
 
@@ -61,9 +61,10 @@ def _require_plain(tokens: Sequence[bytes]) -> None:
 def _refuse(
     tokens: Sequence[bytes],
     parse: Callable[[str], object],
-    wanted: str,
     name: str,
     place: Callable[[int], str],
+    *,
+    whole: bool,
 ) -> None:
     """Raise for the first token that does not parse."""
     for i, token in enumerate(tokens):
@@ -72,11 +73,17 @@ def _refuse(
             _require_plain([token])
             parse(text)
         except (ValueError, OverflowError):
-            message = (
-                f"{name}, {place(i)}: {text[:40]!r} is not {wanted}; correct it or export the"
-                " wireframe again"
-            )
-            raise MeshError(message) from None
+            where = f"{name}, {place(i)}"
+            raise not_a_number(where, text[:40], whole=whole) from None
+
+
+def not_a_number(place: str, word: str, *, whole: bool) -> MeshError:
+    """Return the error for a word that stands where a number must."""
+    message = (
+        f"{place}: {word!r} is not a {'whole ' if whole else ''}number; correct it or export the"
+        " wireframe again"
+    )
+    return MeshError(message)
 
 
 def truncated(name: str, promised: str, found: str) -> MeshError:

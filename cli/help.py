@@ -1,0 +1,123 @@
+"""The command `geodomain help`: the help of a command, or where a topic is explained."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import click
+
+from geodomain.cli import options
+
+_SITE = "https://geodomain.readthedocs.io/en/latest/"
+# A sentence on each topic, and its page on the site.
+TOPICS = {
+    "columns": (
+        "Columns are found by the names that packages use; --x, --y, --z, --dx, --dy and --dz name "
+        "others, and 'geodomain inspect' says what was found.",
+        "reference/formats",
+    ),
+    "doubtful": (
+        "Blocks at holes of open meshes, beyond a surface or on a wall are counted; --leaky, "
+        "--unassigned, --uncertain and --count-on-wall say what becomes of them.",
+        "how_to/quality_control",
+    ),
+    "domains": (
+        "A domains.toml lists solids, surfaces and stacks, with conditions, codes, colours and an "
+        "order.",
+        "reference/domains_toml",
+    ),
+    "drillholes": (
+        "Collar, survey and interval tables; holes are curves of minimum curvature.",
+        "tutorials/drillholes",
+    ),
+    "exact": (
+        "Every answer is that of exact arithmetic; a point on a wall counts as displaced by an "
+        "infinitely small step up, then east, then north.",
+        "explanation/exactness",
+    ),
+    "exit-codes": (
+        "0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.",
+        "reference/exit_codes",
+    ),
+    "formats": (
+        "Block models, wireframes and drillholes that are read and written.",
+        "reference/formats",
+    ),
+    "gpu": (
+        "--backend cuda gives the same bits as --backend cpu; auto takes what is faster.",
+        "tutorials/gpu",
+    ),
+    "json": (
+        "With --json the result is JSON on stdout, an error too; warnings are in it.",
+        "reference/json",
+    ),
+    "rotation": (
+        "Rotated models are turned into the world as the file says, or as --rotation and --origin "
+        "say.",
+        "how_to/rotated_models",
+    ),
+    "summary": (
+        "volume is that of the blocks with the label; before priority counts blocks that an "
+        "earlier domain took as well; wireframe volume is what closed wireframes enclose.",
+        "how_to/quality_control",
+    ),
+    **{
+        name: (f"What to export from {title}, and what to look out for.", f"how_to/from_{name}")
+        for name, title in (
+            ("datamine", "Datamine"),
+            ("gocad", "GOCAD or SKUA"),
+            ("leapfrog", "Leapfrog"),
+            ("micromine", "Micromine"),
+            ("surpac", "Surpac"),
+            ("vulcan", "Vulcan"),
+        )
+    },
+}
+
+_EXAMPLE = """\b
+Example:
+  geodomain help rotation
+"""
+
+
+@click.command("help", epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("topic", required=False, metavar="[TOPIC]")
+@click.pass_context
+def help(context: click.Context, topic: str | None) -> None:
+    """Explain TOPIC, a command or one of the topics that are listed without it.
+
+    Exit codes: 0 ok, 2 usage.
+    """
+    group = context.parent
+    if group is None or not isinstance(group.command, click.Group):
+        message = "help belongs to the command geodomain"
+        raise click.UsageError(message)
+    if topic is None:
+        click.echo(_listed())
+        return
+    name = topic.casefold()
+    command = group.command.get_command(group, name)
+    if command is not None:
+        with click.Context(command, info_name=name, parent=group) as inner:
+            click.echo(command.get_help(inner))
+    elif name in TOPICS:
+        said, page = TOPICS[name]
+        click.echo(f"{said}\n{_SITE}{page}.html")
+    else:
+        known = [*group.command.list_commands(group), *TOPICS]
+        message = f"there is no topic {topic!r}{did_you_mean(name, known)}"
+        raise click.UsageError(message)
+
+
+def did_you_mean(name: str, known: list[str]) -> str:
+    """Suggest the known name that is most like another, if one is."""
+    close = get_close_matches(name.casefold(), known, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _listed() -> str:
+    """List the topics."""
+    formatter = click.HelpFormatter(width=100)
+    with formatter.section("Topics, beside the commands that 'geodomain -h' lists"):
+        formatter.write_dl([(name, said) for name, (said, _) in sorted(TOPICS.items())])
+    return formatter.getvalue().rstrip()

@@ -1,0 +1,182 @@
+"""One section of a page: its blocks, the traces of wireframes, drillholes near it, its frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geodomain.mesh.mesh import Mesh
+from geodomain.sections.colours import NO_VALUE, darker
+from geodomain.sections.cutting import Floats, Section, box_of, cut_blocks, cut_triangles
+from geodomain.sections.frame import (
+    INK,
+    draw_frame,
+    draw_marks,
+    draw_north,
+    draw_scale_bar,
+    title_of,
+)
+from geodomain.sections.gathering import Cut
+from geodomain.sections.look import Look
+from geodomain.sections.near_holes import lines_near
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.path import Path as MplPath
+
+DOTS = 150
+# The frame is so much longer than what is in it, on each side.
+_MARGIN = 0.01
+_MOST_NAMES = 60
+
+
+class Panel:
+    """One section: its polygons, its lines, and the window that shows them."""
+
+    def __init__(self, cut: Cut, wireframes: Mapping[str, Sequence[Mesh]], look: Look) -> None:
+        self.cut, self.look = cut, look
+        self.stretch = 1.0 if cut.section.axis == "z" else look.exaggerate
+        self.polygons = cut_blocks(cut.section, cut.points, cut.sizes, cut.matrix)
+        self.traces = {
+            name: np.concatenate(
+                [cut_triangles(cut.section, mesh.vertices[mesh.triangles]) for mesh in meshes]
+            )
+            for name, meshes in wireframes.items()
+            if meshes
+        }
+        near = look.near
+        self.holes = lines_near(cut.section, near.holes, near.within) if near else []
+        box = box_of(self.polygons)
+        self.window = box + _MARGIN * (box[1] - box[0]) * np.array([[-1], [1]])
+
+    @property
+    def lengths(self) -> Floats:
+        """Return the width and height at which the window is drawn."""
+        return np.asarray((self.window[1] - self.window[0]) * [1, self.stretch])
+
+    @property
+    def traced(self) -> set[str]:
+        """Return the domains whose traces are in the window."""
+        low, high = self.window
+        return {
+            name
+            for name, lines in self.traces.items()
+            if ((lines.max(axis=1) >= low) & (lines.min(axis=1) <= high)).all(axis=1).any()
+        }
+
+    @property
+    def shown(self) -> set[str]:
+        """Return what the legend explains: labels of blocks, unless a ramp does, and traces."""
+        labels = set() if self.look.ramp else set(self.cut.labels.tolist())
+        return self.traced | labels
+
+    def draw(
+        self, axes: Axes, colours: Mapping[str, str], scale: float, others: Sequence[Section]
+    ) -> None:
+        """Draw blocks, traces, holes and the frame."""
+        self._blocks(axes, colours, scale)
+        for name, lines in self.traces.items():
+            # A pale line below the dark one: it shows on blocks of any colour.
+            _lines(axes, list(lines), "#ffffff", 2.6, 3)
+            colour = colours[name]
+            _lines(axes, list(lines), colour if self.look.ramp else darker(colour), 1.3, 4)
+        self._near(axes)
+        section = self.cut.section
+        axes.set_xlim(*self.window[:, 0])
+        axes.set_ylim(*self.window[:, 1])
+        axes.set_aspect(self.stretch, anchor="NW")
+        inches = np.asarray(axes.bbox.size) / DOTS
+        title = title_of(section, self.stretch, on_faces=self.cut.is_on_faces)
+        draw_frame(axes, section, title, self.look.unit, inches)
+        draw_scale_bar(axes, self.window, self.look.unit, inches)
+        draw_marks(axes, section, others, self.window)
+        if section.axis == "z":
+            draw_north(axes, inches)
+
+    def _blocks(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
+        """Draw the blocks by domain, or by grade: one path to a colour, which is quick to write."""
+        from matplotlib.patches import PathPatch
+
+        edge = 0.0 if self.look.ramp else self._edge(scale)
+        for rows, colour in self._painted(colours):
+            blocks = PathPatch(
+                _one_path([self.polygons[row] for row in rows]),
+                facecolor=colour,
+                edgecolor="#ffffff",
+                linewidth=edge,
+                antialiased=edge > 0,  # smoothed edges would leave gaps between blocks
+            )
+            axes.add_artist(blocks)
+
+    def _painted(self, colours: Mapping[str, str]) -> Iterator[tuple[list[int], str]]:
+        """Yield blocks of one colour, and the colour."""
+        labels, ramp, values = self.cut.labels, self.look.ramp, self.cut.values
+        if ramp is None or values is None:
+            for name, colour in colours.items():
+                rows = np.flatnonzero(labels == name)
+                if len(rows):
+                    yield rows.tolist(), colour
+            return
+        from matplotlib import colormaps
+        from matplotlib.colors import Normalize, to_hex
+
+        colours_of = colormaps[ramp.cmap]
+        there = np.isfinite(values)
+        share = Normalize(ramp.low, ramp.high, clip=True)(np.where(there, values, ramp.low))
+        steps = np.where(there, np.minimum(share * colours_of.N, colours_of.N - 1).astype(int), -1)
+        for step in np.unique(steps).tolist():
+            colour = NO_VALUE if step < 0 else to_hex(colours_of(step))
+            yield np.flatnonzero(steps == step).tolist(), colour
+
+    def _edge(self, scale: float) -> float:
+        """Return the width of the lines between blocks, in points; none where blocks are dots."""
+        smallest = float(self.cut.sizes[:, list(self.cut.section.along)].min())
+        dots = smallest * scale * DOTS
+        return 0.0 if dots < 12 else min(0.6, dots / 40)
+
+    def _near(self, axes: Axes) -> None:
+        """Draw the holes near the section, and their names where they begin."""
+        lines = [line for _, line in self.holes]
+        if not lines:
+            return
+        _lines(axes, lines, "#ffffff", 3.0, 6)
+        _lines(axes, lines, INK, 1.4, 7)
+        first = {name: line[0] for name, line in reversed(self.holes)}
+        for name, place in list(first.items())[:_MOST_NAMES] if len(first) <= _MOST_NAMES else ():
+            axes.annotate(
+                name,
+                xy=tuple(place),
+                xytext=(2, 2),
+                textcoords="offset points",
+                fontsize=6,
+                color=INK,
+                zorder=8,
+                clip_on=True,
+                annotation_clip=True,
+            )
+
+
+def _one_path(polygons: Sequence[Floats]) -> MplPath:
+    """Return polygons, of which no two overlap, as one path."""
+    from matplotlib.path import Path
+
+    counts = np.array([len(polygon) for polygon in polygons])
+    ends = np.cumsum(counts + 1) - 1  # where each is closed
+    vertices = np.zeros((ends[-1] + 1, 2))
+    codes = np.full(len(vertices), Path.LINETO, Path.code_type)
+    corners = np.ones(len(vertices), np.bool_)
+    corners[ends] = False
+    vertices[corners] = np.concatenate(polygons)
+    codes[ends], codes[ends - counts] = Path.CLOSEPOLY, Path.MOVETO
+    return Path(vertices, codes)
+
+
+def _lines(axes: Axes, lines: Sequence[Floats], colour: str, width: float, order: int) -> None:
+    """Draw lines of one colour."""
+    from matplotlib.collections import LineCollection
+
+    axes.add_collection(
+        LineCollection(lines, colors=colour, linewidths=width, zorder=order, capstyle="round")
+    )

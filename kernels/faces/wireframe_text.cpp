@@ -1,0 +1,114 @@
+// The C face of the readers of OBJ, text STL and text PLY: a handle for each file, no logic. The
+// bytes stay the caller's, and must outlive the handle. NULL and -1: memory ran out.
+#include <algorithm>
+#include <new>
+
+#include "platform/portable.h"
+#include "text/lone_returns.h"
+#include "text/obj.h"
+#include "text/stl.h"
+#include "text/word_table.h"
+
+namespace {
+
+using namespace geodomain::text;
+
+template <class Body>
+void* opened(const Body& body) {
+  try {
+    return body();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+template <class Body>
+int done(const Body& body) {
+  try {
+    body();
+    return 0;
+  } catch (...) {
+    return -1;
+  }
+}
+
+}  // namespace
+
+GD_API int geodomain_text_has_lone_return(const char* bytes, std::int64_t size) {
+  return has_lone_return(bytes, size);
+}
+
+GD_API void* geodomain_obj_open(const char* bytes, std::int64_t size, int threads) {
+  return opened([&] { return new ObjMesh(bytes, size, threads); });
+}
+
+GD_API void geodomain_obj_close(void* mesh) { delete static_cast<ObjMesh*>(mesh); }
+
+// Vertices, faces, corners, numbers that the caller must round; the fault, the bytes it begins and
+// ends at, and the words after its key.
+GD_API void geodomain_obj_told(void* mesh, std::int64_t* out) {
+  const ObjMesh& it = *static_cast<ObjMesh*>(mesh);
+  const ObjTold& told = it.told();
+  const std::int64_t all[] = {
+      it.vertices(), it.faces(), it.corners(), it.unsure(), static_cast<std::int64_t>(told.fault),
+      told.begin,    told.end,   told.count};
+  std::copy(std::begin(all), std::end(all), out);
+}
+
+GD_API int geodomain_obj_take(void* mesh, double* places, std::int64_t* corners,
+                              std::int64_t* sizes, UnsureNumber* unsure) {
+  return done([&] { static_cast<ObjMesh*>(mesh)->take(places, corners, sizes, unsure); });
+}
+
+GD_API void* geodomain_stl_open(const char* bytes, std::int64_t size, std::int64_t piece_size,
+                                int threads) {
+  return opened([&] { return new StlSoup(bytes, size, piece_size, threads); });
+}
+
+GD_API void geodomain_stl_close(void* soup) { delete static_cast<StlSoup*>(soup); }
+
+// Coordinates, numbers that the caller must round; the fault, the bytes it begins and ends at, and
+// the corners before it.
+GD_API void geodomain_stl_told(void* soup, std::int64_t* out) {
+  const StlSoup& it = *static_cast<StlSoup*>(soup);
+  const StlTold& told = it.told();
+  const std::int64_t all[] = {it.size(),  it.unsure(), static_cast<std::int64_t>(told.fault),
+                              told.begin, told.end,    told.count};
+  std::copy(std::begin(all), std::end(all), out);
+}
+
+GD_API int geodomain_stl_take(void* soup, double* places, UnsureNumber* unsure) {
+  return done([&] { static_cast<StlSoup*>(soup)->take(places, unsure); });
+}
+
+GD_API void* geodomain_words_open(const char* bytes, std::int64_t size, int threads) {
+  return opened([&] { return new WordTable(bytes, size, threads); });
+}
+
+GD_API void geodomain_words_close(void* table) { delete static_cast<WordTable*>(table); }
+
+GD_API std::int64_t geodomain_words_count(void* table) {
+  return static_cast<WordTable*>(table)->count();
+}
+
+GD_API std::int64_t geodomain_words_place(void* table, std::int64_t word) {
+  return static_cast<WordTable*>(table)->place(word);
+}
+
+// told: the fault, its row, the bytes it begins and ends at, numbers that the caller must round.
+GD_API int geodomain_words_read(void* table, std::int64_t first, std::int64_t rows,
+                                std::int64_t width, const WordKind* kinds, double* cells,
+                                std::int64_t* told) {
+  return done([&] {
+    WordTable& it = *static_cast<WordTable*>(table);
+    const WordTable::Told found = it.read(first, rows, width, kinds, cells);
+    const std::int64_t all[] = {static_cast<std::int64_t>(found.fault), found.row, found.begin,
+                                found.end, static_cast<std::int64_t>(it.unsure().size())};
+    std::copy(std::begin(all), std::end(all), told);
+  });
+}
+
+GD_API void geodomain_words_unsure(void* table, UnsureNumber* out) {
+  const std::vector<UnsureNumber>& unsure = static_cast<WordTable*>(table)->unsure();
+  std::copy(unsure.begin(), unsure.end(), out);
+}

@@ -1,0 +1,80 @@
+// The C face of tables that are made from columns: a loop over rows, no logic.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "platform/portable.h"
+#include "platform/thread_team.h"
+#include "text/written_number.h"
+
+namespace {
+
+using geodomain::Team;
+using namespace geodomain::text;
+
+struct Columns {
+  int count;
+  const void* const* values;
+  const std::int32_t* whole;  // whether the column is of int64, not of double
+  const std::int64_t* steps;  // bytes from a row to the next
+};
+
+char* write_row(const Columns& columns, std::int64_t row, char delimiter, char mark, char* to) {
+  for (int k = 0; k < columns.count; ++k) {
+    if (k > 0) *to++ = delimiter;
+    const char* cell = static_cast<const char*>(columns.values[k]) + row * columns.steps[k];
+    if (columns.whole[k] != 0) {
+      std::int64_t value;
+      std::memcpy(&value, cell, sizeof value);
+      to = write_integer(value, to);
+    } else {
+      double value;
+      std::memcpy(&value, cell, sizeof value);
+      to = write_double(value, mark, to);
+    }
+  }
+  *to++ = '\n';
+  return to;
+}
+
+}  // namespace
+
+// Bytes that `geodomain_text_rows` needs for a row.
+GD_API std::int64_t geodomain_text_row_room(std::int32_t columns) {
+  return static_cast<std::int64_t>(columns) * (kNumberRoom + 1);
+}
+
+// The rows of columns as lines, to `out`; their bytes, or -1 when memory ran out.
+GD_API std::int64_t geodomain_text_rows(std::int32_t count, const void* const* values,
+                                        const std::int32_t* whole, const std::int64_t* steps,
+                                        std::int64_t rows, char delimiter, char mark,
+                                        std::int32_t threads, char* out) {
+  constexpr std::int64_t kPiece = 4096;
+  try {
+    const Columns columns{count, values, whole, steps};
+    const std::int64_t room = geodomain_text_row_room(count);
+    const std::int64_t pieces = (rows + kPiece - 1) / kPiece;
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(pieces));
+    Team team(static_cast<int>(std::min<std::int64_t>(threads, pieces)));
+    team.run(pieces, 1, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t piece = begin; piece < end; ++piece) {
+        char* const start = out + piece * kPiece * room;
+        char* to = start;
+        const std::int64_t last = std::min(rows, (piece + 1) * kPiece);
+        for (std::int64_t row = piece * kPiece; row < last; ++row) {
+          to = write_row(columns, row, delimiter, mark, to);
+        }
+        sizes[static_cast<std::size_t>(piece)] = to - start;
+      }
+    });
+    char* to = out;
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      const auto size = static_cast<std::size_t>(sizes[static_cast<std::size_t>(piece)]);
+      std::memmove(to, out + piece * kPiece * room, size);
+      to += size;
+    }
+    return to - out;
+  } catch (...) {
+    return -1;
+  }
+}

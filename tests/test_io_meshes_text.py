@@ -1,0 +1,136 @@
+"""Numbers of OBJ, text STL and text PLY are those of Python's float(), and faults have a place."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from test_io_meshes_formats import read
+
+from geodomain import MeshError
+from geodomain.io.meshes import obj, ply, stl
+
+COUNT = 60_000  # vertices, so that there are several pieces of text
+
+
+def half_way(chance: random.Random) -> str:
+    """Return a number next to the middle of two doubles, or the middle itself."""
+    low = chance.random() * 10.0 ** chance.randrange(-30, 30)
+    with localcontext() as context:
+        context.prec = 400
+        middle = (Decimal(low) + Decimal(float(np.nextafter(low, np.inf)))) / 2
+        return format(middle, "f") + chance.choice(["", "0", "1"])
+
+
+def numbers(count: int, seed: int) -> list[str]:
+    """Return numbers as programs print them, and as none does."""
+    chance = random.Random(seed)
+    ways = [
+        lambda: f"{chance.uniform(4e5, 8e6):.3f}",
+        lambda: repr(chance.uniform(-1e7, 1e7)),
+        lambda: f"{chance.uniform(-1e7, 1e7):.17e}",
+        lambda: repr(chance.random() * 10.0 ** chance.randrange(-300, 300)),
+        lambda: chance.choice(["0", "-0.0", "+1", ".5", "5.", "1e5", "1E-7", "-.25e+3", "007"]),
+        lambda: half_way(chance),
+        lambda: f"{chance.getrandbits(200)}.{chance.getrandbits(90)}",
+    ]
+    return [chance.choice(ways)() for _ in range(count)]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_obj(end: str, seed: int) -> None:
+    words = numbers(3 * COUNT, seed)
+    places = [words[i : i + 3] for i in range(0, len(words), 3)]
+    chance = random.Random(seed)
+    lines, faces, sizes = [], [], []
+    for i, row in enumerate(places, 1):
+        lines.append("v " + chance.choice([" ", "\t", "  "]).join(row))
+        if i % 4 == 0:
+            face = [chance.randrange(1, COUNT + 1) for _ in range(chance.choice([3, 3, 3, 4, 5]))]
+            back = [k - i - 1 if k <= i and chance.random() < 0.3 else k for k in face]
+            corners = [f"{k}{chance.choice(['', '', '/7', '//7', '/1/2'])}" for k in back]
+            lines += ["vn 0 0 1", "# v 1 2 3", "f " + " ".join(corners)]
+            faces += [k - 1 for k in face]
+            sizes.append(len(face))
+    found = obj.read(end.join(lines).encode(), "a.obj")
+    assert np.array_equal(found.vertices, np.array([[float(w) for w in row] for row in places]))
+    assert found.corners.tolist() == faces
+    assert found.sizes.tolist() == sizes
+
+
+@pytest.mark.parametrize("piece", [1, 300, 1 << 20])
+@pytest.mark.parametrize("lines", ["usual", "one", "without normals"])
+def test_stl(lines: str, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stl, "_PIECE", piece)
+    words = numbers(9 * 2000, piece)
+    facets = []
+    for i in range(0, len(words), 9):
+        corners = ["vertex " + " ".join(words[k : k + 3]) for k in range(i, i + 9, 3)]
+        head = "facet" if lines == "without normals" else "facet normal 0 nan 1"
+        facet = [head, "outer loop", *corners, "endloop", "endfacet"]
+        facets.append(" ".join(facet) if lines == "one" else "\n  ".join(facet))
+    text = "\n".join(["solid facet vertex 1 2 3", *facets, "endsolid"])
+    found = stl.read_ascii(text.encode(), "a.stl")
+    soup = np.array([float(word) for word in words]).reshape(-1, 3)
+    assert np.array_equal(found.vertices[found.corners], soup)
+
+
+@pytest.mark.parametrize("width", [0, 1, 7])
+@pytest.mark.parametrize("kind", ["triangles", "mixed"])
+def test_ply(kind: str, width: int) -> None:
+    """Rows stand on lines of their own (0), or so many words do."""
+    chance = random.Random(width)
+    places = numbers(3 * COUNT, 3)
+    sizes = [3 if kind == "triangles" else chance.choice([3, 4]) for _ in range(9000)]
+    faces = [[chance.randrange(COUNT) for _ in range(size)] for size in sizes]
+    rows = [[*places[i : i + 3], "7"] for i in range(0, len(places), 3)]
+    rows += [["-1", str(len(face)), *map(str, face)] for face in faces]
+    words = [word for row in rows for word in row]
+    lines = rows if not width else [words[i : i + width] for i in range(0, len(words), width)]
+    head = (
+        f"ply\nformat ascii 1.0\nelement vertex {COUNT}\nproperty double x\nproperty double y\n"
+        f"property double z\nproperty uchar red\nelement face {len(faces)}\nproperty int tag\n"
+        "property list uchar int vertex_indices\nend_header\n"
+    )
+    text = head + "\n".join(" ".join(line) for line in lines)
+    found = ply.read(text.encode(), "a.ply")
+    assert np.array_equal(found.vertices.ravel(), [float(word) for word in places])
+    assert found.corners.tolist() == [k for face in faces for k in face]
+    assert found.sizes.tolist() == sizes
+
+
+FAR = "v 1 2 3\n" * 300_000  # two pieces and more
+
+PLACES = {
+    "obj, number": ("a.obj", FAR + "v 1 2 x\n", r"line 300001: 'x' is not a number"),
+    "obj, fortran": ("a.obj", FAR + "v 1 2 1d5\n", r"line 300001: '1d5' is not a number"),
+    "obj, infinite": ("a.obj", FAR + "v 1 2 1e999\n", r"line 300001: a vertex is not finite"),
+    "obj, index": ("a.obj", FAR + "f 1 2 3\nf 1 2 300001\n", r"line 300002: .*vertex 300001, but"),
+    "obj, back": ("a.obj", FAR + "f -1 -2 -300001\n", r"line 300001: .*vertex -300001, but"),
+    "obj, word": ("a.obj", FAR + "f 1 2 3.0\n", r"line 300001: '3\.0' is not a whole number"),
+    "obj, long": ("a.obj", FAR + f"f 1 2 {2**63}\n", r"line 300001: '9223372036854775808' is not"),
+    "stl, beside": (
+        "a.stl",
+        "solid\ncolor vertex 1 2 3 facet\nendsolid\n",
+        r"line 2: expected 'vertex x y z' inside a facet, not 'color vertex",
+    ),
+    "stl, end": ("a.stl", "solid\nfacet\nendfacet\nendsolid\n", r"line 3: a facet ends with 0"),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "sentence"), PLACES.values(), ids=PLACES)
+def test_a_fault_is_placed(tmp_path, name, text, sentence):
+    with pytest.raises(MeshError, match=sentence):
+        read(tmp_path, name, text)
+
+
+def test_a_number_of_ply_is_placed() -> None:
+    head = "ply\nformat ascii 1.0\nelement vertex 90000\nproperty double x\nproperty double y\n"
+    head += "property double z\nelement face 0\nproperty list uchar int vertex_index\nend_header\n"
+    rows = ["1 2 3"] * 90_000
+    rows[77_776] = "1 2 3_0"
+    with pytest.raises(MeshError, match=r"a\.ply, vertex 77777: '3_0' is not a number"):
+        ply.read((head + "\n".join(rows)).encode(), "a.ply")

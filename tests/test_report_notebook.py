@@ -1,0 +1,49 @@
+"""The widget of a notebook: what it holds, and what is there without widgets."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from report_page import Page, labelled_model
+
+import geodomain
+from geodomain.errors import TableError
+from geodomain.report.notebook import _widget_type
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> Path:
+    return labelled_model(tmp_path)
+
+
+def test_the_widget_holds_the_page_and_a_picture(labelled: Path) -> None:
+    pytest.importorskip("anywidget")
+    domains = {"ORE": labelled.parent / "ore.stl"}
+    shown = geodomain.view(labelled, domains=domains, sections="z=1.5", height=500)
+    page = Page(shown.page)
+    assert [one["domain"] for one in page.scene["wireframes"]] == ["ORE"]
+    assert "default-src 'none'" in page.policy and not page.loads
+    assert (shown.height, shown.title) == (500, "labelled.csv by domain")
+    state = shown.get_state()
+    assert state["page"] == shown.page and "sandbox" in state["_esm"]
+    picture = shown._repr_html_()
+    assert picture.count("<svg") == 1 and "labelled.csv by domain" in picture
+    data, *_ = shown._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+
+
+def test_a_model_that_is_not_labelled_is_refused(labelled: Path) -> None:
+    pytest.importorskip("anywidget")
+    with pytest.raises(TableError, match="domain"):
+        geodomain.view(labelled.parent / "blocks.csv")
+
+
+def test_without_the_extra_one_sentence_says_which(
+    labelled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    _widget_type.cache_clear()
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'geodomain\[notebook\]'"):
+        geodomain.view(labelled)
