@@ -84,6 +84,31 @@ def test_parquet_keeps_volumes_columns_and_labels(tmp_path: Path, scheme: str, m
         assert labelled["again"].equals(labelled["domain"])
 
 
+@pytest.mark.parametrize("merge", [False, True])
+def test_models_of_one_size_get_columns_of_sizes(tmp_path: Path, merge: bool) -> None:
+    ore = {"ORE": box((0, 0, 0), (10, 10, 2.5))}
+    size = {"dx": "10", "dy": "10.0", "dz": "5"}
+    (tmp_path / "a.csv").write_text("X;Y;Z;AU\n5;5,00;2,5;1,0\n15;5;2,5;2,0\n")
+    given = {"scheme": "grid", "minimum": "5,10,2.5", "merge": merge, **size}
+    geodomain.subblock_file(tmp_path / "a.csv", ore, tmp_path / "b.csv", **given)
+    rows = (tmp_path / "b.csv").read_text().splitlines()
+    assert rows[0] == "X;Y;Z;AU;DX;DY;DZ;parent;domain"
+    assert rows[-1] == "15;5;2,5;2,0;10;10;5;1;"
+    parts = {
+        False: ["2,5;5,00;1,25;1,0;5;10;2,5;0;ORE", "7,5;5,00;1,25;1,0;5;10;2,5;0;ORE",
+                "2,5;5,00;3,75;1,0;5;10;2,5;0;", "7,5;5,00;3,75;1,0;5;10;2,5;0;"],
+        True: ["5;5,00;1,25;1,0;10;10;2,5;0;ORE", "5;5,00;3,75;1,0;10;10;2,5;0;"],
+    }  # fmt: skip
+    assert rows[1:-1] == parts[merge]
+    places = pyarrow.table({"X": [5, 15], "Y": [5, 5], "Z": [2.5, 2.5]})
+    pyarrow.parquet.write_table(places, tmp_path / "a.parquet")
+    with pytest.warns(GeodomainWarning, match="written as float64"):
+        geodomain.subblock_file(tmp_path / "a.parquet", ore, tmp_path / "b.parquet", **given)
+    found = pyarrow.parquet.read_table(tmp_path / "b.parquet")
+    assert found.schema.names == ["X", "Y", "Z", "DX", "DY", "DZ", "parent", "domain"]
+    assert found["DZ"].to_pylist() == [2.5] * len(parts[merge]) + [5.0]
+
+
 def test_single_precision_is_widened_and_said(tmp_path: Path) -> None:
     blocks, out = table(tmp_path, single=True), tmp_path / "sub.parquet"
     with pytest.warns(GeodomainWarning, match=r"X \(float\), Y \(float\).* written as float64"):

@@ -221,7 +221,7 @@ def test_what_cannot_be_split_is_refused(blocks: Path, tmp_path: Path) -> None:
         assert not (tmp_path / "sub.csv").exists()
 
     one = "X,Y,Z,DX,DY,DZ,{}\n414000.3,7480000.7,310.1,40,40,20,{}\n"
-    refused("X,Y,Z\n1,1,1\n", "has no columns of block sizes")
+    refused("X,Y,Z\n1,1,1\n", "has no block sizes: name")
     refused(one.format("parent", 1), "already has a column 'parent'.*parent=")
     refused(one.format("domain", 1), "already has a column 'domain'.*column=")
     refused(one.format("T", "many"), "line 2: T is 'many', which is no number", extensive="T")

@@ -10,7 +10,7 @@ from typing import Protocol, get_args, runtime_checkable
 from geodomain.errors import TableError
 from geodomain.io.blocks.model import BlockFile, file_of, kind_of, require_same_kind
 from geodomain.io.blocks.rewriting.space import Space
-from geodomain.io.blocks.rewriting.task import Rewriting
+from geodomain.io.blocks.rewriting.task import SIZE_COLUMNS, Rewriting
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.header.families import find_column, plain_name
@@ -104,12 +104,20 @@ def rewritable(model: BlockFile) -> Rewritable:
     """Give the model as one whose blocks can be replaced; refuse one without sizes."""
     if not isinstance(model, Rewritable):  # kinds were looked at before
         raise TypeError(model.name)
-    if model.centroid and (not model.sizes or model.frame.fixed):
+    if model.centroid and not model.sizes:
         message = (
-            f"{model.name} has no columns of block sizes, which blocks of other sizes need: add "
-            "columns DX, DY and DZ, or name them with dx=, dy= and dz="
+            f"{model.name} has no block sizes: name their columns, or say the size of every block, "
+            "with dx=, dy= and dz="
         )
         raise TableError(message)
+    if model.frame.fixed:
+        plain = {plain_name(name) for name in model.columns}
+        for name in SIZE_COLUMNS:
+            if plain_name(name) in plain:
+                message = (
+                    f"{model.name} has a column {name!r}, where the sizes of sub-blocks would be"
+                )
+                raise TableError(message)
     return model
 
 

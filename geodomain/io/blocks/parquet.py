@@ -157,7 +157,7 @@ class ParquetModel(TableModel[Any]):
             self.name,
         )
         groups = (self._read(group, None) for group in range(self._file.num_row_groups))
-        names = [added.name for added in task.added]
+        names = made.schema.names[len(self._schema.names) :]
         writer = self._open_writer(open_rewritten(task, self), made.schema, names)
         made.run(groups, self._file.metadata.num_rows, writer)
 

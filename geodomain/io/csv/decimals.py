@@ -160,6 +160,21 @@ class Decimals:
             out[row] = float(self.exact(row))
         return out
 
+    def spelled(self, mark: bytes) -> tuple[list[bytes], Rows]:
+        """Give the different numbers as text, and the place of each among them."""
+        group = np.zeros(len(self), np.int64)
+        place = self.ranked(group)
+        first = np.unique(place, return_index=True)[1]
+        out = ctypes.create_string_buffer(64)
+        texts = []
+        for row in first.tolist():
+            length = library().geodomain_fixed_write(
+                ctypes.c_int64(int(self.whole[row])), ctypes.c_int64(int(self.parts[row])),
+                0, ctypes.c_char(mark), out,
+            )  # fmt: skip
+            texts.append(out.raw[:length])
+        return texts, place
+
     def exact(self, row: int) -> Decimal:
         """Give one of them as Python's Decimal."""
         with localcontext() as context:
@@ -184,6 +199,15 @@ def read_decimals(text: NDArray[np.uint8], places: Rows, mark: bytes) -> Decimal
         )
     )
     return Decimals(whole, parts, decimals)
+
+
+def repeated_decimal(said: str, count: int) -> Decimals:
+    """Give one number, which has at most 16 decimals, so many times."""
+    text = np.frombuffer(said.encode(), np.uint8)
+    found = read_decimals(text, np.array([[0, len(said)]], np.int64), b".")
+    if found.decimals[0] == NOT_PLAIN:
+        put_decimal(found, 0, Decimal(said))
+    return found.take(np.zeros(count, np.int64))
 
 
 def not_plain(found: Decimals) -> Iterator[int]:

@@ -102,12 +102,14 @@ class NewText:
         places: RowPlaces,
         made: NewRows,
         numbers: Sequence[tuple[Rows, Decimals, NDArray[np.uint8]]],
+        sizes: Sequence[Decimals],
         room: Callable[[int], Bytes],
     ) -> Bytes:
         """Return the text of new rows, at the start of an array that `room` gave.
 
         `numbers` are the cells that change, from left to right: where they are, (n, 2), what they
-        say in the new rows, and the decimals that they had.
+        say in the new rows, and the decimals that they had. `sizes` are new cells at the ends of
+        rows, before all others.
         """
         kept: list[Rows | NDArray[np.uint8]] = []
         for cells, said, decimals in numbers:
@@ -115,8 +117,11 @@ class NewText:
                 kept.append(np.ascontiguousarray(each))
             kept.append(np.ascontiguousarray(decimals))
         added: list[int | None] = []
-        codes = [np.ascontiguousarray(each, np.int64) for each in made.added]
-        for column, code in zip(self._cells, codes, strict=True):
+        told = [each.spelled(self._dialect[1:2]) for each in sizes]
+        cells_of = [*(ColumnCells(texts) for texts, _ in told), *self._cells]
+        codes = [np.ascontiguousarray(each, np.int64) for _, each in told]
+        codes += [np.ascontiguousarray(each, np.int64) for each in made.added]
+        for column, code in zip(cells_of, codes, strict=True):
             added.append(code.ctypes.data)
             if column is None:
                 added += [None, None]

@@ -12,7 +12,7 @@ from geodomain.errors import warn
 from geodomain.io.blocks.parquet_schema import with_column
 from geodomain.io.blocks.rewriting.codes import combined
 from geodomain.io.blocks.rewriting.held_back import last_group
-from geodomain.io.blocks.rewriting.task import BlockRows, NewRows, Rewriting, lacking
+from geodomain.io.blocks.rewriting.task import SIZE_COLUMNS, BlockRows, NewRows, Rewriting, lacking
 from geodomain.io.conditions import Column
 from geodomain.io.header.frames import Frame
 from geodomain.io.numbers import Doubles, Floats, Rows
@@ -52,6 +52,7 @@ class ParquetRewriting:
         self._frame = frame
         self._geometry, self._doubles, self._column = geometry, doubles, column
         self._numeric, self._task, self._name = [*geometry, *task.amounts], task, name
+        self._fixed = None if len(geometry) > 3 else frame.fixed
         self.schema = self._new_schema(schema)
         self._rows = 0
 
@@ -100,9 +101,11 @@ class ParquetRewriting:
         """Understand some rows."""
         numbers = {field: self._doubles(table, field) for field in self._numeric}
         known = np.column_stack([numbers[field] for field in self._geometry])
+        if self._fixed is not None:
+            known = np.hstack([known, np.broadcast_to(self._fixed, (len(known), 3))])
         missing = lacking(known)
         x, y, z, dx, dy, dz = (
-            Doubles(np.where(missing, 0.0, numbers[field])) for field in self._geometry
+            Doubles(np.where(missing, 0.0, known[:, place])) for place in range(6)
         )
         amounts = [numbers[field] for field in self._task.amounts]
         return BlockRows(
@@ -135,13 +138,15 @@ class ParquetRewriting:
 
         old = table.take(pyarrow.array(made.row))
         arrays = list(old.columns)
-        given = [*made.coordinates, *made.sizes, *made.amounts]
+        sizes = list(made.sizes)
+        given = [*made.coordinates, *([] if self._fixed else sizes), *made.amounts]
         for field, numbers in zip(self._numeric, given, strict=True):
             values, kind = numbers.doubles(), self.schema.field(field).type
             before = old.column(field).combine_chunks()
             new = pyarrow.array(values, from_pandas=True).cast(kind)
             keeps = pyarrow.array(made.unchanged)
             arrays[field] = compute.if_else(keeps, before.cast(kind), new)
+        arrays += [pyarrow.array(size.doubles()) for size in (sizes if self._fixed else [])]
         for added, codes in zip(self._task.added, made.added, strict=True):
             if added.cells is None:
                 arrays.append(pyarrow.array(codes))
@@ -164,6 +169,8 @@ class ParquetRewriting:
                 f"{self._name}: {', '.join(widened)} written as float64, so that parts of a block "
                 "have their places and sizes"
             )
+        for name in SIZE_COLUMNS if self._fixed else ():
+            schema = with_column(schema, pyarrow.field(name, pyarrow.float64()))
         for added in self._task.added:
             kind = pyarrow.int64() if added.cells is None else pyarrow.string()
             schema = with_column(schema, pyarrow.field(added.name, kind))

@@ -15,6 +15,8 @@ from geodomain.io.files.streams import Input, Target, open_target
 from geodomain.io.numbers import Numbers, Rows
 
 Bools = NDArray[np.bool_]
+# The columns of sizes that a model gets which has none, and whose blocks are of one size.
+SIZE_COLUMNS = ("DX", "DY", "DZ")
 Triple = tuple[Numbers, Numbers, Numbers]
 
 

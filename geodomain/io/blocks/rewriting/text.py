@@ -11,16 +11,23 @@ from numpy.typing import NDArray
 from geodomain.errors import TableError
 from geodomain.io.blocks.rewriting.held_back import last_group
 from geodomain.io.blocks.rewriting.new_text import NewText, RowPlaces
-from geodomain.io.blocks.rewriting.task import BlockRows, Rewriting, lacking, open_rewritten
+from geodomain.io.blocks.rewriting.task import (
+    SIZE_COLUMNS,
+    BlockRows,
+    Rewriting,
+    lacking,
+    open_rewritten,
+)
 from geodomain.io.blocks.rewriting.text_numbers import TextNumbers
 from geodomain.io.csv.chunks import CHUNK_BYTES, TextChunks
-from geodomain.io.csv.decimals import Decimals
+from geodomain.io.csv.decimals import Decimals, repeated_decimal
 from geodomain.io.csv.new_columns import NewColumn, plan_splice
 from geodomain.io.csv.scanner import Scanner
 from geodomain.io.csv.stream import edit
 from geodomain.io.files.pipeline import Writer
 from geodomain.io.files.sources import Source
 from geodomain.io.files.streams import Target
+from geodomain.io.header.frames import shortest
 from geodomain.io.header.layout import TableLayout
 from geodomain.io.numbers import Rows
 
@@ -48,9 +55,13 @@ class _TextRewriting:
         also = list(dict.fromkeys(asked))
         self._scanner = Scanner(layout, source.name, also=also, threads=task.threads)
         self._chunks = TextChunks(source, self._scanner, source.name)
-        columns = [NewColumn(a.name, a.cells or (), a.default, a.cells is None) for a in task.added]
+        self._fixed = [] if layout.sizes else [shortest(size) for size in layout.frame.fixed or ()]
+        columns = [NewColumn(name, (), "0", True) for name in SIZE_COLUMNS[: len(self._fixed)]]
+        columns += [
+            NewColumn(a.name, a.cells or (), a.default, a.cells is None) for a in task.added
+        ]
         splice = plan_splice(layout, columns, encoding=encoding, name=source.name)
-        self._edits, self._cells = splice.head, splice.vocabulary
+        self._edits, self._cells = splice.head, splice.vocabulary[len(self._fixed) :]
         self._rows = 0
 
     def run(self, target: Target) -> None:
@@ -80,10 +91,12 @@ class _TextRewriting:
         cells = {field: self._scanner.places(field)[:kept] for field in self._numeric}
         rows, numbers = self._block_rows(text, places.upto(kept), cells, kept)
         for made in self._task.rewrite(rows):
-            given = [*made.coordinates, *made.sizes, *made.amounts]
+            sizes = cast(list[Decimals], [*made.sizes])
+            given = [*made.coordinates, *([] if self._fixed else sizes), *made.amounts]
             said = dict(zip(self._numeric, cast(list[Decimals], given), strict=True))
             written = [(cells[f], said[f], numbers[f].decimals) for f in sorted(cells)]
-            writer.send(new.write(text, places, made, written, writer.room))
+            added = sizes if self._fixed else []
+            writer.send(new.write(text, places, made, written, added, writer.room))
         self._rows += kept
 
     def _kept(self, places: RowPlaces, text: Bytes, final: bool) -> int:
@@ -106,6 +119,7 @@ class _TextRewriting:
         self, text: Bytes, places: RowPlaces, cells: dict[int, Rows], kept: int
     ) -> tuple[BlockRows, dict[int, Decimals]]:
         """Understand some rows."""
+        frame = self._layout.frame
         points, sizes, _ = self._scanner.values()
         known = points[:kept] if sizes is None else np.hstack([points[:kept], sizes[:kept]])
         missing = lacking(known)
@@ -114,10 +128,11 @@ class _TextRewriting:
         absent = [~self._scanner.column(field).present()[:kept] for field in self._task.amounts]
         for field, lost in zip(self._task.amounts, absent, strict=True):
             numbers[field] = reader.amounts(field, cells[field], lost)
-        x, y, z, dx, dy, dz = (numbers[field] for field in self._geometry)
+        x, y, z, *own = (numbers[field] for field in self._geometry)
+        dx, dy, dz = own or [repeated_decimal(size, kept) for size in self._fixed]
         rows = BlockRows(
             first=self._rows,
-            points=self._layout.frame.centroids(points, sizes)[:kept],
+            points=frame.centroids(points, frame.sized(points, sizes))[:kept],
             coordinates=(x, y, z),
             sizes=(dx, dy, dz),
             missing=missing,
