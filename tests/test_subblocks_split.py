@@ -213,6 +213,23 @@ def test_corners_stay_corners(tmp_path: Path) -> None:
     assert len(rows_of((tmp_path / "m.csv").read_text())) == 4
 
 
+def test_decimal_commas_in_quotes(tmp_path: Path) -> None:
+    blocks, out = tmp_path / "a.csv", tmp_path / "b.csv"
+    ore = {"ORE": box((0, 0, 0), (2.5, 10, 10))}
+    blocks.write_text('X,Y,Z,DX,DY,DZ\n5,"5,0",5,5,10,10\n"2,5", 5,5,5,10,10\n')
+    geodomain.subblock_file(blocks, ore, out, scheme="octree", minimum="2.5,10,10")
+    rows = out.read_text().splitlines()
+    assert rows[1] == '5,"5,0",5,5,10,10,0,'
+    assert rows[2:] == [
+        '"1,25","5","5","2,5","10","10",1,ORE',
+        '"3,75","5","5","2,5","10","10",1,',
+    ]
+    blocks.write_text('X,Y,Z\n"2,5",5,5\n')
+    size = {"dx": "5", "dy": "10", "dz": "10", "overwrite": True}
+    geodomain.subblock_file(blocks, ore, out, scheme="octree", minimum="2.5,10,10", **size)
+    assert out.read_text().splitlines()[1] == '"1,25","5","5","2,5","10","10",0,ORE'
+
+
 def test_what_cannot_be_split_is_refused(blocks: Path, tmp_path: Path) -> None:
     def refused(text: str, match: str, **options: object) -> None:
         blocks.write_text(text)

@@ -57,7 +57,7 @@ inline char* put(const char* from, std::int64_t size, char* to) {
 inline std::int64_t room_for(const Repeated& all) {
   std::int64_t size = 0;
   const auto fixed = static_cast<std::int64_t>(all.line_end.size()) +
-                     all.number_count * kLongestFixed + all.cell_count * 24;
+                     all.number_count * (kLongestFixed + 2) + all.cell_count * 24;
   for (std::int64_t i = 0; i < all.count; ++i) {
     const std::int64_t row = all.row[i];
     size += all.rows.next[row] - all.rows.begin[row] + fixed;
@@ -78,10 +78,14 @@ inline char* repeat(const Repeated& all, char* out) {
       const NewNumber& number = all.numbers[k];
       if (number.decimals[row] == kNotPlain) continue;
       std::int64_t begin = number.places[2 * row], end = number.places[2 * row + 1];
-      while (begin < end && is_blank(all.text[begin])) ++begin;
-      while (begin < end && is_blank(all.text[end - 1])) --end;
+      // A mark that is the delimiter too stands within quotes only, which begin a field.
+      const bool bare = all.mark == all.delimiter && (begin == 0 || all.text[begin - 1] != '"');
+      while (!bare && begin < end && is_blank(all.text[begin])) ++begin;
+      while (!bare && begin < end && is_blank(all.text[end - 1])) --end;
       out = put(all.text + at, begin - at, out);
+      if (bare) *out++ = '"';
       out = write_fixed({number.whole[i], number.parts[i]}, number.decimals[row], all.mark, out);
+      if (bare) *out++ = '"';
       at = end;
     }
     out = put(all.text + at, all.rows.end[row] - at, out);

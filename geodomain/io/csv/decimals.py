@@ -160,8 +160,9 @@ class Decimals:
             out[row] = float(self.exact(row))
         return out
 
-    def spelled(self, mark: bytes) -> tuple[list[bytes], Rows]:
+    def spelled(self, mark: bytes, *, quoted: bool) -> tuple[list[bytes], Rows]:
         """Give the different numbers as text, and the place of each among them."""
+        quote = b'"' if quoted else b""
         group = np.zeros(len(self), np.int64)
         place = self.ranked(group)
         first = np.unique(place, return_index=True)[1]
@@ -172,7 +173,7 @@ class Decimals:
                 ctypes.c_int64(int(self.whole[row])), ctypes.c_int64(int(self.parts[row])),
                 0, ctypes.c_char(mark), out,
             )  # fmt: skip
-            texts.append(out.raw[:length])
+            texts.append(quote + out.raw[:length] + quote)
         return texts, place
 
     def exact(self, row: int) -> Decimal:

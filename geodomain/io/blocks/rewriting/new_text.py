@@ -117,7 +117,8 @@ class NewText:
                 kept.append(np.ascontiguousarray(each))
             kept.append(np.ascontiguousarray(decimals))
         added: list[int | None] = []
-        told = [each.spelled(self._dialect[1:2]) for each in sizes]
+        mark, delimiter = self._dialect[1:2], self._dialect[:1]
+        told = [each.spelled(mark, quoted=mark == delimiter) for each in sizes]
         cells_of = [*(ColumnCells(texts) for texts, _ in told), *self._cells]
         codes = [np.ascontiguousarray(each, np.int64) for _, each in told]
         codes += [np.ascontiguousarray(each, np.int64) for each in made.added]
