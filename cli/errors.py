@@ -43,6 +43,10 @@ def exit_codes() -> Iterator[None]:
         if mend is None:
             raise
         _fail(mend, BAD_INPUT)
+    except ImportError as error:  # an extension for which there is no room
+        if not any(said in str(error).lower() for said in ("failed to map", "allocate memory")):
+            raise
+        _fail("not enough memory", INPUT_OUTPUT)
     except BrokenPipeError:
         _leave_pipe()
     except OSError as error:

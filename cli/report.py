@@ -37,7 +37,11 @@ Example:
 )
 @section_option("Where to cut; may be repeated.  [default: 30 sections through the domains]")
 @options.column_option("Column of the labels.", default="domain", show_default=True)
-@options.background_option("Label for ground outside every domain; may be repeated.", multiple=True)
+@options.background_option(
+    "Label for ground outside every domain; may be repeated.  "
+    "[default: that of --domains or --record, or WASTE]",
+    multiple=True,
+)
 @hole_options.optional_holes
 @hole_options.intervals_option
 @density_option("Add up tonnes: the column of densities, or one number for all blocks.")

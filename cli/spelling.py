@@ -16,7 +16,7 @@ KEYWORDS = {
         *("column", "codes", "flags", "uncertain", "leaky", "domain", "bench", "weld"),
         *("output", "overwrite", "allow_open", "allow_disjoint", "backend", "gslib_grid"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
-        *("within", "colour_by"),
+        *("within", "colour_by", "scheduler"),
         *("resolution", "extensive", "parent", "scheme"),
     )
 } | {

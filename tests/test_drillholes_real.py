@@ -49,6 +49,7 @@ def test_ends_of_holes_of_copper_creek(shared_data: Path) -> None:
     assert counts["intervals that overlap the one before"] == 159
     assert counts["gaps before an interval"] == 585
     assert holes.report.down == "negative"
+    assert (len(holes.report.upward), len(holes.report.level)) == (28, 52)
 
 
 def test_samples_of_demo1_in_its_wireframe(shared_data: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+import geodomain
 from geodomain.cli import main
 
 sys.path.insert(0, str(Path(__file__).parent / "fuzz"))
@@ -48,6 +50,17 @@ def test_a_good_file_is_not(name: str, text: str, tmp_path: Path) -> None:
     assert ask(tmp_path / name).exit_code == 0
 
 
+def test_large_files_are_read_soon(tmp_path: Path) -> None:
+    """Both once took the square of their size: minutes of these."""
+    (tmp_path / "a.obj").write_text(seeds.polygon(20_000))
+    assert len(geodomain.read_mesh(tmp_path / "a.obj").triangles) == 19_998
+    (tmp_path / "ore.obj").write_text(seeds.OBJ)
+    (tmp_path / "a.toml").write_text(seeds.many_solids(2000))
+    (tmp_path / "in.csv").write_text("x,y,z\n0.9,0.9,0.9\n0.1,9,9\n")
+    listed = ["--domains", str(tmp_path / "a.toml"), "--dry-run"]
+    assert CliRunner().invoke(main, ["label", str(tmp_path / "in.csv"), *listed]).exit_code == 0
+
+
 @pytest.mark.parametrize("text", [seeds.PLY, seeds.vtp(), seeds.vtu(), seeds.CSV, seeds.TOML])
 def test_what_seeds_are_made_of_is_good(text: str, tmp_path: Path) -> None:
     first = text.split("\n", 1)[0]
@@ -72,6 +85,7 @@ def test_what_the_system_has_not_is_said(tmp_path: Path, monkeypatch: pytest.Mon
 
     for error, said in (
         (MemoryError(), "not enough memory"),
+        (ImportError("a.so: failed to map segment from shared object"), "not enough memory"),
         (RuntimeError("can't start new thread"), "--threads"),
     ):
 
@@ -82,6 +96,35 @@ def test_what_the_system_has_not_is_said(tmp_path: Path, monkeypatch: pytest.Mon
         result = CliRunner().invoke(main, ["check", str(tmp_path / "a.obj")])
         assert result.exit_code == 4 and said in result.stderr
         assert result.stderr.count("error: ") == 1
+
+
+def test_a_thread_that_does_not_start_is_no_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice a process near its limit waited for ever for a thread that was not there."""
+    monkeypatch.chdir(tmp_path)
+    Path("ore.obj").write_text(seeds.OBJ)
+    Path("in.csv").write_text(seeds.CSV)
+    arguments = ["label", "in.csv", "--solid", "ORE=ore.obj", "-o", "out.csv"]
+    start, left = threading.Thread.start, 0
+
+    def begin(self: threading.Thread) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            message = "can't start new thread"
+            raise RuntimeError(message)
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", begin)
+    for number in range(1, 20):
+        left = number
+        result = CliRunner().invoke(main, arguments)
+        if left > 0:
+            break
+        assert result.exit_code == 4 and "--threads" in result.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "ore.obj"]
+    assert number > 1 and result.exit_code == 0 and Path("out.csv").exists()
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n", " \n"])

@@ -26,6 +26,7 @@ from geodomain.io.files import atomic
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 
 _BLOCKS = "X,Y,Z,DX,DY,DZ,AU,domain\n1,1,1,2,2,2,1.5,ORE\n3,3,3,2,2,2,0.5,ORE\n50,1,1,2,2,2,1,\n"
+_LATTICE = "X,Y,Z,DX,DY,DZ,domain\n1,1,1,2,2,2,ORE\n3,1,1,2,2,2,\n"
 _TONNES = ["tonnes", "in/blocks.csv", "--density", "2.7", "--grade", "AU"]
 WRITERS: dict[str, list[str]] = {
     "label.csv": ["label", "in/blocks.csv", "--solid", "ORE=in/ore.ply", "--column", "zone"],
@@ -34,6 +35,11 @@ WRITERS: dict[str, list[str]] = {
     "hits.csv": ["intersect", "in/level.ply", "in/segments.csv"],
     "closed.ply": ["check", "in/ore.ply", "--weld", "0"],
     "tonnes.csv": _TONNES,
+    "model.parquet": ["convert", "in/blocks.csv"],
+    "model.vtu": ["convert", "in/blocks.csv"],
+    "model.omf": ["convert", "in/lattice.csv"],
+    "section.svg": ["plot", "in/lattice.csv"],
+    "page.html": ["report", "in/blocks.csv", "--solid", "ORE=in/ore.ply"],
     "sub.csv": [
         *("subblock", "in/blocks.csv", "--solid", "ORE=in/ore.ply", "--column", "zone"),
         *("--scheme", "octree", "--min", "0.5"),
@@ -50,6 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_mesh(cube(), inputs / "ore.ply")
     write_mesh(level(5.0), inputs / "level.ply")
     (inputs / "blocks.csv").write_text(_BLOCKS)
+    (inputs / "lattice.csv").write_text(_LATTICE)
     (inputs / "points.csv").write_text("X,Y,Z\n1,1,1\n50,1,1\n")
     (inputs / "segments.csv").write_text("x0,y0,z0,x1,y1,z1\n1,1,1,1,1,9\n")
     (inputs / "domains.toml").write_text("[[domain]]\nname = 'ORE'\nmesh = 'ore.ply'\n")
@@ -58,7 +65,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(out: Path | str, *more: str) -> int:
     """Run the command that writes a file; return how it ended, without a traceback."""
-    arguments = [*WRITERS[Path(out).name], "-o", str(out), "--overwrite", *more]
+    command = WRITERS[Path(out).name]
+    named = [] if command[0] == "convert" else ["-o"]
+    arguments = [*command, *named, str(out), "--overwrite", *more]
     result = CliRunner().invoke(main, arguments)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.output
     return result.exit_code

@@ -91,6 +91,22 @@ def test_blocks_that_are_there_twice_are_said(tmp_path: Path) -> None:
     assert "same centroid as another" not in texts["inspect"]
 
 
+def test_blocks_without_sizes_that_fill_a_lattice_are_compared_too(tmp_path: Path) -> None:
+    table = blocks().drop(columns=["DX", "DY", "DZ"])
+    texts = said(pandas.concat([table, table[:100]]), tmp_path)
+    for name in ("label", "blocks"):
+        assert "100 blocks have the same centroid as another" in texts[name]
+    assert said(table, tmp_path) == {"label": "", "blocks": "", "inspect": ""}
+
+
+def test_samples_at_one_place_are_not_blocks_twice(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    places = np.array([410_000, 7_000_000, 300]) + rng.uniform(0, 90, (300, 3)).round(2)
+    table = pandas.DataFrame(np.repeat(places, 2, axis=0), columns=["X", "Y", "Z"])
+    texts = said(table, tmp_path)
+    assert texts["label"] == "" and texts["blocks"] == ""
+
+
 def test_blocks_twice_off_a_lattice_are_counted_by_inspect(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     table = pandas.DataFrame(rng.uniform(100, 900, (50, 3)), columns=["X", "Y", "Z"])

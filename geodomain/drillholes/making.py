@@ -72,6 +72,7 @@ class HoleMaking:
         found += _beyond(stations, ends, names)
         for table in logs:
             found += match_intervals(table, index, ends, left_out).findings
+        upward, level = _rising(stations, names)
         report = HoleReport(
             tables={key: _described(one) for key, one in tables.items()},
             holes=len(names),
@@ -84,7 +85,8 @@ class HoleMaking:
             bounds=_bounds(points, curves, ends),
             ends=sources,
             largest_bend=_largest_bend(stations),
-            upward=_upward(stations, names),
+            upward=upward,
+            level=level,
             findings=tuple(found),
         )
         return {
@@ -183,8 +185,12 @@ def _largest_bend(stations: Stations) -> float:
     return float(np.degrees(np.arccos(np.clip(dots.min(initial=1.0), -1.0, 1.0))))
 
 
-def _upward(stations: Stations, names: Sequence[str]) -> tuple[str, ...]:
-    """Name the holes with a station that points up, or is level."""
-    rows = np.flatnonzero(stations.tangents[:, 2] >= 0)
-    holes = np.searchsorted(stations.offsets, rows, side="right") - 1
-    return tuple(names[hole] for hole in np.unique(holes).tolist())
+def _rising(stations: Stations, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Name the holes with a station that points up, and the others with one that is level."""
+    slopes = stations.tangents[:, 2]
+    owners = [
+        np.unique(np.searchsorted(stations.offsets, np.flatnonzero(rows), side="right") - 1)
+        for rows in (slopes > 0, slopes == 0)
+    ]
+    upward, level = owners[0], np.setdiff1d(owners[1], owners[0])
+    return tuple(names[i] for i in upward.tolist()), tuple(names[i] for i in level.tolist())

@@ -47,6 +47,8 @@ class HoleReport:
         Between two stations, in degrees.
     upward : tuple of str
         Holes with a station that points up.
+    level : tuple of str
+        Other holes with a station that is level.
     findings : tuple of Finding
         All else, by table.
     """
@@ -63,6 +65,7 @@ class HoleReport:
     ends: dict[str, int]
     largest_bend: float
     upward: tuple[str, ...]
+    level: tuple[str, ...]
     findings: tuple[Finding, ...]
 
     def as_dict(self) -> dict[str, object]:
@@ -92,10 +95,10 @@ class HoleReport:
         rows.append(("between stations", f"{self.method}; {self.stations:,} stations"))
         rows.append(("largest bend", f"{self.largest_bend:.2f} degrees between two stations"))
         rows.append(("dips", f"{self.down} ones point down ({self.down_reason})"))
-        if self.upward:
-            more = ", .." if len(self.upward) > 5 else ""
-            said = f"{len(self.upward):,} holes ({', '.join(self.upward[:5])}{more})"
-            rows.append(("upwards or level", said))
+        for what, names in (("upwards", self.upward), ("level", self.level)):
+            if names:
+                more = ", .." if len(names) > 5 else ""
+                rows.append((what, f"{len(names):,} holes ({', '.join(names[:5])}{more})"))
         said = ", ".join(f"{count:,} from the {what}" for what, count in self.ends.items() if count)
         rows.append(("ends of holes", said or "none"))
         if self.bounds is not None:

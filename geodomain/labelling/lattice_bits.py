@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from geodomain.backends.lattice_rows import mark_blocks
 
 Floats = NDArray[np.float64]
 _Cells = NDArray[np.int64]
+# What is stored, and read back from.
+StoredArray = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8] | NDArray[np.str_]
 
 # A bit each for more cells would take too much memory: these take 256 MB.
 _MOST_CELLS = 1 << 31
@@ -41,7 +43,7 @@ class LatticeBits:
     """
 
     def __init__(self, points: Floats, steps: Floats) -> None:
-        self.again = 0
+        self.again = self._rows = 0
         self._starts, self._scales = points[0].copy(), np.ones(3)
         self._firsts, self._values = np.zeros(3, np.int64), _no_values([8, 1, 1])
         self._bits = _no_bits([8, 1, 1])
@@ -61,6 +63,33 @@ class LatticeBits:
                 return False
         return self._mark(points) == len(points)
 
+    def points(self) -> Iterator[Floats]:
+        """Yield the centroids that are known, each once, a plane at a time."""
+        x, y, z = self._values
+        for height, plane in zip(z, self._bits, strict=True):
+            rows, places = np.nonzero(np.unpackbits(plane, axis=1, bitorder="little"))
+            if len(rows):
+                columns = (x[places], y[rows], np.full(len(rows), height))
+                yield np.asfortranarray(np.stack(columns, axis=1))
+
+    def arrays(self) -> dict[str, StoredArray]:
+        """Return what `restored` makes the same bits of."""
+        x, y, z = self._values
+        frame = np.array([self._starts, self._scales, self._firsts.astype(np.float64)])
+        stored: dict[str, StoredArray] = {"frame": frame, "x": x, "y": y, "z": z}
+        return stored | {"bits": self._bits, "counts": np.array([self.again, self._rows], np.int64)}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, StoredArray]) -> LatticeBits:
+        """Return what `arrays` stored."""
+        starts, scales, firsts = np.asarray(arrays["frame"], np.float64)
+        bits = cls(starts[None], np.ones(3))
+        bits._starts, bits._scales, bits._firsts = starts, scales, firsts.astype(np.int64)
+        bits._values = [np.asarray(arrays[axis], np.float64) for axis in "xyz"]
+        bits._bits = np.asarray(arrays["bits"], np.uint8)
+        bits.again, bits._rows = np.asarray(arrays["counts"], np.int64).tolist()
+        return bits
+
     def _mark(self, points: Floats) -> int:
         """Mark the cells of centroids up to the first that has none, and return how many."""
         x, y, z = points.T
@@ -68,7 +97,14 @@ class LatticeBits:
             (x, y, z), self._starts, self._scales, self._firsts, self._values, self._bits
         )
         self.again += again
+        self._rows += taken
         return taken
+
+    @property
+    def filled(self) -> float:
+        """Return which part of the cells has had a block, from the first to the last known."""
+        spans = [np.ptp(np.flatnonzero(~np.isnan(each))) + 1.0 for each in self._values]
+        return float((self._rows - self.again) / np.prod(spans))
 
     def _grow(self, points: Floats) -> bool:
         """Make room for cells beyond the ends, as much again along an axis as there was."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.labelling.lattice_bits import LatticeBits
+from geodomain.labelling.lattice_bits import LatticeBits, StoredArray
 
 Floats = NDArray[np.float64]
 
 # Up to so many blocks all are compared, wherever they lie.
 _ALL = 250_000
+# Places without a size are blocks, not samples, where so many fill so much of a lattice.
+_BLOCKS, _FILLED = 100, 0.02
 # Odd numbers without a pattern, one for each axis.
 _FACTORS = tuple(
     np.uint64(factor) for factor in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -23,33 +25,89 @@ class RepeatedCentroids:
     """Blocks that have the centroid of another, as numbers.
 
     Up to 250,000 blocks are kept and compared. Of more there is a bit for each cell of the lattice
-    that they lie on; where they lie on none that fits into memory, nothing is known.
+    that they lie on; where they lie on none that fits into memory, nothing is known. Places
+    without sizes are compared only where they fill a lattice: samples may be at one place.
     """
 
     def __init__(self) -> None:
         self._kept: list[Floats] = []
         self._count, self._steps = 0, np.full(3, np.inf)
         self._bits: LatticeBits | None = None
-        self._known = True
+        self._known = self._sized = True
+        self._before = 0  # those of parts that were merged
 
-    def add(self, points: Floats, sizes: Floats) -> None:
-        """Add a chunk of (n, 3) finite centroids and the sizes of the blocks."""
+    def add(self, points: Floats, sizes: Floats | None) -> None:
+        """Add a chunk of (n, 3) finite centroids and the sizes of the blocks, if they have any."""
         if not self._known or not len(points):
             return
         self._count += len(points)
+        self._sized &= sizes is not None
+        if sizes is not None and self._bits is None:
+            self._steps = np.minimum(self._steps, sizes.min(axis=0))
         if self._count <= _ALL:
             self._kept.append(points.copy(order="F"))
-            self._steps = np.minimum(self._steps, sizes.min(axis=0))
-            return
-        kept, self._kept = [*self._kept, points], []
+        else:
+            self._mark([*self._kept, points])
+
+    def _mark(self, chunks: list[Floats]) -> None:
+        """Mark the cells of chunks, and keep none of them."""
+        self._kept = []
         if self._bits is None:
-            self._bits = LatticeBits(kept[0], np.minimum(self._steps, sizes.min(axis=0)))
-        if not all(map(self._bits.add, kept)):
+            self._bits = LatticeBits(chunks[0], self._steps)
+        if not all(map(self._bits.add, chunks)):
             self._known, self._bits = False, None
+
+    def merge(self, later: RepeatedCentroids) -> None:
+        """Add other blocks; the number is that of one pass over all of them."""
+        self._known &= later._known
+        self._sized &= later._sized
+        if not self._known:
+            self._kept, self._bits = [], None
+            return
+        self._before += later._before
+        if later._bits is None:
+            chunks: Iterator[Floats] = iter(later._kept)
+        else:
+            self._before += later._bits.again
+            chunks = later._bits.points()
+        for points in chunks:
+            self.add(points, later._steps[None] if later._sized else None)
+
+    def arrays(self) -> dict[str, StoredArray]:
+        """Return what `restored` makes the same of."""
+        numbers = [self._known, self._sized, self._before, self._count]
+        stored: dict[str, StoredArray] = {
+            "numbers": np.array(numbers, np.int64),
+            "steps": self._steps,
+            "kept": np.concatenate([np.empty((0, 3)), *self._kept]),
+        }
+        return stored | ({} if self._bits is None else self._bits.arrays())
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, StoredArray]) -> RepeatedCentroids:
+        """Return what `arrays` stored."""
+        again = cls()
+        known, sized, again._before, again._count = np.asarray(arrays["numbers"], np.int64).tolist()
+        again._known, again._sized = bool(known), bool(sized)
+        again._steps = np.asarray(arrays["steps"], np.float64)
+        kept = np.asfortranarray(arrays["kept"], np.float64)
+        again._kept = [kept] if len(kept) else []
+        if "bits" in arrays:
+            again._bits = LatticeBits.restored(arrays)
+        return again
+
+    def _are_blocks(self) -> bool:
+        """Return whether places without sizes lie as blocks do."""
+        if self._kept and self._count >= _BLOCKS:
+            self._mark(self._kept)
+        return self._bits is not None and self._bits.filled >= _FILLED
 
     def warnings(self) -> Iterator[str]:
         """Yield a warning if there are some, with their number."""
+        if not self._known or (not self._sized and not self._are_blocks()):
+            return
         again = self._bits.again if self._bits is not None else _count_again(self._kept)
+        again += self._before
         if again:
             yield (
                 f"{again:,} {'block has' if again == 1 else 'blocks have'} the same "

@@ -113,7 +113,8 @@ def report_file(
     column : str
         The column of labels.
     background : str or several
-        Labels that are no domain.
+        Labels that are no domain; WASTE or BACKGROUND where neither this, `domains` nor the record
+        names one.
     holes : Drillholes, optional
         Drawn in the view.
     density : str or float, optional
@@ -148,7 +149,7 @@ def report_file(
     --------
     >>> import geodomain, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> rows = "X,Y,Z,DX,DY,DZ,domain\n5,5,5,10,10,10,ORE\n15,5,5,10,10,10,WASTE\n"
+    >>> rows = "X,Y,Z,DX,DY,DZ,domain\n5,5,5,10,10,10,ORE\n15,5,5,10,10,10,DYKE\n"
     >>> _ = (folder / "labelled.csv").write_text(rows)
     >>> done = geodomain.report_file(folder / "labelled.csv", folder / "report.html")
     >>> done.blocks, done.drawn, len(done.sections)

@@ -47,6 +47,7 @@ def seed_files() -> dict[str, list[tuple[str, bytes]]]:
         ("a.obj", seeds.OBJ), ("a.off", seeds.OFF), ("a.ply", seeds.PLY), ("a.stl", seeds.STL),
         ("a.toml", seeds.TOML), ("a.csv", seeds.CSV), ("a.vtp", seeds.vtp()),
         ("b.vtu", seeds.vtu()), ("a.vtk", seeds.VTK + "POLYGONS 1 4\n3 0 1 2\n"),
+        ("a.obj", seeds.polygon(500)), ("a.toml", seeds.many_solids(100)),
     ]  # fmt: skip
     files = block_files()
     for name, text in [*good, *seeds.BAD.values(), *seeds.BAD_VTK.values()]:

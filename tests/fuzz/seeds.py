@@ -29,6 +29,17 @@ VOXET = (
 DIGITS = "9" * 5000
 
 
+def polygon(corners: int) -> str:
+    """Return an OBJ of one polygon, a saw: cutting it in triangles once took corners squared."""
+    teeth = "".join(f"v {i} {i % 2 * 9 + 1} 0\n" for i in range(corners - 1))
+    return f"{teeth}v {corners // 2} -9 0\nf {' '.join(str(i + 1) for i in range(corners))}\n"
+
+
+def many_solids(count: int) -> str:
+    """Return a list of domains, which took memory and time by its square."""
+    return "".join(TOML.replace("ORE", f"R&D <{i}>").replace("= 1", f"= {i}") for i in range(count))
+
+
 def vtp(points: str = "3", components: str = "3", offsets: str = "3", where: str = "") -> str:
     """Return a VTP of one triangle, with something wrong in it."""
     form = f'format="appended" offset="{where}"' if where else 'format="ascii"'
