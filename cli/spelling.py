@@ -18,8 +18,14 @@ KEYWORDS = {
         *("proportions", "percent", "by", "lines"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
         *("within", "colour_by", "scheduler"),
+        *("resolution", "extensive", "parent", "scheme"),
     )
-} | {"domains": "--solid", "replace": "--replace-column", "columns": "--hole-column"}
+} | {
+    "domains": "--solid",
+    "replace": "--replace-column",
+    "columns": "--hole-column",
+    "minimum": "--min",
+}
 
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
