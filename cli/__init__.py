@@ -20,6 +20,8 @@ _COMMANDS = {
     "inspect": "Describe a block model, and how wireframes fit it.",
     "check": "Report on wireframes, and weld them.",
     "convert": "Write wireframes in another format.",
+    "subblock": "Split blocks at wireframes, and label the sub-blocks.",
+    "merge": "Join sub-blocks into fewer blocks.",
     "tonnes": "Add up volume, tonnes and grade of a labelled block model.",
     "plot": "Draw sections through a labelled block model.",
     "report": "Write a labelled block model as a page for the browser.",

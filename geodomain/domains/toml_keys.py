@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypedDict, get_args
 
 from geodomain.domains.domain import COLOUR, Extend, Kind, is_colour
-from geodomain.domains.order import Order
+from geodomain.domains.order import LabelBy, Order, Proportions
 from geodomain.domains.stack import Crossing
 from geodomain.query.locator import Rule
 
@@ -67,6 +67,10 @@ FILE_KEYS = {
     "unassigned": _LABEL,
     "background_code": _WHOLE,
     "unassigned_code": _WHOLE,
+    "proportions": _one_of(get_args(Proportions)),
+    "percent": _FLAG,
+    "by": _one_of(get_args(LabelBy)),
+    "lines": _WHOLE,
 }
 DOMAIN_KEYS = {
     "name": _TEXT,
@@ -108,6 +112,10 @@ class FileOptions(TypedDict, total=False):
     unassigned: str
     background_code: int
     unassigned_code: int
+    proportions: Proportions
+    percent: bool
+    by: LabelBy
+    lines: int
 
 
 class DomainOptions(TypedDict, total=False):

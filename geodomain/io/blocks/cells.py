@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.conditions import Column
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.header.frames import turned
 
 Floats = NDArray[np.float64]
@@ -176,15 +177,15 @@ class Corners:
         for begin in range(0, self.count, _CHUNK):
             end = min(begin + _CHUNK, self.count)
             corners = self.points[self.corners_of(begin, end)].astype(np.float64)
-            centres, sizes = _measure(corners)
+            centres, sizes = measured(corners)
             yield slice(begin, end), centres, sizes
 
 
 def label_cells(
     cells: Cells, task: Relabelling, column: Callable[[Where, int], Column]
-) -> list[NDArray[np.int32]]:
-    """Give the codes of all cells, (n,) for each new column; `column` gives those of a chunk."""
-    codes = [np.empty(cells.count, np.int32) for _ in task.columns]
+) -> list[NewCells]:
+    """Give what all cells get, (n,) for each new column; `column` gives those of a chunk."""
+    codes: list[NewCells] = [one.room(cells.count) for one in task.columns]
     done = 0
     for where, centres, sizes in cells.chunks():
         labels = task.label(centres, sizes, partial(column, where))
@@ -195,7 +196,7 @@ def label_cells(
     return codes
 
 
-def _measure(corners: Floats) -> tuple[Floats, Floats]:
+def measured(corners: Floats) -> tuple[Floats, Floats]:
     """Give the centres and sizes of (n, 8, 3) corners; the size of what is no box is NaN."""
     low, high = corners.min(axis=1), corners.max(axis=1)
     at_low, at_high = corners == low[:, None], corners == high[:, None]

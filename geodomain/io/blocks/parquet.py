@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,14 @@ import numpy as np
 
 from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Floats, LabelChunk, Relabelling, Rows
-from geodomain.io.blocks.new_values import Codes
 from geodomain.io.blocks.parquet_schema import new_array, new_schema, writing_options
+from geodomain.io.blocks.rewriting.parquet import ParquetRewriting
+from geodomain.io.blocks.rewriting.space import TableSpace
+from geodomain.io.blocks.rewriting.task import Rewriting, open_rewritten
 from geodomain.io.blocks.table_model import TableModel
 from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.csv.new_columns import NewColumn, place_columns
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
 from geodomain.io.header.choice import SAMPLE_ROWS
@@ -129,23 +132,56 @@ class ParquetModel(TableModel[Any]):
                 asked = [self.columns[column] for column in task.also]
                 looked = list(dict.fromkeys([*self.centroid, *self.sizes, *asked]))
                 table = self._read(group, None if writer else looked)
-                codes = self._codes(table, task.label, len(columns))
+                codes = self._codes(table, task.label, columns)
                 if writer:
                     writer.write_table(_with(table, schema, columns, codes, at), max(len(table), 1))
                 done += len(table)
                 task.told(done, self._file.metadata.num_rows)
             task.before_commit()
 
+    @property
+    def space(self) -> TableSpace:
+        """The frame of its blocks."""
+        return TableSpace(self.frame)
+
+    def rewrite(self, task: Rewriting) -> None:
+        """Write the file with other rows in the place of its own."""
+        geometry = [*self._choice.xyz, *(self._choice.sizes or ())]
+        made = ParquetRewriting(
+            self._schema,
+            geometry,
+            self.frame,
+            self._doubles_or_missing,
+            self._column,
+            task,
+            self.name,
+        )
+        groups = (self._read(group, None) for group in range(self._file.num_row_groups))
+        names = made.schema.names[len(self._schema.names) :]
+        writer = self._open_writer(open_rewritten(task, self), made.schema, names)
+        made.run(groups, self._file.metadata.num_rows, writer)
+
+    def _doubles_or_missing(self, chunk: Any, column: int) -> Floats:
+        """Give a column as float64, NaN where a value is missing or stands for that."""
+        return self._numbers(chunk, [column])[:, 0]
+
+    def _writer(self, task: Relabelling, schema: Any) -> AbstractContextManager[Any]:
+        """Open what is written; nothing without a destination."""
+        names = [column.name for column in task.columns]
+        return self._open_writer(task.open_target(self), schema, names)
+
     @contextmanager
-    def _writer(self, task: Relabelling, schema: Any) -> Iterator[Any]:
-        """Open what is written, as the file that is read was written; nothing without it."""
-        with task.open_target(self) as target:
+    def _open_writer(
+        self, opened: AbstractContextManager[Target | None], schema: Any, added: Sequence[str]
+    ) -> Iterator[Any]:
+        """Write as the file that is read was written."""
+        with opened as target:
             if target is None:
                 yield None
                 return
             from pyarrow import PythonFile, parquet
 
-            options = writing_options(self._file, [column.name for column in task.columns])
+            options = writing_options(self._file, added)
             sink = PythonFile(_Sink(target), mode="w")
             with parquet.ParquetWriter(sink, schema, **options) as writer:
                 yield writer
@@ -155,11 +191,11 @@ class ParquetModel(TableModel[Any]):
         with readable(self.name):
             return self._file.read_row_group(group, columns=columns)
 
-    def _codes(self, table: Any, label: LabelChunk, count: int) -> list[Codes]:
+    def _codes(self, table: Any, label: LabelChunk, columns: Sequence[NewColumn]) -> list[NewCells]:
         """Label a row group, some rows at a time, and put the codes together."""
         starts = range(0, len(table), _CHUNK_ROWS)
         parts = [self._label(table.slice(start, _CHUNK_ROWS), label) for start in starts]
-        empty = [np.empty(0, np.int32)] * count
+        empty = [column.room(0) for column in columns]
         return [np.concatenate([*each]) for each in zip(empty, *parts, strict=True)]
 
     def _column(self, chunk: Any, column: int) -> Column:

@@ -8,23 +8,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodomain.io.csv.new_columns import NewColumn, refuse_kept
+from geodomain.io.csv.number_cells import NewCells
 
 _DICTIONARY = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 _ORDINARY = {"PLAIN", "RLE", "BIT_PACKED", *_DICTIONARY}
 _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
 
 
-def new_array(column: NewColumn, codes: NDArray[np.int32], old: Any = None) -> Any:
-    """Give the cells of a new column that codes stand for, as an Arrow array.
+def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
+    """Give the cells of a new column that codes stand for, or its numbers, as an Arrow array.
 
     The code after the last is the cell of the `old` column, which is replaced.
     """
     import pyarrow
     from pyarrow import compute
 
+    if column.measured:
+        return pyarrow.array(codes, pyarrow.float64(), from_pandas=True)
     kept = codes == len(column.cells)
     cells = _vocabulary(column).take(pyarrow.array(codes, mask=kept))
     if not kept.any():
@@ -40,6 +42,8 @@ def _vocabulary(column: NewColumn) -> Any:
     """Give what codes stand for: text, or 32-bit integers, null where there is none."""
     import pyarrow
 
+    if column.measured:
+        return pyarrow.array([], pyarrow.float64())
     if column.numeric:
         numbers = [int(cell) if cell else None for cell in column.cells]
         return pyarrow.array(numbers, pyarrow.int32())
@@ -53,21 +57,27 @@ def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any
     for column in columns:
         name = column.name if at is None else schema.names[at]
         field = pyarrow.field(name, _vocabulary(column).type)
-        schema = schema.append(field) if at is None else schema.set(at, field)
-        schema = schema.with_metadata(_with_pandas(schema.metadata, field, column.numeric))
+        schema = with_column(schema, field, at)
     return schema
 
 
-def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any, numeric: bool) -> Any:
+def with_column(schema: Any, field: Any, at: int | None = None) -> Any:
+    """Give a schema one more column, or one in the place of another."""
+    schema = schema.append(field) if at is None else schema.set(at, field)
+    return schema.with_metadata(_with_pandas(schema.metadata, field))
+
+
+def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
     """Tell pandas of a column, where it is pandas that wrote the file."""
     if not metadata or b"pandas" not in metadata:
         return metadata
     pandas = json.loads(metadata[b"pandas"])
+    kind = {"double": "float64"}.get(str(field.type), str(field.type))
     entry = {
         "name": field.name,
         "field_name": field.name,
-        "pandas_type": "int32" if numeric else "unicode",
-        "numpy_type": "int32" if numeric else "object",
+        "pandas_type": "unicode" if kind == "string" else kind,
+        "numpy_type": "object" if kind == "string" else kind,
         "metadata": None,
     }
     known = pandas.get("columns", [])

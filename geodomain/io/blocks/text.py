@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import TableError
-from geodomain.io.blocks.block_file import Relabelling, Rows
+from geodomain.io.blocks.block_file import Floats, Relabelling, Rows
+from geodomain.io.blocks.rewriting.space import TableSpace
+from geodomain.io.blocks.rewriting.task import Rewriting
+from geodomain.io.blocks.rewriting.text import rewrite_text
 from geodomain.io.csv.new_columns import plan_splice
 from geodomain.io.csv.stream import relabel
 from geodomain.io.files.digest import Digest
@@ -84,6 +87,11 @@ class TextModel:
         return self._layout.frame
 
     @property
+    def axes(self) -> Floats:
+        """The directions of the blocks' edges."""
+        return self.frame.axes
+
+    @property
     def constants(self) -> dict[int, float]:
         """The columns of a Datamine prototype."""
         return self._layout.constants
@@ -142,6 +150,15 @@ class TextModel:
         ).to_numpy(np.float64)
         missing = np.isin(found, self._layout.missing)
         return np.where(missing, np.nan, found)
+
+    @property
+    def space(self) -> TableSpace:
+        """The frame of its blocks."""
+        return TableSpace(self.frame)
+
+    def rewrite(self, task: Rewriting) -> None:
+        """Write the table with other rows in the place of its own."""
+        rewrite_text(self._source, self._layout, self._encoding, task)
 
     def relabel(self, task: Relabelling) -> None:
         """Copy the table with new cells."""
