@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from geodomain.io.conditions import Column
 from geodomain.io.csv.new_columns import NewColumn
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Input, Target, open_target
 from geodomain.io.header.frames import Frame
 
 Floats = NDArray[np.float64]
 # From world centroids (n, 3), NaN where missing, block sizes (n, 3) or None, and what gives the
-# other columns that were asked for, to codes (n,) for each new column. Where a column is replaced,
-# the code after its last leaves a cell as it is.
-LabelChunk = Callable[[Floats, Floats | None, Callable[[int], Column]], Sequence[NDArray[np.int32]]]
+# other columns that were asked for, to codes (n,) for each new column, or to numbers where it is
+# measured. Where a column is replaced, the code after its last leaves a cell as it is.
+LabelChunk = Callable[[Floats, Floats | None, Callable[[int], Column]], Sequence[NewCells]]
 # World centroids, block sizes or None, and text (n,).
 Rows = tuple[Floats, Floats | None, NDArray[np.str_]]
 Progress = Callable[[int, int | None], None]
@@ -122,6 +123,10 @@ class BlockFile(Protocol):
     @property
     def frame(self) -> Frame:
         """What the coordinates stand for."""
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of the blocks' edges in the world, a row each."""
 
     @property
     def constants(self) -> dict[int, float]:

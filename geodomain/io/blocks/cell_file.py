@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from geodomain.errors import TableError
-from geodomain.io.blocks.block_file import Destination, Relabelling, Rows
+from geodomain.io.blocks.block_file import Destination, Floats, Relabelling, Rows
 from geodomain.io.blocks.cells import Cells, Where, label_cells
 from geodomain.io.blocks.export import Blocks, blocks_of
 from geodomain.io.blocks.new_values import NewArrays, Values, said
@@ -81,6 +81,11 @@ class CellModel:
     def memory(self) -> int:
         """The file, the labels and a chunk, beside the libraries."""
         return 200_000_000 + self._store.memory + 40 * self._store.cells.count
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of the cells' edges."""
+        return self._store.cells.axes
 
     def facts(self) -> dict[str, str]:
         """Say what kind of cells there are."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.conditions import Column
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.header.frames import turned
 
 Floats = NDArray[np.float64]
@@ -182,9 +183,9 @@ class Corners:
 
 def label_cells(
     cells: Cells, task: Relabelling, column: Callable[[Where, int], Column]
-) -> list[NDArray[np.int32]]:
-    """Give the codes of all cells, (n,) for each new column; `column` gives those of a chunk."""
-    codes = [np.empty(cells.count, np.int32) for _ in task.columns]
+) -> list[NewCells]:
+    """Give what all cells get, (n,) for each new column; `column` gives those of a chunk."""
+    codes: list[NewCells] = [one.room(cells.count) for one in task.columns]
     done = 0
     for where, centres, sizes in cells.chunks():
         labels = task.label(centres, sizes, partial(column, where))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import TableError
-from geodomain.io.blocks.new_values import Codes
 from geodomain.io.csv.new_columns import NewColumn
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.datamine.definition import (
     ENTRIES,
     ENTRY,
@@ -106,7 +106,7 @@ class NewFields:
 
     def _numbers(self, column: NewColumn) -> Words:
         values = [float(cell) if cell else _MISSING for cell in column.cells]
-        return self._raw(values).reshape(len(values), 1, -1)
+        return self._raw(values).reshape(-1, 1, self._found.width)
 
     def _raw(self, values: Sequence[float]) -> NDArray[np.uint8]:
         return np.array(values, self._found.number).view(np.uint8)
@@ -149,8 +149,10 @@ class NewFields:
             entry[6] = self._raw([float(default) if default else _MISSING])
         return entry
 
-    def pages(self, records: Words, codes: Sequence[Codes]) -> bytes:
+    def pages(self, records: Words, codes: Sequence[NewCells]) -> bytes:
         """Give pages of the records (n, length, width) with their new words.
+
+        Numbers of the records' own have the precision of the table.
 
         The code after the last leaves a record's words as they are.
         """
@@ -159,9 +161,15 @@ class NewFields:
         out = np.zeros((pages, WORDS, width), np.uint8)
         wide = np.zeros((pages * self.each, self.length, width), np.uint8)
         wide[:count, : self._found.length] = records
-        for cells, words, each, text in zip(
-            self._cells, self._words, codes, self._is_text, strict=True
+        for column, cells, words, given, text in zip(
+            self._columns, self._cells, self._words, codes, self._is_text, strict=True
         ):
+            if column.measured:
+                numbers = np.where(np.isnan(given), _MISSING, given)
+                raw = numbers.astype(self._found.number).view(np.uint8)
+                wide[:count, words[0] - 1] = raw.reshape(count, width)
+                continue
+            each = given.astype(np.int32, copy=False)
             kept = np.flatnonzero(each == len(cells))
             before = wide[kept]
             for part, word in enumerate(words):

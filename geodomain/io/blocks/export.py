@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from geodomain.errors import TableError
 from geodomain.io.blocks.cells import Cells, Floats
 from geodomain.io.blocks.new_values import (
-    Codes,
     NewArrays,
     Values,
     as_category,
@@ -24,6 +23,7 @@ from geodomain.io.blocks.new_values import (
 from geodomain.io.blocks.omf2_writing import omf_file
 from geodomain.io.blocks.vtk_blocks import encoded_blocks
 from geodomain.io.csv.new_columns import NewColumn
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.streams import Target
 
 _CENTROID, _SIZES = ("x", "y", "z"), ("dx", "dy", "dz")
@@ -65,7 +65,7 @@ def blocks_of(cells: Cells, columns: Mapping[str, Values], new: NewArrays | None
     return Blocks(centroids, sizes, cells.axes, held)
 
 
-def _values(column: NewColumn, codes: Codes, old: Values | None) -> Values:
+def _values(column: NewColumn, codes: NewCells, old: Values | None) -> Values:
     if column.numeric:
         return as_numbers(column, codes, old)
     names, index = as_category(column, codes, old)

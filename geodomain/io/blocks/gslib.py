@@ -23,14 +23,16 @@ from geodomain.io.blocks.cells import Chunk, Floats, LatticeCells
 from geodomain.io.blocks.gslib_head import GslibHead, number_of, read_head
 from geodomain.io.blocks.new_values import NewArrays, Values
 from geodomain.io.csv.new_columns import NewColumn
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
+from geodomain.io.header.frames import shortest
 from geodomain.io.header.gslib_grid import Grid
 from geodomain.io.header.options import TableOptions
 
 _HEAD = 1 << 16
 _LINES = 1 << 16  # bytes of lines that are read at a time, at least
-_NONE = "0"
+_NONE, _LOST = "0", "-999"
 
 
 @contextmanager
@@ -173,12 +175,19 @@ class GslibStore:
 
     def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
         """Write each row with its codes."""
-        texts = [self._codes_of(column) for column in new.columns]
+        texts = [
+            self._numbers_of(column, codes) if column.measured else self._codes_of(column)
+            for column, codes in zip(new.columns, new.codes, strict=True)
+        ]
         if new.at is None:
             target.write(memoryview(b"".join(self._head_with(new.columns))))
         else:
             target.write(memoryview(b"".join(self._head.lines)))
-        rows = zip(*[codes.tolist() for codes in new.codes], strict=True)
+        every = [
+            range(self.cells.count) if column.measured else codes.tolist()
+            for column, codes in zip(new.columns, new.codes, strict=True)
+        ]
+        rows = zip(*every, strict=True)
         block: list[bytes] = []
         for number, line in enumerate(self._rows()):
             self._words(number, line)
@@ -188,6 +197,15 @@ class GslibStore:
                 target.write(memoryview(b"".join(block)))
                 block = []
         target.write(memoryview(b"".join(block)))
+
+    def _numbers_of(self, column: NewColumn, values: NewCells) -> list[bytes | None]:
+        """Give the number of each row."""
+        lost = int(np.isnan(values).sum())
+        if lost:
+            warn(f"{self.name} holds numbers alone: {_LOST} is no {column.name}, of {lost:,} rows")
+        return [
+            (_LOST if value != value else shortest(value)).encode() for value in values.tolist()
+        ]
 
     def _codes_of(self, column: NewColumn) -> list[bytes | None]:
         """Give the number of each code, None for a cell that is kept."""

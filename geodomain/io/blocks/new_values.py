@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from geodomain.errors import TableError
 from geodomain.io.csv.new_columns import NewColumn, refuse_kept
+from geodomain.io.csv.number_cells import NewCells
 
 Codes = NDArray[np.int32]
 # What a file has of a column: numbers, or texts, (n,).
@@ -18,21 +19,23 @@ _NARROW, _EXACT = 2.0**31, 2.0**53
 
 
 def as_numbers(
-    column: NewColumn, codes: Codes, old: Values | None = None
+    column: NewColumn, codes: NewCells, old: Values | None = None
 ) -> NDArray[np.int32] | NDArray[np.int64] | NDArray[np.float64]:
     """Give integers, or floats where some are missing or were no integers before.
 
     The code after the last is the value of the `old` column, which is replaced. Integers are of
-    64 bits where one of them is beyond 32.
+    64 bits where one of them is beyond 32. Numbers that are measured stay as they are.
 
     Raises
     ------
     TableError
         Where a value that is kept is no number, or an integer that no type of the column holds.
     """
+    if column.measured:
+        return codes.astype(np.float64, copy=False)
     kept = np.flatnonzero(codes == len(column.cells))
     known = np.array([float(cell) if cell else np.nan for cell in (*column.cells, "")])
-    numbers = known[codes]
+    numbers = known[codes.astype(np.int32, copy=False)]
     if kept.size and old is not None:
         values = old[kept]
         try:
@@ -74,7 +77,7 @@ def _with_integers(
 
 
 def as_category(
-    column: NewColumn, codes: Codes, old: Values | None = None
+    column: NewColumn, codes: NewCells, old: Values | None = None
 ) -> tuple[list[str], Codes]:
     """Give the distinct texts, as their codes come, and the place of each cell's, -1 for none.
 
@@ -83,7 +86,7 @@ def as_category(
     places: dict[str, int] = {}
     cells = (*column.cells, "")
     lookup = [places.setdefault(cell, len(places)) if cell else -1 for cell in cells]
-    index: Codes = np.array(lookup, np.int32)[codes]
+    index: Codes = np.array(lookup, np.int32)[codes.astype(np.int32, copy=False)]
     if old is not None:
         for row in np.flatnonzero(codes == len(column.cells)).tolist():
             text = said(old[row])
@@ -104,19 +107,19 @@ class NewArrays:
     Attributes
     ----------
     columns : sequence of NewColumn
-    codes : sequence of (n,) int32
+    codes : sequence of (n,) int32, or float64 where measured
     at : int or None
         The place of the one column that is replaced.
     """
 
     def __init__(
-        self, columns: Sequence[NewColumn], codes: Sequence[Codes], at: int | None
+        self, columns: Sequence[NewColumn], codes: Sequence[NewCells], at: int | None
     ) -> None:
         self.columns, self.codes, self.at = columns, codes, at
 
     def each(
         self, values: Callable[[int], Values]
-    ) -> Iterator[tuple[NewColumn, Codes, Values | None]]:
+    ) -> Iterator[tuple[NewColumn, NewCells, Values | None]]:
         """Give each column, its codes, and the values that it replaces."""
         for column, codes in zip(self.columns, self.codes, strict=True):
             yield column, codes, None if self.at is None else values(self.at)

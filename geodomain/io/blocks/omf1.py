@@ -22,9 +22,10 @@ from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Destination
 from geodomain.io.blocks.cell_file import CellModel, refuse_columns
 from geodomain.io.blocks.cells import LatticeCells, lattice
-from geodomain.io.blocks.new_values import Codes, NewArrays, Values, as_category, as_numbers
+from geodomain.io.blocks.new_values import NewArrays, Values, as_category, as_numbers
 from geodomain.io.blocks.omf_model import pick_model, require_count, require_lattice
 from geodomain.io.csv.new_columns import NewColumn
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
 from geodomain.io.header.options import TableOptions
@@ -155,7 +156,7 @@ class Omf1Store:
             target.write(memoryview(raw))
 
     def _made(
-        self, column: NewColumn, codes: Codes, old: Values | None, start: int, place: str | None
+        self, column: NewColumn, codes: NewCells, old: Values | None, start: int, place: str | None
     ) -> tuple[dict[str, Any], bytes]:
         """Give the objects of new data, the data last, and the bytes of their array."""
         dates = {

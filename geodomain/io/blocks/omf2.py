@@ -22,10 +22,11 @@ from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Destination
 from geodomain.io.blocks.cell_file import CellModel, refuse_columns
 from geodomain.io.blocks.cells import LatticeCells, lattice
-from geodomain.io.blocks.new_values import Codes, NewArrays, Values, as_category, as_numbers
+from geodomain.io.blocks.new_values import NewArrays, Values, as_category, as_numbers
 from geodomain.io.blocks.omf_model import pick_model, require_count, require_lattice
 from geodomain.io.blocks.sub_blocks import SubBlocks
 from geodomain.io.csv.new_columns import NewColumn
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
 from geodomain.io.header.options import TableOptions
@@ -207,7 +208,7 @@ class Omf2Store:
         return arrays, project
 
 
-def _data(column: NewColumn, codes: Codes, old: Values | None, put: Any) -> dict[str, Any]:
+def _data(column: NewColumn, codes: NewCells, old: Values | None, put: Any) -> dict[str, Any]:
     """Give what the index says of new values: numbers, or categories with their names."""
     import pyarrow
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Floats, LabelChunk, Relabelling, Rows
-from geodomain.io.blocks.new_values import Codes
 from geodomain.io.blocks.parquet_schema import new_array, new_schema, writing_options
 from geodomain.io.blocks.table_model import TableModel
 from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.csv.new_columns import NewColumn, place_columns
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
 from geodomain.io.header.choice import SAMPLE_ROWS
@@ -59,7 +59,7 @@ def readable(name: str) -> Iterator[None]:
         raise TableError(message) from error
 
 
-class _Sink:
+class Sink:
     """A target as pyarrow wants it: a binary file that only grows."""
 
     closed = False
@@ -68,6 +68,7 @@ class _Sink:
         self._target = target
 
     def write(self, data: Any) -> int:
+        """Write all of it."""
         view = memoryview(data)
         self._target.write(view)
         return view.nbytes
@@ -129,7 +130,7 @@ class ParquetModel(TableModel[Any]):
                 asked = [self.columns[column] for column in task.also]
                 looked = list(dict.fromkeys([*self.centroid, *self.sizes, *asked]))
                 table = self._read(group, None if writer else looked)
-                codes = self._codes(table, task.label, len(columns))
+                codes = self._codes(table, task.label, columns)
                 if writer:
                     writer.write_table(_with(table, schema, columns, codes, at), max(len(table), 1))
                 done += len(table)
@@ -146,7 +147,7 @@ class ParquetModel(TableModel[Any]):
             from pyarrow import PythonFile, parquet
 
             options = writing_options(self._file, [column.name for column in task.columns])
-            sink = PythonFile(_Sink(target), mode="w")
+            sink = PythonFile(Sink(target), mode="w")
             with parquet.ParquetWriter(sink, schema, **options) as writer:
                 yield writer
 
@@ -155,11 +156,11 @@ class ParquetModel(TableModel[Any]):
         with readable(self.name):
             return self._file.read_row_group(group, columns=columns)
 
-    def _codes(self, table: Any, label: LabelChunk, count: int) -> list[Codes]:
+    def _codes(self, table: Any, label: LabelChunk, columns: Sequence[NewColumn]) -> list[NewCells]:
         """Label a row group, some rows at a time, and put the codes together."""
         starts = range(0, len(table), _CHUNK_ROWS)
         parts = [self._label(table.slice(start, _CHUNK_ROWS), label) for start in starts]
-        empty = [np.empty(0, np.int32)] * count
+        empty = [column.room(0) for column in columns]
         return [np.concatenate([*each]) for each in zip(empty, *parts, strict=True)]
 
     def _column(self, chunk: Any, column: int) -> Column:

@@ -8,23 +8,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodomain.io.csv.new_columns import NewColumn, refuse_kept
+from geodomain.io.csv.number_cells import NewCells
 
 _DICTIONARY = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 _ORDINARY = {"PLAIN", "RLE", "BIT_PACKED", *_DICTIONARY}
 _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
 
 
-def new_array(column: NewColumn, codes: NDArray[np.int32], old: Any = None) -> Any:
-    """Give the cells of a new column that codes stand for, as an Arrow array.
+def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
+    """Give the cells of a new column that codes stand for, or its numbers, as an Arrow array.
 
     The code after the last is the cell of the `old` column, which is replaced.
     """
     import pyarrow
     from pyarrow import compute
 
+    if column.measured:
+        return pyarrow.array(codes, pyarrow.float64(), from_pandas=True)
     kept = codes == len(column.cells)
     cells = _vocabulary(column).take(pyarrow.array(codes, mask=kept))
     if not kept.any():
@@ -40,6 +42,8 @@ def _vocabulary(column: NewColumn) -> Any:
     """Give what codes stand for: text, or 32-bit integers, null where there is none."""
     import pyarrow
 
+    if column.measured:
+        return pyarrow.array([], pyarrow.float64())
     if column.numeric:
         numbers = [int(cell) if cell else None for cell in column.cells]
         return pyarrow.array(numbers, pyarrow.int32())
@@ -54,20 +58,21 @@ def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any
         name = column.name if at is None else schema.names[at]
         field = pyarrow.field(name, _vocabulary(column).type)
         schema = schema.append(field) if at is None else schema.set(at, field)
-        schema = schema.with_metadata(_with_pandas(schema.metadata, field, column.numeric))
+        schema = schema.with_metadata(_with_pandas(schema.metadata, field, column))
     return schema
 
 
-def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any, numeric: bool) -> Any:
+def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any, column: NewColumn) -> Any:
     """Tell pandas of a column, where it is pandas that wrote the file."""
     if not metadata or b"pandas" not in metadata:
         return metadata
     pandas = json.loads(metadata[b"pandas"])
+    kind = column.room(0).dtype.name
     entry = {
         "name": field.name,
         "field_name": field.name,
-        "pandas_type": "int32" if numeric else "unicode",
-        "numpy_type": "int32" if numeric else "object",
+        "pandas_type": kind if column.numeric else "unicode",
+        "numpy_type": kind if column.numeric else "object",
         "metadata": None,
     }
     known = pandas.get("columns", [])

@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from geodomain.io.blocks.block_file import Floats, LabelChunk
-from geodomain.io.blocks.new_values import Codes
 from geodomain.io.conditions import Column
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.header.choice import Choice, choose_columns
 from geodomain.io.header.frames import Frame, shortest
 from geodomain.io.header.options import TableOptions
@@ -68,6 +68,11 @@ class TableModel(ABC, Generic[Chunk]):
         return self._choice.frame
 
     @property
+    def axes(self) -> Floats:
+        """The directions of the blocks' edges."""
+        return self.frame.axes
+
+    @property
     def constants(self) -> dict[int, float]:
         """The columns of a Datamine prototype."""
         return self._choice.constants
@@ -91,6 +96,6 @@ class TableModel(ABC, Generic[Chunk]):
             out[out == value] = np.nan
         return np.asfortranarray(out)
 
-    def _label(self, chunk: Chunk, label: LabelChunk) -> Sequence[Codes]:
+    def _label(self, chunk: Chunk, label: LabelChunk) -> Sequence[NewCells]:
         """Label some rows."""
         return label(*self._measured(chunk), partial(self._column, chunk))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import TableError
-from geodomain.io.blocks.block_file import Relabelling, Rows
+from geodomain.io.blocks.block_file import Floats, Relabelling, Rows
 from geodomain.io.csv.new_columns import plan_splice
 from geodomain.io.csv.stream import relabel
 from geodomain.io.files.digest import Digest
@@ -82,6 +82,11 @@ class TextModel:
     def frame(self) -> Frame:
         """What the coordinates stand for."""
         return self._layout.frame
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of the blocks' edges."""
+        return self.frame.axes
 
     @property
     def constants(self) -> dict[int, float]:

@@ -15,9 +15,10 @@ from geodomain.errors import TableError, warn
 from geodomain.io.blocks.block_file import Destination
 from geodomain.io.blocks.cell_file import CellModel, refuse_columns
 from geodomain.io.blocks.cells import Corners, cells_of
-from geodomain.io.blocks.new_values import Codes, NewArrays, Values, as_category, as_numbers
+from geodomain.io.blocks.new_values import NewArrays, Values, as_category, as_numbers
 from geodomain.io.blocks.vtk_arrays import encoded, put, string_array
 from geodomain.io.csv.new_columns import NewColumn
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
 from geodomain.io.header.options import TableOptions
@@ -81,7 +82,7 @@ class VtkStore:
             warn(message)
 
 
-def _array(name: str, column: NewColumn, codes: Codes, old: Values | None) -> Any:
+def _array(name: str, column: NewColumn, codes: NewCells, old: Values | None) -> Any:
     """Give the array of a new column: numbers where its cells are, NaN for none, else strings.
 
     Strings are what PyVista draws as categories with their names in the legend, and ParaView

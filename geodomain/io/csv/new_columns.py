@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+import numpy as np
+
 from geodomain.errors import TableError
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.csv.stream import Splice
 from geodomain.io.header.dialect import cell_text, quote_cell
 from geodomain.io.header.families import find_column, plain_name
@@ -23,17 +26,24 @@ class NewColumn:
     name : str
         What the header calls it.
     cells : tuple of str
-        The cells that codes 0, 1, 2 ... stand for.
+        The cells that codes 0, 1, 2 ... stand for; none where it is measured.
     default : str
         What a row of defaults says of it.
     numeric : bool
         Whether a row of types calls it a number.
+    measured : bool
+        Whether each row has a number of its own, float64, in the place of a code.
     """
 
     name: str
-    cells: tuple[str, ...]
+    cells: tuple[str, ...] = ()
     default: str = ""
     numeric: bool = False
+    measured: bool = False
+
+    def room(self, count: int) -> NewCells:
+        """Return an array for its codes or values."""
+        return np.empty(count) if self.measured else np.empty(count, np.int32)
 
 
 def plan_splice(
@@ -72,12 +82,14 @@ def plan_splice(
         tuple(quote_cell(cell, layout.delimiter, encoding) for cell in column.cells)
         for column in columns
     )
+    numbered = tuple(place for place, column in enumerate(columns) if column.measured)
     taken = (*layout.xyz, *(layout.sizes or ()))
     field = place_columns(layout.names, taken, columns, replace=replace, name=name)
     if field is not None:
-        return Splice(head=(), vocabulary=vocabulary, replace=field)
+        return Splice(head=(), vocabulary=vocabulary, replace=field, numbered=numbered)
     edits = (_edit(head, layout, columns, encoding) for head in layout.head_rows)
-    return Splice(head=tuple(e for e in edits if e), vocabulary=vocabulary, replace=None)
+    head = tuple(each for each in edits if each)
+    return Splice(head=head, vocabulary=vocabulary, replace=None, numbered=numbered)
 
 
 def place_columns(
@@ -127,10 +139,13 @@ def _refuse_existing(names: Sequence[str], columns: Sequence[NewColumn], table: 
         plain = plain_name(column.name)
         if plain in old:
             twin = names[old[plain]]
-            message = (
-                f"{table} already has a column {twin!r} (column {old[plain] + 1}): choose another "
-                f"name with column=, or rewrite it with column={twin!r}, replace=True."
+            mend = (
+                "give the mesh or solid that it is about another name."
+                if column.measured
+                else f"choose another name with column=, or rewrite it with column={twin!r}, "
+                "replace=True."
             )
+            message = f"{table} already has a column {twin!r} (column {old[plain] + 1}): {mend}"
             raise TableError(message)
         if plain in new:
             message = (

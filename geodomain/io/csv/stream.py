@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geodomain.errors import TableError
 from geodomain.io.csv.errors import too_long
+from geodomain.io.csv.number_cells import NewCells, number_cells
 from geodomain.io.csv.scanner import ColumnCells, Scanner
 from geodomain.io.csv.text_column import TextColumn
 from geodomain.io.files.pipeline import (
@@ -29,7 +30,7 @@ LONGEST_ROW = 64 << 20
 
 LabelChunk = Callable[
     [NDArray[np.float64], NDArray[np.float64] | None, Callable[[int], TextColumn]],
-    Sequence[NDArray[np.int32]],
+    Sequence[NewCells],
 ]
 Progress = Callable[[int, int | None], None]
 
@@ -47,11 +48,14 @@ class Splice:
     replace : int, optional
         The field whose cell is rewritten where it stands, by the one column that
         there is; without it, cells are appended to each row.
+    numbered : tuple of int
+        The new columns that have numbers in the place of codes.
     """
 
     head: tuple[tuple[int, int, bytes], ...]
     vocabulary: tuple[tuple[bytes, ...], ...]
     replace: int | None = None
+    numbered: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse several columns in the place of one."""
@@ -99,7 +103,7 @@ def relabel(
     label : callable
         From world centroids (n, 3), NaN where missing, block sizes (n, 3) or None, and a
         callable that gives one of the fields `also` as a `TextColumn`, to one int32 array of n
-        codes into the vocabulary for each new column.
+        codes into the vocabulary for each new column, or to n float64 where it has numbers.
     also : sequence of int, optional
         Other fields that `label` asks for.
     threads : int, optional
@@ -150,7 +154,9 @@ class _Relabelling:
         self._source, self._target, self._label = source, target, label
         self._layout, self._head = layout, splice.head
         self._name = str(getattr(source, "name", "the table"))
+        self._before = before
         self._columns = [ColumnCells(cells, before) for cells in splice.vocabulary]
+        self._numbered = splice.numbered
         self._scanner = Scanner(
             layout, self._name, replaced=splice.replace, also=also, threads=threads
         )
@@ -198,12 +204,25 @@ class _Relabelling:
         self._missing += missing
         sizes = self._layout.frame.sized(points, sizes)
         centroids = self._layout.frame.centroids(points, sizes)
-        codes = self._label(centroids, sizes, self._scanner.column)
-        if len(codes) != len(self._columns):
-            message = f"{len(codes)} columns of labels for {len(self._columns)} vocabularies"
+        given = self._label(centroids, sizes, self._scanner.column)
+        if len(given) != len(self._columns):
+            message = f"{len(given)} columns of labels for {len(self._columns)} vocabularies"
             raise ValueError(message)
         if writer is not None:
-            writer.send(self._scanner.splice(self._columns, codes, writer.room))
+            columns, codes = self._coded(given)
+            writer.send(self._scanner.splice(columns, codes, writer.room))
+
+    def _coded(
+        self, given: Sequence[NewCells]
+    ) -> tuple[list[ColumnCells], list[NDArray[np.int32]]]:
+        """Return cells and codes of each column: those of numbers are of this chunk alone."""
+        columns, codes = list(self._columns), list[NDArray[np.int32]]()
+        for place, each in enumerate(given):
+            if place in self._numbered:
+                texts, own = number_cells(each.astype(np.float64, copy=False), self._layout)
+                columns[place] = ColumnCells(texts, self._before)
+            codes.append(own if place in self._numbered else each.astype(np.int32, copy=False))
+        return columns, codes
 
     def _text(self, block: Block) -> Bytes:
         """Return the block with what the last one left before it."""

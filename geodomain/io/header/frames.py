@@ -99,6 +99,11 @@ class Frame:
     local: LocalFrame | None = None
     fixed: Triple | None = None
 
+    @property
+    def axes(self) -> Floats:
+        """Return the directions of the blocks' edges in the world, a row each."""
+        return np.eye(3) if self.local is None else np.array(self.local.matrix).T
+
     def sized(self, points: Floats, sizes: Floats | None) -> Floats | None:
         """Return the sizes of blocks at points, (n, 3): those of columns, or the fixed one."""
         if sizes is None and self.fixed is not None:
