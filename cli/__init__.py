@@ -20,6 +20,7 @@ _COMMANDS = {
     "inspect": "Describe a block model, and how wireframes fit it.",
     "check": "Report on wireframes, and weld them.",
     "convert": "Write wireframes in another format.",
+    "distance": "Add the distance from wireframes to a block model.",
     "tonnes": "Add up volume, tonnes and grade of a labelled block model.",
     "plot": "Draw sections through a labelled block model.",
     "report": "Write a labelled block model as a page for the browser.",

@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from geodomain.segments.summary import IntersectionSummary
     from geodomain.volumes.block_shares import proportions
     from geodomain.volumes.distance import Nearest, distances, nearest
+    from geodomain.volumes.distance_file import distance_file
+    from geodomain.volumes.distance_summary import DistanceSummary
     from geodomain.volumes.lattice_shares import proportions_lattice
     from geodomain.volumes.tonnes import tonnes, tonnes_file
     from geodomain.volumes.tonnes_table import Tonnes
@@ -93,6 +95,7 @@ _HOME = {
     "Composites": "drillholes.composites",
     "DeviceArray": "backends.device_arrays",
     "DeviceError": "errors",
+    "DistanceSummary": "volumes.distance_summary",
     "Domain": "domains.domain",
     "DomainError": "errors",
     "Domains": "domains.order",
@@ -131,6 +134,7 @@ _HOME = {
     "convert_file": "io.meshes.conversion",
     "count_crossings": "query.counts",
     "crossings_file": "drillholes.crossing_files",
+    "distance_file": "volumes.distance_file",
     "distances": "volumes.distance",
     "flag": "drillholes.flag_frames",
     "flag_file": "drillholes.flag_files",
@@ -170,6 +174,7 @@ __all__ = [
     "Composites",
     "DeviceArray",
     "DeviceError",
+    "DistanceSummary",
     "Domain",
     "DomainError",
     "Domains",
@@ -209,6 +214,7 @@ __all__ = [
     "convert_file",
     "count_crossings",
     "crossings_file",
+    "distance_file",
     "distances",
     "flag",
     "flag_file",
