@@ -18,7 +18,7 @@ _COMMANDS = {
     "composite": "Average samples of drillholes over equal lengths within domains.",
     "holes": "Find what drillholes pass through.",
     "inspect": "Describe a block model, and how wireframes fit it.",
-    "check": "Report on wireframes, and weld them.",
+    "check": "Report on wireframes, weld them, and fill their holes.",
     "convert": "Write wireframes in another format.",
     "distance": "Add the distance from wireframes to a block model.",
     "tonnes": "Add up volume, tonnes and grade of a labelled block model.",

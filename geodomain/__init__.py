@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from geodomain.inputs.meshes import as_mesh
-    from geodomain.inputs.wireframes import check, weld, write_mesh
+    from geodomain.inputs.wireframes import check, fill_holes, weld, write_mesh
     from geodomain.inspection.comparison import Comparison, compare_files
     from geodomain.inspection.file import inspect_file
     from geodomain.inspection.mesh_file import MeshCheck, check_file
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from geodomain.labelling.lattices import label_grid, label_lattice
     from geodomain.labelling.points import label_points
     from geodomain.labelling.summary import Summary
+    from geodomain.mesh.faults.filling import FillResult, Hole
     from geodomain.mesh.faults.report import MeshReport
     from geodomain.mesh.faults.welding import WeldResult
     from geodomain.mesh.mesh import Mesh
@@ -100,10 +101,12 @@ _HOME = {
     "DomainError": "errors",
     "Domains": "domains.order",
     "Drillholes": "drillholes.drillholes",
+    "FillResult": "mesh.faults.filling",
     "FlagSummary": "drillholes.flag_summary",
     "GeodomainError": "errors",
     "GeodomainWarning": "errors",
     "Hits": "segments.hits",
+    "Hole": "mesh.faults.filling",
     "HoleCrossings": "drillholes.crossings",
     "Inspection": "inspection.report",
     "IntersectionSummary": "segments.summary",
@@ -136,6 +139,7 @@ _HOME = {
     "crossings_file": "drillholes.crossing_files",
     "distance_file": "volumes.distance_file",
     "distances": "volumes.distance",
+    "fill_holes": "inputs.wireframes",
     "flag": "drillholes.flag_frames",
     "flag_file": "drillholes.flag_files",
     "generalised_winding": "query.counts",
@@ -179,10 +183,12 @@ __all__ = [
     "DomainError",
     "Domains",
     "Drillholes",
+    "FillResult",
     "FlagSummary",
     "GeodomainError",
     "GeodomainWarning",
     "Hits",
+    "Hole",
     "HoleCrossings",
     "Inspection",
     "IntersectionSummary",
@@ -216,6 +222,7 @@ __all__ = [
     "crossings_file",
     "distance_file",
     "distances",
+    "fill_holes",
     "flag",
     "flag_file",
     "generalised_winding",
