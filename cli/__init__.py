@@ -13,6 +13,7 @@ from geodomain.cli.options import CONTEXT
 
 # One line for each command, so that --help imports none of them.
 _COMMANDS = {
+    "model": "Make a regular block model.",
     "label": "Add a domain column to a block model.",
     "flag": "Add a domain column to samples or drillhole intervals.",
     "composite": "Average samples of drillholes over equal lengths within domains.",

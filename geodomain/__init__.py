@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from geodomain.mesh.faults.report import MeshReport
     from geodomain.mesh.faults.welding import WeldResult
     from geodomain.mesh.mesh import Mesh
+    from geodomain.modelling.file import model_file
+    from geodomain.modelling.new_model import NewModel
     from geodomain.query.contains import contains, contains_lattice
     from geodomain.query.counts import (
         count_crossings,
@@ -115,6 +117,7 @@ _HOME = {
     "MeshError": "errors",
     "MeshReport": "mesh.faults.report",
     "Nearest": "volumes.distance",
+    "NewModel": "modelling.new_model",
     "PointError": "errors",
     "PointLocator": "query.locator",
     "Stack": "domains.stack",
@@ -152,6 +155,7 @@ _HOME = {
     "label_codes": "query.first_solid",
     "label_file": "labelling.file",
     "label_points": "labelling.points",
+    "model_file": "modelling.file",
     "nearest": "volumes.distance",
     "on_surface": "query.counts",
     "plot_sections": "sections.file",
@@ -197,6 +201,7 @@ __all__ = [
     "MeshError",
     "MeshReport",
     "Nearest",
+    "NewModel",
     "PointError",
     "PointLocator",
     "Report",
@@ -235,6 +240,7 @@ __all__ = [
     "label_grid",
     "label_lattice",
     "label_points",
+    "model_file",
     "nearest",
     "on_surface",
     "pinned_empty",
