@@ -25,6 +25,7 @@ Example:
 @options.rule_options
 @options.meeting_options
 @options.machine_options
+@options.scheduler_option
 @options.replacing_options
 @options.page_option
 @options.report_options
@@ -38,6 +39,10 @@ def label(**given: Any) -> None:
     GSLIB, or OMF, where FILE:NAME is one of several models. The output has the same format: a text
     table keeps every byte and gains one column; a GOCAD Voxet becomes .csv, .parquet, .vtu or .omf.
     The summary goes to stderr.
+
+    BLOCKS may also be a folder of Parquet or text files, or a pattern of them in quotes. Then -o
+    names a folder that gets the same files, labelled, and the same command again goes on where it
+    was stopped.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

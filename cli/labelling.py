@@ -12,13 +12,15 @@ from geodomain.cli.options import require_rotation
 from geodomain.cli.values import by_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from geodomain.labelling.run_record import RunRecord
     from geodomain.labelling.summary import Summary
 
 
 def run_labelling(command: str, given: dict[str, Any]) -> None:
     """Label a file as the options say, and print the summary."""
-    from geodomain.labelling.file import label_file
+    from geodomain.datasets.parts import is_dataset
     from geodomain.labelling.run_record import RunRecord
 
     page = given.pop("report", None)
@@ -31,11 +33,16 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     if asked["leaky"] is not None and not asked["allow_open"]:
         _misuse("--leaky needs --allow-open: it labels rows at the holes of open meshes")
     to_stdout = asked["output"] == "-"
+    in_parts = command == "label" and is_dataset(asked["model"])
+    if in_parts:
+        _require_of_dataset(page, asked)
+    elif asked.pop("scheduler", None) is not None:
+        _misuse("--scheduler is for a dataset: a folder, or a pattern of files")
     _require_page(page, asked)
     # JSON on stderr holds the warnings itself, and must stay JSON.
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
-        summary = label_file(**asked, record=run, progress=console.on_terminal)
+        summary = _verb(in_parts)(**asked, record=run, progress=console.on_terminal)
         done = _write_page(page, asked, run, summary)
     if as_json:
         print_json(summary.as_dict(), err=to_stdout)
@@ -43,6 +50,26 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
         print_text(summary, err=True)
     if done:
         console.say(done)
+
+
+def _verb(in_parts: bool) -> Callable[..., Summary]:
+    """Return the function that labels a dataset, or a file."""
+    from geodomain.datasets.labelling import label_dataset
+    from geodomain.labelling.file import label_file
+
+    return label_dataset if in_parts else label_file
+
+
+def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
+    """Refuse what is for one file alone, and name the arguments as for `label_dataset`."""
+    if asked["output"] is not None and asked["output"] == asked["model"]:
+        _misuse("--in-place rewrites one file; of a dataset name the output with -o OUT")
+    if page is not None:
+        _misuse("--report is of one labelled file, not of a dataset")
+    if asked.pop("gslib_grid") is not None:
+        _misuse("--gslib-grid is of one GSLIB file, and a dataset is of Parquet or text")
+    asked["dataset"] = asked.pop("model")
+    del asked["samples"]
 
 
 def _require_page(page: Path | None, asked: dict[str, Any]) -> None:

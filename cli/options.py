@@ -303,6 +303,12 @@ page_option = click.option(
     help="Write a report of the labelled model as well: see 'geodomain report'.",
 )
 
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="local:N|tcp://HOST:PORT",
+    help="Of a dataset: label its files by Dask, in N processes or by the workers of a scheduler.",
+)
+
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 
 json_option = click.option(

@@ -17,7 +17,7 @@ KEYWORDS = {
         *("output", "overwrite", "allow_open", "allow_disjoint", "backend", "gslib_grid"),
         *("count", "fit", "margin", "fill"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
-        *("within", "colour_by"),
+        *("within", "colour_by", "scheduler"),
     )
 } | {"domains": "--solid", "replace": "--replace-column", "columns": "--hole-column"}
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from geodomain import synthetic as synthetic
     from geodomain.backends.device_arrays import DeviceArray
     from geodomain.backends.pinned import pinned_empty
+    from geodomain.datasets.labelling import label_dataset
     from geodomain.domains.domain import Domain
     from geodomain.domains.order import Domains
     from geodomain.domains.stack import Stack
@@ -153,6 +154,7 @@ _HOME = {
     "label_grid": "labelling.lattices",
     "label_lattice": "labelling.lattices",
     "label_codes": "query.first_solid",
+    "label_dataset": "datasets.labelling",
     "label_file": "labelling.file",
     "label_points": "labelling.points",
     "model_file": "modelling.file",
@@ -236,6 +238,7 @@ __all__ = [
     "intersect_file",
     "label_blocks",
     "label_codes",
+    "label_dataset",
     "label_file",
     "label_grid",
     "label_lattice",

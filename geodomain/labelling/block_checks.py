@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.labelling.lattice_bits import StoredArray
 from geodomain.labelling.overlap import say_box
 from geodomain.labelling.repeated import RepeatedCentroids
 
@@ -43,6 +44,7 @@ class BlockChecks:
         self._rows = np.zeros(len(_CODES), np.int64)
         self._reference: Floats | None = None
         self._lines: list[list[Floats]] = [[], [], []]
+        self._overlapping: dict[str, str] = {}
         self._repeated = RepeatedCentroids() if compare else None
 
     def add(self, points: Floats, sizes: Floats | None = None, box: Floats | None = None) -> None:
@@ -104,9 +106,49 @@ class BlockChecks:
         yield from self._far_codes(mend)
         if self._repeated is not None:
             yield from self._repeated.warnings()
-        for axis, kept in enumerate(self._lines):
-            if kept:
-                yield from _overlapping("xyz"[axis], np.concatenate(kept))
+        yield from self._overlaps().values()
+
+    def _overlaps(self) -> dict[str, str]:
+        """Return a warning for each axis along which blocks overlap: the first that was found."""
+        ours = {
+            axis: sentence
+            for axis, kept in zip("xyz", self._lines, strict=True)
+            if kept
+            for sentence in _overlapping(axis, np.concatenate(kept))
+        }
+        return dict(sorted((ours | self._overlapping).items()))
+
+    def merge(self, later: BlockChecks) -> None:
+        """Add what another pass has gathered; neighbours are compared within each of them."""
+        low, high = later._box
+        self._box = np.array([np.minimum(self._box[0], low), np.maximum(self._box[1], high)])
+        self._coded += later._coded
+        self._rows += later._rows
+        self._overlapping = later._overlaps() | self._overlaps()
+        self._lines = [[], [], []]
+        if self._repeated is not None and later._repeated is not None:
+            self._repeated.merge(later._repeated)
+
+    def arrays(self) -> dict[str, StoredArray]:
+        """Return what `restored` makes the same checks of."""
+        axes, sentences = np.array([*self._overlaps().items()], np.str_).reshape(-1, 2).T
+        found: dict[str, StoredArray] = {
+            "box": self._box, "coded": self._coded, "rows": self._rows,
+        }  # fmt: skip
+        repeated = {} if self._repeated is None else self._repeated.arrays()
+        return found | {"axes": axes, "sentences": sentences} | repeated
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, StoredArray]) -> BlockChecks:
+        """Return what `arrays` stored."""
+        checks = cls()
+        checks._box = np.asarray(arrays["box"], np.float64)
+        checks._coded = np.asarray(arrays["coded"], np.int64)
+        checks._rows = np.asarray(arrays["rows"], np.int64)
+        pairs = zip(arrays["axes"], arrays["sentences"], strict=True)
+        checks._overlapping = {str(axis): str(sentence) for axis, sentence in pairs}
+        checks._repeated = RepeatedCentroids.restored(arrays) if "kept" in arrays else None
+        return checks
 
     def _far_codes(self, mend: str) -> Iterator[str]:
         """Yield a warning for codes that lie far from all other coordinates."""

@@ -6,16 +6,14 @@ import os
 from pathlib import Path
 from typing import Unpack
 
-from geodomain.domains.sources import DomainsGiven, domains_to_label
+from geodomain.domains.sources import DomainsGiven
 from geodomain.errors import collect_warnings
 from geodomain.inputs.paths import PathGiven, model_path
 from geodomain.io.blocks.model import Destination, file_of, open_model, require_same_kind
 from geodomain.io.files.places import refuse_inputs, require_places, same_place
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.header.keywords import TableKeywords, table_options
-from geodomain.labelling.cells import labels_of
-from geodomain.labelling.columns import ColumnPlan
-from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.prepared import LabelKeywords, prepare, refuse_slips
 from geodomain.labelling.run_record import RunRecord
 from geodomain.labelling.summarise import summarise
 from geodomain.labelling.summary import Summary
@@ -165,67 +163,46 @@ def label_file(
     run = (
         record if isinstance(record, RunRecord) else RunRecord("label_file", dict(locals()), record)
     )
-    _refuse_slips(column, replace, flags or uncertain, leaky, allow_open)
+    keywords: LabelKeywords = {
+        "column": column, "replace": replace, "codes": codes, "flags": flags,
+        "uncertain": uncertain, "background": background, "unassigned": unassigned,
+        "leaky": leaky, "rule": rule, "allow_open": allow_open, "weld": weld,
+        "count_on_wall": count_on_wall, "backend": backend, "threads": threads,
+    }  # fmt: skip
+    refuse_slips(keywords)
     options, source = table_options(**table), model_path(model, _IN_MEMORY)
     target = None if output is None else os.fspath(output)
     if target == source != STANDARD:  # FILE:NAME in place is the file
         target = str(file_of(source))
     outputs = _require_outputs(source, target, run, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "labelling") as report:
-        given = domains_to_label(domains, weld=weld)
-        refuse_inputs(outputs, given.files)
-        run.inputs.extend(given.files)
-        labeller = Labeller(
-            given.domains,
-            rule=rule,
-            backend=backend,
-            threads=threads,
-            allow_open=allow_open,
-            count_on_wall=count_on_wall,
-        )
-        labels = labels_of(
-            given.domains, codes=codes, background=background, unassigned=unassigned, leaky=leaky
-        )
-        plan = ColumnPlan(column, labels, flags, replace, codes, uncertain)
+        ready = prepare(domains, keywords)
+        refuse_inputs(outputs, ready.source.files)
+        run.inputs.extend(ready.source.files)
         with open_model(source, options, digest=run.source) as opened:
             tally = label_table(
                 opened,
                 _destination(source, target, run, overwrite=overwrite),
-                labeller,
-                plan,
+                ready.labeller,
+                ready.plan,
                 allow_disjoint=allow_disjoint,
                 samples=samples,
                 threads=threads,
                 progress=report,
             )
     summary = summarise(
-        labeller,
+        ready.labeller,
         tally,
-        labels,
+        ready.plan.labels,
         seconds=run.seconds,
-        columns=[each.name for each in plan.columns(labeller.targets)],
+        columns=ready.columns,
         output=target,
-        welds=given.welds,
+        welds=ready.source.welds,
         warnings=warned,
         samples=samples,
     )
     run.write(str(file_of(source)), summary)
     return summary
-
-
-def _refuse_slips(
-    column: str, replace: bool, added: bool, leaky: str | None, allow_open: bool
-) -> None:
-    """Raise ValueError for options that contradict each other."""
-    if not column:
-        message = "column= needs a name"
-        raise ValueError(message)
-    if replace and added:
-        message = "replace=True rewrites one column; flags= and uncertain= add others"
-        raise ValueError(message)
-    if leaky is not None and not allow_open:
-        message = "leaky= labels blocks at the holes of open meshes: it needs allow_open=True"
-        raise ValueError(message)
 
 
 def _require_outputs(

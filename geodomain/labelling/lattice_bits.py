@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from geodomain.backends.lattice_rows import mark_blocks
 
 Floats = NDArray[np.float64]
 _Cells = NDArray[np.int64]
+# What is stored, and read back from.
+StoredArray = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8] | NDArray[np.str_]
 
 # A bit each for more cells would take too much memory: these take 256 MB.
 _MOST_CELLS = 1 << 31
@@ -60,6 +62,33 @@ class LatticeBits:
             if not widen(points):
                 return False
         return self._mark(points) == len(points)
+
+    def points(self) -> Iterator[Floats]:
+        """Yield the centroids that are known, each once, a plane at a time."""
+        x, y, z = self._values
+        for height, plane in zip(z, self._bits, strict=True):
+            rows, places = np.nonzero(np.unpackbits(plane, axis=1, bitorder="little"))
+            if len(rows):
+                columns = (x[places], y[rows], np.full(len(rows), height))
+                yield np.asfortranarray(np.stack(columns, axis=1))
+
+    def arrays(self) -> dict[str, StoredArray]:
+        """Return what `restored` makes the same bits of."""
+        x, y, z = self._values
+        frame = np.array([self._starts, self._scales, self._firsts.astype(np.float64)])
+        stored: dict[str, StoredArray] = {"frame": frame, "x": x, "y": y, "z": z}
+        return stored | {"bits": self._bits, "counts": np.array([self.again, self._rows], np.int64)}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, StoredArray]) -> LatticeBits:
+        """Return what `arrays` stored."""
+        starts, scales, firsts = np.asarray(arrays["frame"], np.float64)
+        bits = cls(starts[None], np.ones(3))
+        bits._starts, bits._scales, bits._firsts = starts, scales, firsts.astype(np.int64)
+        bits._values = [np.asarray(arrays[axis], np.float64) for axis in "xyz"]
+        bits._bits = np.asarray(arrays["bits"], np.uint8)
+        bits.again, bits._rows = np.asarray(arrays["counts"], np.int64).tolist()
+        return bits
 
     def _mark(self, points: Floats) -> int:
         """Mark the cells of centroids up to the first that has none, and return how many."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.labelling.lattice_bits import LatticeBits
+from geodomain.labelling.lattice_bits import LatticeBits, StoredArray
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +34,7 @@ class RepeatedCentroids:
         self._count, self._steps = 0, np.full(3, np.inf)
         self._bits: LatticeBits | None = None
         self._known = self._sized = True
+        self._before = 0  # those of parts that were merged
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
         """Add a chunk of (n, 3) finite centroids and the sizes of the blocks, if they have any."""
@@ -56,6 +57,45 @@ class RepeatedCentroids:
         if not all(map(self._bits.add, chunks)):
             self._known, self._bits = False, None
 
+    def merge(self, later: RepeatedCentroids) -> None:
+        """Add other blocks; the number is that of one pass over all of them."""
+        self._known &= later._known
+        self._sized &= later._sized
+        if not self._known:
+            self._kept, self._bits = [], None
+            return
+        self._before += later._before
+        if later._bits is None:
+            chunks: Iterator[Floats] = iter(later._kept)
+        else:
+            self._before += later._bits.again
+            chunks = later._bits.points()
+        for points in chunks:
+            self.add(points, later._steps[None] if later._sized else None)
+
+    def arrays(self) -> dict[str, StoredArray]:
+        """Return what `restored` makes the same of."""
+        numbers = [self._known, self._sized, self._before, self._count]
+        stored: dict[str, StoredArray] = {
+            "numbers": np.array(numbers, np.int64),
+            "steps": self._steps,
+            "kept": np.concatenate([np.empty((0, 3)), *self._kept]),
+        }
+        return stored | ({} if self._bits is None else self._bits.arrays())
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, StoredArray]) -> RepeatedCentroids:
+        """Return what `arrays` stored."""
+        again = cls()
+        known, sized, again._before, again._count = np.asarray(arrays["numbers"], np.int64).tolist()
+        again._known, again._sized = bool(known), bool(sized)
+        again._steps = np.asarray(arrays["steps"], np.float64)
+        kept = np.asfortranarray(arrays["kept"], np.float64)
+        again._kept = [kept] if len(kept) else []
+        if "bits" in arrays:
+            again._bits = LatticeBits.restored(arrays)
+        return again
+
     def _are_blocks(self) -> bool:
         """Return whether places without sizes lie as blocks do."""
         if self._kept and self._count >= _BLOCKS:
@@ -64,9 +104,10 @@ class RepeatedCentroids:
 
     def warnings(self) -> Iterator[str]:
         """Yield a warning if there are some, with their number."""
-        if not self._sized and not self._are_blocks():
+        if not self._known or (not self._sized and not self._are_blocks()):
             return
         again = self._bits.again if self._bits is not None else _count_again(self._kept)
+        again += self._before
         if again:
             yield (
                 f"{again:,} {'block has' if again == 1 else 'blocks have'} the same "

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypedDict
 
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains
@@ -17,6 +18,22 @@ from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import replaced
 from geodomain.labelling.summary import Summary
 from geodomain.mesh.mesh import Mesh
+
+
+class FileHash(TypedDict):
+    """A file by its content."""
+
+    bytes: int
+    sha256: str
+
+
+class PartFacts(TypedDict):
+    """A part of a dataset: its name, its rows, and its bytes before and after."""
+
+    part: str
+    rows: int
+    input: FileHash
+    output: FileHash | None
 
 
 class RunRecord:
@@ -37,6 +54,8 @@ class RunRecord:
     ----------
     inputs : list of Path
         Files beside the table; their bytes are read for the record alone.
+    parts : list of PartFacts
+        The parts of a dataset, which stand for the table and the output.
     path : Path, optional
         Where the record goes.
     source, target : Digest
@@ -55,6 +74,7 @@ class RunRecord:
         self._command, self._options = command, options
         self.path = None if path is None else Path(path)
         self.inputs: list[Path] = []
+        self.parts: list[PartFacts] = []
         self.source, self.target = (Digest() if self.path or hashed else None for _ in range(2))
 
     @property
@@ -84,19 +104,38 @@ class RunRecord:
                 "python": platform.python_version(),
                 "platform": f"{sys.platform} {platform.machine()}",
             },
-            "inputs": [
-                _file(model, self.source),
-                *(_file(path, Digest.of_file(path)) for path in self.inputs),
-            ],
-            "output": None if summary.output is None else _file(summary.output, self.target),
+            **(self._parts(model) if self.parts else self._table(model, summary)),
             "summary": summary.as_dict(),
         }
+
+    def _table(self, model: str, summary: Summary) -> dict[str, object]:
+        """Return the files of a labelling of one table."""
+        output = None if summary.output is None else _file(summary.output, self.target)
+        return {"inputs": [_file(model, self.source), *self._others()], "output": output}
+
+    def _parts(self, dataset: str) -> dict[str, object]:
+        """Return the files of a labelling of a dataset."""
+        files = {"dataset": dataset, "parts": self.parts}
+        return {"inputs": self._others(), "output": None, **files}
+
+    def _others(self) -> list[dict[str, object]]:
+        """Return the files beside the table."""
+        return [_file(path, Digest.of_file(path)) for path in self.inputs]
 
 
 def _file(path: str | Path, digest: Digest | None) -> dict[str, object]:
     """Return the path, size and SHA-256 of a file."""
-    digest = digest or Digest()
-    return {"path": str(path), "bytes": digest.size, "sha256": digest.hexadecimal}
+    return {"path": str(path), **hash_of(digest or Digest())}
+
+
+def hash_of(digest: Digest) -> FileHash:
+    """Return what a digest has taken."""
+    return {"bytes": digest.size, "sha256": digest.hexadecimal}
+
+
+def hash_of_file(path: Path) -> FileHash:
+    """Hash a file."""
+    return hash_of(Digest.of_file(path))
 
 
 def _plain(value: object) -> object:

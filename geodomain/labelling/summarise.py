@@ -39,6 +39,7 @@ def summarise(
     welds: Sequence[Weld] = (),
     warnings: Sequence[str] = (),
     samples: bool = False,
+    earlier: Sequence[str] = (),
 ) -> Summary:
     """Return the summary of a labelling from its counts.
 
@@ -56,6 +57,8 @@ def summarise(
         What else there is to report.
     samples : bool
         Whether the rows are samples, which fill no model that a solid could leave.
+    earlier : sequence of str
+        Notes to put before those on the domains.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def summarise(
         warnings=tuple(
             dict.fromkeys([*warnings, *tally_warnings(labeller.domains, tally, domains)])
         ),
-        notes=tuple(notes(labeller.domains, counts_of(tally), samples=samples)),
+        notes=(*earlier, *notes(labeller.domains, counts_of(tally), samples=samples)),
     )
 
 

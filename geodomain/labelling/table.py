@@ -15,6 +15,7 @@ from geodomain.io.header.families import find_column
 from geodomain.io.header.rotation import require_constants
 from geodomain.labelling.block_checks import MISSING_OPTION, BlockChecks, has_realisations, overfull
 from geodomain.labelling.columns import ColumnPlan
+from geodomain.labelling.counts import Counts
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.overlap import refuse_disjoint
 from geodomain.labelling.placement import exchanged_axes
@@ -34,7 +35,7 @@ def label_table(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Tally:
-    """Label every block of a model.
+    """Label every block of a model, and warn of what its counts show.
 
     Parameters
     ----------
@@ -70,8 +71,76 @@ def label_table(
     GeodomainWarning
         For counts that need a look, at the same moment.
     """
-    tally, once = Tally(labeller.targets), not has_realisations(model.facts())
-    checks = BlockChecks(compare=once and not samples)
+    once = not has_realisations(model.facts())
+    counts = Counts(Tally(labeller.targets), BlockChecks(compare=once and not samples))
+
+    def before_commit() -> None:
+        # Before the output takes its place: who makes errors of warnings gets none.
+        conclude(
+            counts, labeller, plan, model.name,
+            allow_disjoint=allow_disjoint, samples=samples, once=once,
+        )  # fmt: skip
+
+    count_table(
+        model, destination, labeller, plan, counts,
+        samples=samples, threads=threads, progress=progress, before_commit=before_commit,
+    )  # fmt: skip
+    return counts.tally
+
+
+def conclude(
+    counts: Counts,
+    labeller: Labeller,
+    plan: ColumnPlan,
+    name: str,
+    *,
+    allow_disjoint: bool = False,
+    samples: bool = False,
+    once: bool = True,
+) -> None:
+    """Warn of what the counts of all blocks show; refuse blocks that no domain meets.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of all the blocks.
+    labeller, plan, allow_disjoint, samples
+        As for `label_table`.
+    name : str
+        What messages call the model.
+    once : bool
+        Whether each block is there once: a model's realisations fill it several times.
+    """
+    tally, checks = counts.tally, counts.checks
+    if not allow_disjoint:
+        refuse_disjoint(labeller.targets, tally.bounds, name)
+    parts = parts_of(labeller.targets, tally, plan.labels)
+    for sentence in tally_warnings(labeller.domains, tally, parts):
+        warn(sentence)
+    for sentence in checks.warnings(mend=MISSING_OPTION):
+        warn(sentence)
+    if not samples:
+        for sentence in overfull(float(tally.volumes.sum()), tally.bounds) if once else ():
+            warn(sentence)
+        solids = labeller.count_solids
+        for sentence in exchanged_axes(labeller.domains, tally.bounds, tally.sample, solids):
+            warn(sentence)
+
+
+def count_table(
+    model: BlockFile,
+    destination: Destination | None,
+    labeller: Labeller,
+    plan: ColumnPlan,
+    counts: Counts,
+    *,
+    samples: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    before_commit: Callable[[], None] = lambda: None,
+) -> None:
+    """Label every block of a model and count what was found; `before_commit` sees the counts."""
+    tally, checks = counts.tally, counts.checks
     asked = condition_columns(labeller.domains, model.columns, model.name)
     kept = _kept_column(labeller, model, plan)
 
@@ -92,22 +161,6 @@ def label_table(
         unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
         return [verdict.codes, *flags, *unsure]
 
-    def before_commit() -> None:
-        if not allow_disjoint:
-            refuse_disjoint(labeller.targets, tally.bounds, model.name)
-        # Before the output takes its place: who makes errors of warnings gets none.
-        parts = parts_of(labeller.targets, tally, plan.labels)
-        for sentence in tally_warnings(labeller.domains, tally, parts):
-            warn(sentence)
-        for sentence in checks.warnings(mend=MISSING_OPTION):
-            warn(sentence)
-        if not samples:
-            for sentence in overfull(float(tally.volumes.sum()), tally.bounds) if once else ():
-                warn(sentence)
-            solids = labeller.count_solids
-            for sentence in exchanged_axes(labeller.domains, tally.bounds, tally.sample, solids):
-                warn(sentence)
-
     task = Relabelling(
         label,
         plan.columns(labeller.targets),
@@ -119,7 +172,6 @@ def label_table(
         before_commit=before_commit,
     )
     model.relabel(task)
-    return tally
 
 
 def _kept_column(labeller: Labeller, model: BlockFile, plan: ColumnPlan) -> int | None:

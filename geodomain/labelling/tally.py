@@ -15,8 +15,13 @@ from geodomain.labelling.labeller import REST, Verdict
 
 # Places of folded columns are told apart up to so many of them.
 MOST_COLUMNS = 1_000_000
+# What is added up, block by block.
+SUMS = (
+    *("blocks", "volumes", "own_blocks", "own_volumes", "doubled", "leaking", "off", "uncertain"),
+    *("crossed", "overlaps", "overlap_volumes"),
+)
 # So many centroids of each chunk, and of all of them, are kept for a second look.
-_SAMPLES_OF_CHUNK, MOST_SAMPLES = 1000, 10_000
+_SAMPLES_OF_CHUNK, MOST_SAMPLES, _KEPT_SAMPLES = 1000, 10_000, 1_000_000
 
 
 @dataclass
@@ -34,6 +39,13 @@ class Folds:
         self.blocks += len(places)
         if len(self.columns) < MOST_COLUMNS:
             self.columns.update(row.tobytes() for row in np.unique(places, axis=0))
+
+    def merge(self, later: Folds) -> None:
+        """Add blocks that come after these."""
+        self.first = self.first if self.blocks else later.first
+        self.blocks += later.blocks
+        if len(self.columns) < MOST_COLUMNS:
+            self.columns |= later.columns
 
 
 class Tally:
@@ -96,6 +108,7 @@ class Tally:
         self.first_unsized: tuple[int, NDArray[np.float64]] | None = None
         self.sized = True
         self._samples: list[NDArray[np.float64]] = []
+        self._stride = 1
 
     @property
     def sample(self) -> NDArray[np.float64]:
@@ -119,11 +132,43 @@ class Tally:
         """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, labels, who met conditions."""
         met = [0 if rows is None else int(np.count_nonzero(rows)) for rows in allowed or ()]
         with self._lock:
-            self.met = [sum(both) for both in zip(self.met or [0] * len(met), met, strict=True)]
+            self._count_met(met)
             self._count(points, verdict)
-            self._samples.append(points[:: 1 + len(points) // _SAMPLES_OF_CHUNK].copy())
+            self.keep_sample(points[:: 1 + len(points) // _SAMPLES_OF_CHUNK])
             self._count_folds(points, verdict.folded)
             self._measure(points, sizes, verdict)
+
+    def merge(self, later: Tally) -> None:
+        """Add the counts of blocks that come after these."""
+        if self.first_unsized is None and later.first_unsized is not None:
+            number, sizes = later.first_unsized
+            self.first_unsized = self.rows + number, sizes
+        with np.errstate(over="ignore"):
+            for name in SUMS:
+                counts = getattr(self, name)
+                counts += getattr(later, name)
+        self._count_met(later.met or [0] * len(self.met))
+        for name, folds in later.folds.items():
+            self.folds.setdefault(name, Folds()).merge(folds)
+        self.on_wall += later.on_wall
+        self.unsized += later.unsized
+        unknown = np.isnan(self.first_leak)
+        self.first_leak[unknown] = later.first_leak[unknown]
+        self.bounds[0] = np.fmin(self.bounds[0], later.bounds[0])
+        self.bounds[1] = np.fmax(self.bounds[1], later.bounds[1])
+        self.sized &= later.sized and bool(np.isfinite(self.volumes).all())
+        self.keep_sample(later.sample)
+
+    def keep_sample(self, points: NDArray[np.float64]) -> None:
+        """Keep some centroids of more blocks: every second of all where they get too many."""
+        self._samples.append(points[:: self._stride].copy())
+        if sum(map(len, self._samples)) > _KEPT_SAMPLES:
+            self._stride *= 2
+            self._samples = [np.concatenate(self._samples)[::2]]
+
+    def _count_met(self, met: Sequence[int]) -> None:
+        """Add the numbers of blocks that meet conditions."""
+        self.met = [sum(both) for both in zip(self.met or [0] * len(met), met, strict=True)]
 
     def _count(self, points: NDArray[np.float64], verdict: Verdict) -> None:
         """Add the numbers of blocks."""

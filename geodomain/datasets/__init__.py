@@ -1,0 +1,1 @@
+"""Block models in many files: which parts they have, which are labelled, one summary of all."""

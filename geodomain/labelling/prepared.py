@@ -1,0 +1,94 @@
+"""Domains, their index and the new columns, made ready once for all blocks of a labelling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from geodomain.domains.sources import DomainsGiven, DomainSource, domains_to_label
+from geodomain.labelling.cells import labels_of
+from geodomain.labelling.columns import ColumnPlan
+from geodomain.labelling.labeller import Labeller
+from geodomain.query.locator import Rule
+
+
+class LabelKeywords(TypedDict, total=False):
+    """The keywords of `label_file` that say what blocks are labelled with, all of them optional."""
+
+    column: str
+    replace: bool
+    codes: bool
+    flags: bool
+    uncertain: bool
+    background: str | None
+    unassigned: str | None
+    leaky: str | None
+    rule: Rule
+    allow_open: bool
+    weld: float | None
+    count_on_wall: bool
+    backend: str
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What blocks are labelled with: the domains as they were read, their index, new columns."""
+
+    source: DomainSource
+    labeller: Labeller
+    plan: ColumnPlan
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the names of the new columns."""
+        return [each.name for each in self.plan.columns(self.labeller.targets)]
+
+
+def refuse_slips(given: LabelKeywords) -> None:
+    """Raise ValueError for options that contradict each other."""
+    if not given.get("column", "domain"):
+        message = "column= needs a name"
+        raise ValueError(message)
+    if given.get("replace") and (given.get("flags") or given.get("uncertain")):
+        message = "replace=True rewrites one column; flags= and uncertain= add others"
+        raise ValueError(message)
+    if given.get("leaky") is not None and not given.get("allow_open"):
+        message = "leaky= labels blocks at the holes of open meshes: it needs allow_open=True"
+        raise ValueError(message)
+
+
+def prepare(domains: DomainsGiven, given: LabelKeywords) -> Prepared:
+    """Read domains and build their index.
+
+    Raises
+    ------
+    DomainError, MeshError, OSError
+        As `domains_to_label`, `Labeller` and `labels_of`.
+    """
+    source = domains_to_label(domains, weld=given.get("weld"))
+    codes = given.get("codes", False)
+    labeller = Labeller(
+        source.domains,
+        rule=given.get("rule", "parity"),
+        backend=given.get("backend", "auto"),
+        threads=given.get("threads"),
+        allow_open=given.get("allow_open", False),
+        count_on_wall=given.get("count_on_wall", False),
+    )
+    labels = labels_of(
+        source.domains,
+        codes=codes,
+        background=given.get("background"),
+        unassigned=given.get("unassigned"),
+        leaky=given.get("leaky"),
+    )
+    plan = ColumnPlan(
+        given.get("column", "domain"),
+        labels,
+        given.get("flags", False),
+        given.get("replace", False),
+        codes,
+        given.get("uncertain", False),
+    )
+    return Prepared(source, labeller, plan)
