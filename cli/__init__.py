@@ -22,6 +22,8 @@ _COMMANDS = {
     "check": "Report on wireframes, weld them, and fill their holes.",
     "convert": "Write wireframes in another format.",
     "distance": "Add the distance from wireframes to a block model.",
+    "subblock": "Split blocks at wireframes, and label the sub-blocks.",
+    "merge": "Join sub-blocks into fewer blocks.",
     "tonnes": "Add up volume, tonnes and grade of a labelled block model.",
     "plot": "Draw sections through a labelled block model.",
     "report": "Write a labelled block model as a page for the browser.",

@@ -10,6 +10,7 @@ from geodomain.cli import hole_options, options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.labelling import domains_of, run_labelling
 from geodomain.cli.sectioned import Sectioned
+from geodomain.cli.share_options import by_option
 
 _EXAMPLE = """\b
 Example:
@@ -26,10 +27,9 @@ _OF_POINTS = (
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("blocks", metavar="SAMPLES.csv")
 @hole_options.optional_holes
-@click.option(
-    "--by",
-    type=click.Choice(["middle", "majority"]),
-    help="With --collar: the domain of each interval's middle, or of its greatest length.  "
+@by_option(
+    ["middle", "majority"],
+    "With --collar: the domain of each interval's middle, or of its greatest length.  "
     "[default: middle]",
 )
 @click.option(

@@ -9,6 +9,7 @@ import click
 from geodomain.cli import options
 from geodomain.cli.labelling import run_labelling
 from geodomain.cli.sectioned import Sectioned
+from geodomain.cli.share_options import share_options
 
 _EXAMPLE = """\b
 Example:
@@ -22,6 +23,7 @@ Example:
 @options.output_options
 @options.table_options
 @options.frame_options
+@share_options
 @options.rule_options
 @options.meeting_options
 @options.machine_options

@@ -54,10 +54,13 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
 
 def _verb(in_parts: bool) -> Callable[..., Summary]:
     """Return the function that labels a dataset, or a file."""
-    from geodomain.datasets.labelling import label_dataset
+    if in_parts:
+        from geodomain.datasets.labelling import label_dataset
+
+        return label_dataset
     from geodomain.labelling.file import label_file
 
-    return label_dataset if in_parts else label_file
+    return label_file
 
 
 def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
@@ -68,6 +71,9 @@ def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
         _misuse("--report is of one labelled file, not of a dataset")
     if asked.pop("gslib_grid") is not None:
         _misuse("--gslib-grid is of one GSLIB file, and a dataset is of Parquet or text")
+    shares = [asked.pop(name) for name in ("proportions", "percent", "by", "lines")]
+    if any(one is not None for one in shares):
+        _misuse("--proportions and --by measure shares in one file, not in a dataset")
     asked["dataset"] = asked.pop("model")
     del asked["samples"]
 
@@ -110,8 +116,8 @@ def _columns(given: dict[str, Any]) -> dict[str, Any]:
         _misuse("--column needs a name")
     if replace and column and replace != column:
         _misuse("--replace-column and --column name different columns")
-    for option in ("flags", "uncertain"):
-        if replace is not None and given[option]:
+    for option in ("flags", "uncertain", "proportions"):
+        if replace is not None and given.get(option):
             _misuse(
                 f"--replace-column rewrites one column, and --{option} adds others: do without one "
                 "of the two, or put the labels in a column of their own with --column"

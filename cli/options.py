@@ -224,17 +224,23 @@ def background_option(what: str, **settings: Unpack[OptionSettings]) -> Decorato
     return click.option("--background", metavar="LABEL", help=what, **settings)
 
 
+unassigned_option = click.option(
+    "--unassigned", metavar="LABEL", help="Label for rows without coordinates."
+)
+
+leaky_option = click.option(
+    "--leaky",
+    metavar="LABEL",
+    help="With --allow-open: label for rows above or below a hole, where an open mesh gives no "
+    "answer, unless an earlier domain contains them.  [default: as --unassigned]",
+)
+
 output_options = together(
     output_option("OUT.csv", "File to write; - is stdout."),
     column_option("Name of the new column.  [default: domain]"),
     background_option("Label for blocks outside every domain."),
-    click.option("--unassigned", metavar="LABEL", help="Label for rows without coordinates."),
-    click.option(
-        "--leaky",
-        metavar="LABEL",
-        help="With --allow-open: label for rows above or below a hole, where an open mesh gives no "
-        "answer, unless an earlier domain contains them.  [default: as --unassigned]",
-    ),
+    unassigned_option,
+    leaky_option,
     click.option(
         "--flags", is_flag=True, help="Add a column in_<name> of 0 and 1 for each domain."
     ),
@@ -271,8 +277,12 @@ replacing_options = together(
     record_option("Write a record of the run to FILE as JSON: command, inputs, results."),
 )
 
+disjoint_option = click.option(
+    "--allow-disjoint", is_flag=True, help="Label even if no domain meets the rows."
+)
+
 meeting_options = together(
-    click.option("--allow-disjoint", is_flag=True, help="Label even if no domain meets the rows."),
+    disjoint_option,
     click.option(
         "--count-on-wall", is_flag=True, help="Count the rows that lie exactly on a wireframe."
     ),

@@ -7,6 +7,7 @@ import click
 # Parameters by what they are about; what is in none comes last.
 SECTIONS = {
     "Domains": ("solids", "domains", "codes", "rule", "allow_open", "weld", "by", "split"),
+    "Blocks that are cut": ("proportions", "percent", "lines"),
     "Output": (
         *("output", "column", "background", "unassigned", "flags", "overwrite", "replace_column"),
         *("in_place", "dry_run", "record", "report", "min_length", "coordinates"),

@@ -16,10 +16,17 @@ KEYWORDS = {
         *("column", "codes", "flags", "uncertain", "leaky", "domain", "bench", "weld"),
         *("output", "overwrite", "allow_open", "allow_disjoint", "backend", "gslib_grid"),
         *("count", "fit", "margin", "fill"),
+        *("proportions", "percent", "by", "lines"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
         *("within", "colour_by", "scheduler"),
+        *("resolution", "extensive", "parent", "scheme"),
     )
-} | {"domains": "--solid", "replace": "--replace-column", "columns": "--hole-column"}
+} | {
+    "domains": "--solid",
+    "replace": "--replace-column",
+    "columns": "--hole-column",
+    "minimum": "--min",
+}
 
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"

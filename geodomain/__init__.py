@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from geodomain.io.blocks.conversion import convert_blocks
     from geodomain.io.meshes.conversion import convert_file
     from geodomain.io.meshes.reading import read_mesh, read_meshes
+    from geodomain.labelling.block_proportions import proportions_blocks
     from geodomain.labelling.dataframe import label_blocks
     from geodomain.labelling.file import label_file
     from geodomain.labelling.lattices import label_grid, label_lattice
@@ -72,6 +73,9 @@ if TYPE_CHECKING:
     from geodomain.segments.intersector import SegmentIntersector
     from geodomain.segments.segments import Segments, sort_rays
     from geodomain.segments.summary import IntersectionSummary
+    from geodomain.subblocks.file import subblock_file
+    from geodomain.subblocks.merged_file import merge_file
+    from geodomain.subblocks.summary import MergeSummary, SubblockSummary
     from geodomain.volumes.block_shares import proportions
     from geodomain.volumes.distance import Nearest, distances, nearest
     from geodomain.volumes.distance_file import distance_file
@@ -116,12 +120,14 @@ _HOME = {
     "Mesh": "mesh.mesh",
     "MeshCheck": "inspection.mesh_file",
     "MeshError": "errors",
+    "MergeSummary": "subblocks.summary",
     "MeshReport": "mesh.faults.report",
     "Nearest": "volumes.distance",
     "NewModel": "modelling.new_model",
     "PointError": "errors",
     "PointLocator": "query.locator",
     "Stack": "domains.stack",
+    "SubblockSummary": "subblocks.summary",
     "Summary": "labelling.summary",
     "SegmentIntersector": "segments.intersector",
     "Segments": "segments.segments",
@@ -157,12 +163,14 @@ _HOME = {
     "label_dataset": "datasets.labelling",
     "label_file": "labelling.file",
     "label_points": "labelling.points",
+    "merge_file": "subblocks.merged_file",
     "model_file": "modelling.file",
     "nearest": "volumes.distance",
     "on_surface": "query.counts",
     "plot_sections": "sections.file",
     "pinned_empty": "backends.pinned",
     "proportions": "volumes.block_shares",
+    "proportions_blocks": "labelling.block_proportions",
     "proportions_lattice": "volumes.lattice_shares",
     "read_domains": "domains.toml",
     "read_mesh": "io.meshes.reading",
@@ -172,6 +180,7 @@ _HOME = {
     "view": "report.notebook",
     "sides": "query.surfaces",
     "sort_rays": "segments.segments",
+    "subblock_file": "subblocks.file",
     "tonnes": "volumes.tonnes",
     "tonnes_file": "volumes.tonnes",
     "weld": "inputs.wireframes",
@@ -198,6 +207,7 @@ __all__ = [
     "HoleCrossings",
     "Inspection",
     "IntersectionSummary",
+    "MergeSummary",
     "Mesh",
     "MeshCheck",
     "MeshError",
@@ -210,6 +220,7 @@ __all__ = [
     "SegmentIntersector",
     "Segments",
     "Stack",
+    "SubblockSummary",
     "Summary",
     "TableError",
     "Tonnes",
@@ -243,12 +254,14 @@ __all__ = [
     "label_grid",
     "label_lattice",
     "label_points",
+    "merge_file",
     "model_file",
     "nearest",
     "on_surface",
     "pinned_empty",
     "plot_sections",
     "proportions",
+    "proportions_blocks",
     "proportions_lattice",
     "read_domains",
     "read_mesh",
@@ -256,6 +269,7 @@ __all__ = [
     "report_file",
     "sides",
     "sort_rays",
+    "subblock_file",
     "tonnes",
     "tonnes_file",
     "view",

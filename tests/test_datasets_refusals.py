@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from datasets_of_blocks import HALO, PARTS, domains, folder, rows_of, write_csv, write_parquet
 
 import geodomain
-from geodomain import GeodomainError, TableError, label_dataset
+from geodomain import DomainError, GeodomainError, TableError, label_dataset
 from geodomain.cli import main
 
 __all__ = ["folder"]
@@ -169,6 +169,8 @@ def test_the_command_takes_a_folder_and_a_pattern(folder: Path) -> None:
         (["--in-place"], 2, "--in-place rewrites one file"),
         (["-o", "out", "--report", "r.html"], 2, "--report is of one labelled file"),
         (["-o", "out", "--background", "X"], 3, "have them removed by --overwrite"),
+        (["-o", "out", "--proportions"], 2, "measure shares in one file"),
+        (["-o", "out", "--by", "majority"], 2, "measure shares in one file"),
         (["-o", "blocks/out"], 3, "name a folder beside it"),
         (["-o", "nowhere/out"], 4, "the folder is not there"),
     ],
@@ -178,6 +180,15 @@ def test_what_the_command_refuses(folder: Path, options: list[str], code: int, s
     write_csv("blocks", PARTS)
     run("blocks", "-o", "out")
     assert said in run("blocks", *options, code=code).stderr
+
+
+def test_domains_that_ask_for_shares_are_refused(folder: Path) -> None:
+    write_csv("blocks", PARTS)
+    halo = geodomain.Domain("HALO", HALO)
+    for asked in ({"by": "majority"}, {"proportions": "itself"}):
+        with pytest.raises(DomainError, match="single files only"):
+            label_dataset("blocks", geodomain.Domains((halo,), **asked), "out")
+        assert not Path("out").exists()
 
 
 def test_a_file_with_a_wildcard_in_its_name_is_a_file(folder: Path) -> None:

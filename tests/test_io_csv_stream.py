@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from geodomain.errors import TableError
-from geodomain.io.csv import scanner, stream
+from geodomain.io.csv import chunks, scanner
 from geodomain.io.csv.stream import Splice, relabel
 from geodomain.io.files import pipeline
 from geodomain.io.header.layout import TableLayout
@@ -269,7 +269,7 @@ def test_a_row_longer_than_the_chunk_and_the_headroom():
     ],
 )
 def test_a_row_without_end_is_refused_early(row, sentence):
-    with mock.patch.object(stream, "LONGEST_ROW", 1000), pytest.raises(TableError, match=sentence):
+    with mock.patch.object(chunks, "LONGEST_ROW", 1000), pytest.raises(TableError, match=sentence):
         run(HEAD + b"1,2,3,4,5\n" + row + b"\n1,2,3,4,5\n" * 10, chunk=500)
 
 

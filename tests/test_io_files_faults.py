@@ -46,6 +46,11 @@ WRITERS: dict[str, list[str]] = {
     "model.omf": ["convert", "in/lattice.csv"],
     "section.svg": ["plot", "in/lattice.csv"],
     "page.html": ["report", "in/blocks.csv", "--solid", "ORE=in/ore.ply"],
+    "sub.csv": [
+        *("subblock", "in/blocks.csv", "--solid", "ORE=in/ore.ply", "--column", "zone"),
+        *("--scheme", "octree", "--min", "0.5"),
+    ],
+    "merged.csv": ["merge", "in/blocks.csv", "--parent", "AU"],
 }
 
 

@@ -19,17 +19,20 @@ def blocks(seed: int) -> list[Floats]:
     return [np.asfortranarray(part) for part in np.split(every, [1, 300, 300, 550])]
 
 
-def passed(parts: list[Floats]) -> RepeatedCentroids:
+def passed(parts: list[Floats], *, sized: bool = True) -> RepeatedCentroids:
     """Look at parts, one after another."""
     found = RepeatedCentroids()
     for part in parts:
-        found.add(part, np.broadcast_to([2.5, 5.0, 0.1], part.shape))
+        found.add(part, np.broadcast_to([2.5, 5.0, 0.1], part.shape) if sized else None)
     return found
 
 
 @pytest.mark.parametrize("limit", [10_000, 400, 100, 1])
 @pytest.mark.parametrize("stored", [False, True])
-def test_repeats_of_merged_parts(monkeypatch: pytest.MonkeyPatch, limit: int, stored: bool) -> None:
+@pytest.mark.parametrize("sized", [False, True])
+def test_repeats_of_merged_parts(
+    monkeypatch: pytest.MonkeyPatch, limit: int, stored: bool, sized: bool
+) -> None:
     """Kept one by one, as bits of a lattice, and as both."""
     monkeypatch.setattr(repeated, "_ALL", limit)
     for seed in range(5):
@@ -38,11 +41,11 @@ def test_repeats_of_merged_parts(monkeypatch: pytest.MonkeyPatch, limit: int, st
         again = len(every) - len(np.unique(every, axis=0))
         merged = RepeatedCentroids()
         for part in parts:
-            one = passed([part])
+            one = passed([part], sized=sized)
             merged.merge(RepeatedCentroids.restored(one.arrays()) if stored else one)
         (said,) = merged.warnings()
         assert said.startswith(f"{again:,} blocks have the same centroid")
-        assert [said] == [*passed(parts).warnings()]
+        assert [said] == [*passed(parts, sized=sized).warnings()]
 
 
 def test_what_is_not_known_of_a_part_is_not_known_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,3 +175,11 @@ def test_intervals_are_not_cut_at_distances(tmp_path: Path) -> None:
     with pytest.raises(DomainError, match="S has within or beyond"):
         geodomain.flag_file(output=tmp_path / "o.csv", by="split", **asked)
     assert not (tmp_path / "o.csv").exists()
+
+
+def test_shares_of_blocks_are_not_taken_at_distances(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("X,Y,Z,DX,DY,DZ\n12,5,5,2,2,2\n")
+    skin = [Domain("S", cube(), within=2)]
+    with pytest.raises(DomainError, match="S has within or beyond"):
+        geodomain.label_file(tmp_path / "b.csv", skin, tmp_path / "o.csv", by="majority")
+    assert not (tmp_path / "o.csv").exists()

@@ -161,6 +161,17 @@ class BlockIndex(Protocol):
         """
         ...
 
+    def cuts(
+        self, lows: Floats, highs: Floats, lines: int, threads: int, *, below: bool
+    ) -> tuple[Indices, Floats, NDArray[np.int8]]:
+        """Return what ``lines`` times ``lines`` vertical lines through each block cross.
+
+        Of each line, y fastest, how many crossings are above the block, the sum of their signs,
+        those within, and those ``below``, 0 if not asked for, (n * lines * lines, 4); then of
+        each crossing within, from the top down, its height above the block's floor and its sign.
+        """
+        ...
+
 
 class Backend(Protocol):
     """A machine to compute on, or the choice between two."""

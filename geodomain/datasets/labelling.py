@@ -23,7 +23,7 @@ from geodomain.datasets.workers import (
     threads_of,
 )
 from geodomain.domains.sources import DomainsGiven
-from geodomain.errors import TableError, collect_warnings, warn
+from geodomain.errors import DomainError, TableError, collect_warnings, warn
 from geodomain.inputs.paths import PathGiven
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
@@ -143,6 +143,7 @@ def label_dataset(
     target = _require_target(found, output, run, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "labelling") as report:
         ready = prepare(domains, keywords)
+        _refuse_shares(ready)
         if run.path is not None:
             refuse_inputs([run.path], ready.source.files)
         run.inputs.extend(ready.source.files)
@@ -221,6 +222,16 @@ def _label_all(
     for part in missing:
         labeller.label(part, _within(progress, done, part.mark.size, total))
         done += part.mark.size
+
+
+def _refuse_shares(ready: Prepared) -> None:
+    """Refuse domains that ask for shares of blocks, which are not added up over parts."""
+    if ready.plan.shares.measures:
+        message = (
+            "the domains ask for shares of blocks (proportions, or by = 'majority'), which are "
+            "measured in single files only: label the parts one by one, or leave these keys away"
+        )
+        raise DomainError(message)
 
 
 def _require_workers(scheduler: str, output: PathGiven | None) -> None:

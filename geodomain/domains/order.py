@@ -20,6 +20,9 @@ from geodomain.io.header.families import find_column
 from geodomain.mesh.mesh import Mesh
 
 Order = Literal["first", "last"]
+Proportions = Literal["itself", "priority"]
+LabelBy = Literal["centroid", "majority"]
+MOST_LINES = 256
 DomainOrLayer = Domain | Layer
 DomainsLike: TypeAlias = (
     "Domains | Domain | Stack | Mapping[str, MeshesLike] | Iterable[Domain | Stack]"
@@ -43,6 +46,15 @@ class Domains:
         surface.
     background_code, unassigned_code : int, optional
         The same for models that carry numbers.
+    proportions : {"itself", "priority"}, optional
+        Which shares of blocks `label_file` writes: of each domain by itself, or by their order.
+    percent : bool
+        Whether they are from 0 to 100.
+    by : {"centroid", "majority"}
+        What labels a block that has a size, in `label_file`, `label_blocks` and `label_grid`: its
+        centroid, or the largest share.
+    lines : int, optional
+        Vertical lines along each side of blocks that more than one wireframe enters.
 
     Raises
     ------
@@ -57,10 +69,17 @@ class Domains:
     unassigned: str = ""
     background_code: int | None = None
     unassigned_code: int | None = None
+    proportions: Proportions | None = None
+    percent: bool = False
+    by: LabelBy = "centroid"
+    lines: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse names that would not tell."""
         require_choice("domains", "order", self.order, get_args(Order))
+        require_choice("domains", "proportions", self.proportions, (None, *get_args(Proportions)))
+        require_choice("domains", "by", self.by, get_args(LabelBy))
+        require_lines(self.lines)
         seen: dict[str, str] = {}
         for name, where in self._named():
             if name in seen:
@@ -132,6 +151,15 @@ class Domains:
     def __iter__(self) -> Iterator[Domain]:
         """Return the domains, stacks left out."""
         return iter(self.domains)
+
+
+def require_lines(lines: object) -> None:
+    """Refuse a number of lines that is none, or too few or too many to be of use."""
+    if lines is None:
+        return
+    if not isinstance(lines, int) or isinstance(lines, bool) or not 2 <= lines <= MOST_LINES:
+        message = f"lines is {shown(lines)}; it must be a whole number from 2 to {MOST_LINES}"
+        raise DomainError(message)
 
 
 def as_domains(given: DomainsLike) -> Domains:

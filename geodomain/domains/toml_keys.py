@@ -9,7 +9,7 @@ from typing import TypedDict, get_args
 
 from geodomain.domains.domain import COLOUR, Extend, is_colour
 from geodomain.domains.limits import DISTANCE, Kind, is_distance
-from geodomain.domains.order import Order
+from geodomain.domains.order import LabelBy, Order, Proportions
 from geodomain.domains.stack import Crossing
 from geodomain.query.locator import Rule
 
@@ -69,6 +69,10 @@ FILE_KEYS = {
     "unassigned": _LABEL,
     "background_code": _WHOLE,
     "unassigned_code": _WHOLE,
+    "proportions": _one_of(get_args(Proportions)),
+    "percent": _FLAG,
+    "by": _one_of(get_args(LabelBy)),
+    "lines": _WHOLE,
 }
 DOMAIN_KEYS = {
     "name": _TEXT,
@@ -112,6 +116,10 @@ class FileOptions(TypedDict, total=False):
     unassigned: str
     background_code: int
     unassigned_code: int
+    proportions: Proportions
+    percent: bool
+    by: LabelBy
+    lines: int
 
 
 class DomainOptions(TypedDict, total=False):

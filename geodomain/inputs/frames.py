@@ -184,6 +184,16 @@ class BlockFrame:
             native = _with_column(native, name, values)
         return native
 
+    def with_numbers(self, added: Mapping[str, Floats]) -> IntoDataFrame:
+        """Return a table of the same library with new columns of float64, last."""
+        import narwhals.stable.v1 as nw
+
+        native: IntoDataFrame = self.native
+        for name, values in added.items():
+            column = nw.new_series(name, values, backend=self._frame.implementation)
+            native = _with_column(native, name, column.to_native())
+        return native
+
     def texts(self, place: int, rows: NDArray[np.bool_]) -> list[str]:
         """Return some values of a column as texts."""
         return [str(value) for value in _objects(self._series(place))[rows]]

@@ -75,8 +75,9 @@ def _repeated(rows: Rows) -> NDArray[np.uint64]:
     some = rows[np.isin(rows[:, 0], twice)]
     some = some[np.lexsort(some.T[::-1])]
     same = (some[1:, :2] == some[:-1, :2]).all(axis=1)
-    pairs: NDArray[np.uint64] = np.column_stack([some[:-1, 2], some[1:, 2]])[same]
-    return pairs
+    pairs: NDArray[np.uint64] = np.column_stack([some[:-1, 2], some[1:, 2]])
+    found: NDArray[np.uint64] = pairs[same]
+    return found
 
 
 def _hashed(points: Floats, sizes: Floats | None) -> tuple[_Bits, _Bits]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from geodomain.backends.point_cache import CachedPoints
 from geodomain.mesh.mesh import Mesh
-from geodomain.query.locator import PointLocator
+from geodomain.query.locator import PointLocator, Rule
 from geodomain.query.surfaces import OFF, Extension, count_all, sides_of
 
 Bools = NDArray[np.bool_]
@@ -28,9 +28,14 @@ class BlockChunk:
     finite : (n,) bool
     box : (2, 3) float64
         Of the finite ones; from +inf to -inf where there are none.
-    members : dict of int to (n,) bool
-        By the id of a locator, the blocks inside a closed solid, where that was found for several.
+    members : dict of (int, str) to (n,) bool
+        By the id of a locator and the rule, the blocks inside a closed solid, where that was found
+        for several.
+    doubles : bool
+        Whether to look for blocks that a solid contains more than once.
     """
+
+    doubles = True
 
     def __init__(self, points: Floats, asked: CachedPoints) -> None:
         self.points, self.asked = points, asked
@@ -40,7 +45,7 @@ class BlockChunk:
         self.box = np.stack([some.min(axis=0, initial=np.inf), some.max(axis=0, initial=-np.inf)])
         self._counts: dict[int, NDArray[np.int32]] = {}
         self.folded: dict[str, Bools] = {}
-        self.members: dict[int, Bools] = {}
+        self.members: dict[tuple[int, Rule], Bools] = {}
 
     def counts(self, surface: TiledSurface) -> NDArray[np.int32]:
         """Return the crossings above and below of a surface, which several domains may share."""

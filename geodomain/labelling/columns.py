@@ -9,6 +9,7 @@ from geodomain.domains.order import DomainOrLayer
 from geodomain.errors import DomainError
 from geodomain.io.csv.new_columns import NewColumn
 from geodomain.labelling.cells import Labels
+from geodomain.labelling.shares.settings import ShareSettings
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class ColumnPlan:
         of open solids allow.
     replace : bool
         Rewrite the domain column where it stands.
+    shares : ShareSettings
+        Which shares of blocks are written, a column for each domain.
     """
 
     column: str = "domain"
@@ -38,6 +41,7 @@ class ColumnPlan:
     replace: bool = False
     codes: bool = False
     uncertain: bool = False
+    shares: ShareSettings = field(default_factory=ShareSettings)
 
     def columns(self, targets: Sequence[DomainOrLayer]) -> list[NewColumn]:
         """Return the new columns, in order."""
@@ -48,7 +52,12 @@ class ColumnPlan:
         domain = NewColumn(self.column, cells + rest, default=labels.background, numeric=self.codes)
         flags = [f"in_{name}".lower() for name in (names if self.flags else ())]
         flags += ["uncertain"] if self.uncertain else []
-        return [domain, *(NewColumn(f, ("0", "1"), default="0", numeric=True) for f in flags)]
+        named = [NewColumn(flag, ("0", "1"), default="0", numeric=True) for flag in flags]
+        shares = [
+            NewColumn(self.shares.column(name), default="0", numeric=True, measured=True)
+            for name in (names if self.shares.proportions is not None else ())
+        ]
+        return [domain, *named, *shares]
 
 
 def _code(target: DomainOrLayer) -> str:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.domains.order import Domains, DomainsLike, as_domains
-from geodomain.inputs.frames import BlockFrame, is_lazy, is_wrapped, refusal
+from geodomain.domains.order import Domains, DomainsLike, LabelBy, as_domains
+from geodomain.inputs.frames import NAME, BlockFrame, is_lazy, is_wrapped, refusal
+from geodomain.io.conditions import ArrayColumn
 from geodomain.io.header.options import TableOptions
 from geodomain.labelling.frame_warnings import warn_of_blocks
 from geodomain.labelling.labeller import KEPT
 from geodomain.labelling.points import codes_by_domains
+from geodomain.labelling.shares.arrays import measure_blocks
+from geodomain.labelling.shares.settings import ShareSettings, share_settings
 from geodomain.query.locator import Rule
 
 if TYPE_CHECKING:
@@ -60,6 +63,8 @@ def label_blocks(
     y: str | None = None,
     z: str | None = None,
     points_are_middles: bool = False,
+    by: LabelBy | None = None,
+    lines: int | None = None,
     replace: str | None = None,
     background: str | None = None,
     unassigned: str | None = None,
@@ -83,6 +88,9 @@ def label_blocks(
     points_are_middles : bool
         Take coordinates beside FROM and TO for the middles of samples, even where they are the
         same for a whole hole, as those of collars are; otherwise such a table is refused.
+    by, lines : optional
+        As for `label_file`. For "majority" the sizes of blocks are found by the names that packages
+        use, and solids are closed.
     replace : str, optional
         An existing column of labels that the result replaces. Domains with ``keep`` leave its
         labels.
@@ -136,6 +144,7 @@ def label_blocks(
     label = partial(
         _label,
         domains=ordered,
+        shares=share_settings(ordered, by=by, lines=lines),
         centroid=TableOptions(x=x, y=y, z=z, points_are_middles=points_are_middles),
         replace=replace,
         rest=ordered.background if background is None else background,
@@ -159,6 +168,7 @@ def _label(
     native: IntoDataFrame,
     *,
     domains: Domains,
+    shares: ShareSettings,
     centroid: TableOptions,
     replace: str | None,
     rest: str,
@@ -172,15 +182,30 @@ def _label(
         raise TypeError(refusal(native))
     keeps = any(domain.keep for domain in domains)
     place = None if replace is None else frame.find(replace)
-    points, sizes = frame.placed(centroid)
-    codes = codes_by_domains(
-        points,
-        domains,
-        lambda named: frame.column(frame.find(named)),
-        frame.column(place).present() if place is not None and keeps else None,
-        **asked,
-    )
-    warn_of_blocks(points, sizes, domains, whole=whole, **asked)
+    labelled = frame.column(place).present() if place is not None and keeps else None
+
+    def named(name: str) -> ArrayColumn:
+        return frame.column(frame.find(name))
+
+    if shares.by == "majority":
+        points, sizes, turned = frame.blocks(centroid)
+        _, codes = measure_blocks(
+            points,
+            sizes,
+            turned.axes,
+            domains,
+            shares,
+            named,
+            labelled,
+            rule=asked["rule"],
+            backend=asked["backend"],
+            threads=asked["threads"],
+            name=NAME,
+        )
+    else:
+        points, sizes = frame.placed(centroid)
+        codes = codes_by_domains(points, domains, named, labelled, **asked)
+    warn_of_blocks(points, sizes, domains, whole=whole, **asked, reach=shares.by == "majority")
     categories, table = categories_of(domains, rest, lost)
     kept = codes == len(domains.targets) + KEPT
     places = table[np.where(kept, 0, codes)]

@@ -54,6 +54,12 @@ class DomainAnswer:
         parts = {each.name: getattr(self, each.name) for each in fields(self)}
         return replace(self, **{n: part & rows for n, part in parts.items() if part is not None})
 
+    def part(self, begin: int, end: int) -> DomainAnswer:
+        """Return what holds of the blocks from one number to another."""
+        parts = {each.name: getattr(self, each.name) for each in fields(self)}
+        some = {name: part[begin:end] for name, part in parts.items() if part is not None}
+        return replace(self, **some)
+
     def inverted(self, rows: Bools) -> DomainAnswer:
         """Return the complement among the rows; None stays None."""
         sure = rows & ~self.inside
@@ -158,11 +164,11 @@ class Shell:
             winding = self.locator.generalised_winding(scene.asked)
             uncertain = winding.uncertain & scene.finite
             return DomainAnswer(winding.inside, uncertain=uncertain if uncertain.any() else None)
-        inside = scene.members.get(id(self.locator))
-        if inside is None or self.rule != "parity":
+        inside = scene.members.get((id(self.locator), self.rule))
+        if inside is None:
             inside = contains_read(self.locator, self.rule, scene.asked.columns)
-        leaks = self._leaks(scene.asked)
-        doubled = self._doubled(points, inside) if self.may_double else None
+        leaks = None if self.mesh.is_closed else self._leaks(scene.asked)
+        doubled = self._doubled(points, inside) if self.may_double and scene.doubles else None
         if leaks is not None:
             inside = inside & ~leaks
         return DomainAnswer(inside, leaking=leaks, doubled=doubled)
@@ -185,10 +191,8 @@ class Shell:
             within &= (points[:, axis] >= low[axis]) & (points[:, axis] <= high[axis])
         return within
 
-    def _leaks(self, points: ArrayLike) -> Bools | None:
+    def _leaks(self, points: ArrayLike) -> Bools:
         """Return the blocks whose vertical line crosses an open mesh an odd number of times."""
-        if self.mesh.is_closed:
-            return None
         leaks: Bools = (self.locator.count_sides(points).sum(axis=1) & 1).astype(np.bool_)
         return leaks
 

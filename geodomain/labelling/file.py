@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Unpack
 
+from geodomain.domains.order import LabelBy, Proportions
 from geodomain.domains.sources import DomainsGiven
 from geodomain.errors import collect_warnings
 from geodomain.inputs.paths import PathGiven, model_path
@@ -13,7 +14,7 @@ from geodomain.io.blocks.model import Destination, file_of, open_model, require_
 from geodomain.io.files.places import refuse_inputs, require_places, same_place
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.header.keywords import TableKeywords, table_options
-from geodomain.labelling.prepared import LabelKeywords, prepare, refuse_slips
+from geodomain.labelling.prepared import LabelKeywords, ShareKeywords, prepare, refuse_slips
 from geodomain.labelling.run_record import RunRecord
 from geodomain.labelling.summarise import summarise
 from geodomain.labelling.summary import Summary
@@ -46,6 +47,10 @@ def label_file(
     allow_disjoint: bool = False,
     count_on_wall: bool = False,
     samples: bool = False,
+    proportions: Proportions | None = None,
+    percent: bool | None = None,
+    by: LabelBy | None = None,
+    lines: int | None = None,
     record: PathGiven | RunRecord | None = None,
     backend: str = "auto",
     threads: int | None = None,
@@ -104,6 +109,19 @@ def label_file(
     samples : bool
         The rows are samples or composites, as for `geodomain flag`: they fill no model that solids
         could leave or fit badly.
+    proportions : {"itself", "priority"}, optional
+        Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, by itself
+        or by the order and the rules of the domains; empty where it is not known. Blocks need
+        sizes. Shares are those of volumes, as of `geodomain.proportions`; blocks that more than
+        one wireframe enters are cut along vertical lines.
+    percent : bool, optional
+        Add columns pct_<name> instead, 0 to 100.
+    by : {"centroid", "majority"}, optional
+        What labels a block: its centroid, or the largest share by the order and the rules; of
+        shares within 1e-9 of the largest the first domain in the order wins, and any domain over
+        none. By default that of `domains`, "centroid" if it says nothing, as for the others.
+    lines : int, optional
+        Vertical lines along each side of a block, 2 to 256. [default: 16]
     record : path, optional
         Where to write a record of the run as JSON: command, inputs with their hashes, results.
     backend : {"auto", "cpu", "cuda"}
@@ -169,14 +187,17 @@ def label_file(
         "leaky": leaky, "rule": rule, "allow_open": allow_open, "weld": weld,
         "count_on_wall": count_on_wall, "backend": backend, "threads": threads,
     }  # fmt: skip
-    refuse_slips(keywords)
+    shares: ShareKeywords = {
+        "proportions": proportions, "percent": percent, "by": by, "lines": lines,
+    }  # fmt: skip
+    refuse_slips(keywords, shares, samples=samples)
     options, source = table_options(**table), model_path(model, _IN_MEMORY)
     target = None if output is None else os.fspath(output)
     if target == source != STANDARD:  # FILE:NAME in place is the file
         target = str(file_of(source))
     outputs = _require_outputs(source, target, run, overwrite=overwrite)
     with collect_warnings() as warned, show_progress(progress, "labelling") as report:
-        ready = prepare(domains, keywords)
+        ready = prepare(domains, keywords, shares, samples=samples)
         refuse_inputs(outputs, ready.source.files)
         run.inputs.extend(ready.source.files)
         with open_model(source, options, digest=run.source) as opened:
@@ -200,6 +221,7 @@ def label_file(
         welds=ready.source.welds,
         warnings=warned,
         samples=samples,
+        shares=ready.plan.shares,
     )
     run.write(str(file_of(source)), summary)
     return summary

@@ -27,6 +27,7 @@ def warn_of_blocks(
     backend: str,
     threads: int | None,
     allow_open: bool,
+    reach: bool = False,
 ) -> None:
     """Warn of what `label_file` would: domains apart from the blocks, exchanged axes.
 
@@ -40,8 +41,13 @@ def warn_of_blocks(
         Whether these are all the blocks, which some domain should meet.
     rule, backend, threads, allow_open
         As for `Labeller`; a second look is on the CPU.
+    reach : bool
+        Whether a domain meets blocks that it enters, however their centroids lie.
     """
     bounds = _bounds(points)
+    if reach and sizes is not None:
+        half = np.sqrt(np.nanmax(np.square(sizes).sum(axis=1), initial=0.0)) / 2
+        bounds = bounds + np.array([[-half], [half]])
     if not whole or np.isnan(bounds).any():
         return
     if all_apart(domains.targets, bounds):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,17 @@ class Verdict:
                 np.copyto(rows[index], part)
         return rows
 
+    def part(self, begin: int, end: int) -> Verdict:
+        """Return what was found of the blocks from one number to another."""
+        return replace(
+            self,
+            codes=self.codes[begin:end],
+            found={index: one.part(begin, end) for index, one in self.found.items()},
+            folded={name: some[begin:end] for name, some in self.folded.items()},
+            on_wall=None if self.on_wall is None else self.on_wall[begin:end],
+            box=None,
+        )
+
     @property
     def uncertain(self) -> Bools:
         """Return the blocks whose label rounding may have decided."""
@@ -98,6 +109,8 @@ class Labeller:
     ----------
     targets : tuple of Domain and Layer
         What codes stand for.
+    evaluations : list of Evaluation
+        The domains, then the stacks, ready to be asked.
     """
 
     def __init__(
@@ -118,7 +131,7 @@ class Labeller:
         self._locators: dict[int, PointLocator] = {}
         self._surfaces: dict[tuple[int, ...], TiledSurface] = {}
         self._distances: dict[int, MeshDistance] = {}
-        self._evaluations = [
+        self.evaluations: list[Evaluation | SkinEvaluation] = [
             *(self._evaluation(domain) for domain in self.domains.domains),
             *(self._layers(stack) for stack in self.domains.stacks),
         ]
@@ -141,23 +154,37 @@ class Labeller:
         conditions; None stands for all of them. Blocks that are `labelled` already are left
         alone by domains that keep labels, and stay as they are if no other one has them.
         """
-        found, index = dict[int, DomainAnswer](), 0
         with keeping(points) as kept:
             chunk = BlockChunk(points, kept)
             self._find_members(chunk)
-            rows_of = allowed or [None] * len(self._evaluations)
-            for evaluation, rows in zip(self._evaluations, rows_of, strict=True):
-                for part, each in enumerate(evaluation.ask(chunk)):
-                    found[index + part] = each if rows is None else each.within(rows)
-                index += evaluation.width
+            found = self.answers(chunk, allowed)
             walls = self._on_wall(chunk) if self.count_on_wall else None
-        codes = self._decide(found, len(points), labelled)
-        codes[~chunk.finite] = len(self.targets) + LOST
-        if labelled is not None:
-            unlabelled = ~chunk.finite | (codes == len(self.targets))
-            codes[labelled & unlabelled] = len(self.targets) + KEPT
+        codes = self.codes(found, chunk.finite, labelled)
         box = chunk.box if len(points) and chunk.finite.all() else None
         return Verdict(codes, len(self.targets), found, chunk.folded, walls, box)
+
+    def answers(
+        self, chunk: BlockChunk, allowed: Sequence[Bools | None] | None = None
+    ) -> dict[int, DomainAnswer]:
+        """Return what each domain says of the blocks of a chunk by itself."""
+        found, index = dict[int, DomainAnswer](), 0
+        rows_of = allowed or [None] * len(self.evaluations)
+        for evaluation, rows in zip(self.evaluations, rows_of, strict=True):
+            for part, each in enumerate(evaluation.ask(chunk)):
+                found[index + part] = each if rows is None else each.within(rows)
+            index += evaluation.width
+        return found
+
+    def codes(
+        self, found: Mapping[int, DomainAnswer], finite: Bools, labelled: Bools | None = None
+    ) -> NDArray[np.int32]:
+        """Return the label of each block from what the domains say by themselves."""
+        codes = self._decide(found, len(finite), labelled)
+        codes[~finite] = len(self.targets) + LOST
+        if labelled is not None:
+            unlabelled = ~finite | (codes == len(self.targets))
+            codes[labelled & unlabelled] = len(self.targets) + KEPT
+        return codes
 
     def count_solids(self, points: NDArray[np.float64]) -> list[int]:
         """Count the points in each solid domain by itself, conditions left out."""
@@ -169,7 +196,7 @@ class Labeller:
         """Find together what closed solids contain, where there are several near the blocks."""
         shells = [
             s
-            for evaluation in self._evaluations
+            for evaluation in self.evaluations
             if isinstance(evaluation, SolidEvaluation)
             for s in evaluation.shells
         ]
@@ -180,7 +207,9 @@ class Labeller:
         }
         if len(near) > 1:
             inside = members_of([*near.values()], chunk.points, self.threads, asked=chunk.asked)
-            chunk.members = dict(zip(near, inside, strict=True))
+            chunk.members = {
+                (locator, "parity"): one for locator, one in zip(near, inside, strict=True)
+            }
 
     def _decide(
         self, found: Mapping[int, DomainAnswer], count: int, labelled: Bools | None

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_doubles
-from geodomain.domains.order import DomainsLike, as_domains
+from geodomain.domains.order import Domains, DomainsLike, LabelBy, as_domains
 from geodomain.inputs.points import LatticePoints, is_grid
-from geodomain.labelling.points import label_points
+from geodomain.io.blocks.cells import cells_of
+from geodomain.labelling.points import given_column, label_points
+from geodomain.labelling.shares.arrays import measure_blocks
+from geodomain.labelling.shares.settings import ShareSettings, share_settings
 from geodomain.query.locator import Rule
 
 if TYPE_CHECKING:
@@ -24,6 +28,8 @@ def label_grid(
     grid: pyvista.DataSet,
     domains: DomainsLike,
     *,
+    by: LabelBy | None = None,
+    lines: int | None = None,
     background: str | None = None,
     unassigned: str | None = None,
     rule: Rule = "parity",
@@ -31,7 +37,7 @@ def label_grid(
     threads: int | None = None,
     allow_open: bool = False,
 ) -> NDArray[np.str_]:
-    """Return the name of the domain of each cell of a PyVista grid, by the cell's centre.
+    """Return the name of the domain of each cell of a PyVista grid, by its centre or its volume.
 
     Where the domains are closed solids by parity without conditions, and the grid is an
     ImageData or a RectilinearGrid that is not turned, its columns of cells are labelled whole,
@@ -42,6 +48,8 @@ def label_grid(
     grid : pyvista.ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid
         The block model, in the unit of the meshes; unstructured cells are voxels or hexahedra.
         Conditions are about its cell data.
+    by, lines : optional
+        As for `label_file`: "majority" labels by the largest share of a cell.
     domains, background, unassigned, rule, backend, threads, allow_open
         As in `label_points`.
 
@@ -78,6 +86,16 @@ def label_grid(
         raise TypeError(message)
     # A mapping has no conditions, and may have locators.
     given = domains if isinstance(domains, Mapping) else as_domains(domains)
+    listed = given if isinstance(given, Domains) else Domains()
+    shares = share_settings(listed, by=by, lines=lines)
+    if shares.by == "majority":
+        ordered = as_domains(domains)
+        codes = _largest(grid, ordered, shares, rule=rule, backend=backend, threads=threads)
+        rest = ordered.background if background is None else background
+        lost = ordered.unassigned if unassigned is None else unassigned
+        names = [target.name for target in ordered.targets]
+        labels: NDArray[np.str_] = np.array([*names, rest, lost, lost, lost])[codes]
+        return labels
     return label_points(
         grid,
         given,
@@ -89,6 +107,37 @@ def label_grid(
         threads=threads,
         allow_open=allow_open,
     )
+
+
+def _largest(
+    grid: pyvista.DataSet,
+    domains: Domains,
+    settings: ShareSettings,
+    *,
+    rule: Rule,
+    backend: str,
+    threads: int | None,
+) -> NDArray[np.intp]:
+    """Return the codes of the largest shares of cells."""
+    cells = cells_of(grid, "the grid")
+    points, sizes = np.empty((2, cells.count, 3))
+    for where, centres, lengths in cells.chunks():
+        points[where], sizes[where] = centres, lengths
+    column = partial(given_column, dict(grid.cell_data.items()), cells.count)
+    _, codes = measure_blocks(
+        points,
+        sizes,
+        cells.axes,
+        domains,
+        settings,
+        column,
+        None,
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        name="the grid",
+    )
+    return codes
 
 
 def label_lattice(

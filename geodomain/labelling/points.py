@@ -87,7 +87,7 @@ def label_points(
         codes = codes_by_domains(
             where,
             given,
-            partial(_given_column, columns or {}, len(where)),
+            partial(given_column, columns or {}, len(where)),
             None,
             rule=rule,
             backend=backend,
@@ -181,7 +181,7 @@ def _is_plain(domain: Domain) -> bool:
     return bare and domain.rule != "winding" and all(mesh.is_closed for mesh in domain.meshes)
 
 
-def _given_column(columns: Mapping[str, ArrayLike], count: int, name: str) -> Column:
+def given_column(columns: Mapping[str, ArrayLike], count: int, name: str) -> Column:
     """Return a column in memory; raise ValueError for a wrong length."""
     places = [plain_name(known) for known in columns]
     if plain_name(name) not in places:

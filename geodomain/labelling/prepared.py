@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypedDict
 
+from geodomain.domains.order import Domains, LabelBy, Proportions
 from geodomain.domains.sources import DomainsGiven, DomainSource, domains_to_label
 from geodomain.labelling.cells import labels_of
 from geodomain.labelling.columns import ColumnPlan
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.shares.settings import share_settings
 from geodomain.query.locator import Rule
 
 
@@ -31,6 +33,15 @@ class LabelKeywords(TypedDict, total=False):
     threads: int | None
 
 
+class ShareKeywords(TypedDict, total=False):
+    """The keywords of `label_file` about shares of blocks, all of them optional."""
+
+    proportions: Proportions | None
+    percent: bool | None
+    by: LabelBy | None
+    lines: int | None
+
+
 @dataclass(frozen=True)
 class Prepared:
     """What blocks are labelled with: the domains as they were read, their index, new columns."""
@@ -45,26 +56,39 @@ class Prepared:
         return [each.name for each in self.plan.columns(self.labeller.targets)]
 
 
-def refuse_slips(given: LabelKeywords) -> None:
+def refuse_slips(
+    given: LabelKeywords, shares: ShareKeywords | None = None, *, samples: bool = False
+) -> None:
     """Raise ValueError for options that contradict each other."""
+    asked = shares or {}
+    proportions = bool(asked.get("proportions"))
     if not given.get("column", "domain"):
         message = "column= needs a name"
         raise ValueError(message)
-    if given.get("replace") and (given.get("flags") or given.get("uncertain")):
-        message = "replace=True rewrites one column; flags= and uncertain= add others"
+    if samples and (proportions or asked.get("by") == "majority"):
+        message = "proportions= and by= are for blocks with sizes, which samples do not have"
+        raise ValueError(message)
+    if given.get("replace") and (given.get("flags") or given.get("uncertain") or proportions):
+        message = "replace=True rewrites one column; flags=, uncertain= and proportions= add others"
         raise ValueError(message)
     if given.get("leaky") is not None and not given.get("allow_open"):
         message = "leaky= labels blocks at the holes of open meshes: it needs allow_open=True"
         raise ValueError(message)
 
 
-def prepare(domains: DomainsGiven, given: LabelKeywords) -> Prepared:
-    """Read domains and build their index.
+def prepare(
+    domains: DomainsGiven,
+    given: LabelKeywords,
+    shares: ShareKeywords | None = None,
+    *,
+    samples: bool = False,
+) -> Prepared:
+    """Read domains and build their index; samples have no shares, whatever the domains say.
 
     Raises
     ------
     DomainError, MeshError, OSError
-        As `domains_to_label`, `Labeller` and `labels_of`.
+        As `domains_to_label`, `Labeller`, `labels_of` and `share_settings`.
     """
     source = domains_to_label(domains, weld=given.get("weld"))
     codes = given.get("codes", False)
@@ -90,5 +114,6 @@ def prepare(domains: DomainsGiven, given: LabelKeywords) -> Prepared:
         given.get("replace", False),
         codes,
         given.get("uncertain", False),
+        share_settings(Domains() if samples else source.domains, **(shares or {})),
     )
     return Prepared(source, labeller, plan)

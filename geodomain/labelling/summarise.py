@@ -13,6 +13,9 @@ from geodomain.labelling.cells import Labels
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.labelling.overlap import within
 from geodomain.labelling.placement import BlockCounts, notes
+from geodomain.labelling.shares.report import share_notes, share_summary
+from geodomain.labelling.shares.settings import ShareSettings
+from geodomain.labelling.shares.tally import ShareTally
 from geodomain.labelling.summary import Folded, Overlap, Part, Summary
 from geodomain.labelling.tally import Tally
 from geodomain.labelling.warnings import tally_warnings
@@ -26,6 +29,8 @@ class _Own(TypedDict, total=False):
     own_volume: float | None
     wireframe_volume: float | None
     code: int | None
+    proportion_volume: float | None
+    proportion_error: float | None
 
 
 def summarise(
@@ -40,6 +45,7 @@ def summarise(
     warnings: Sequence[str] = (),
     samples: bool = False,
     earlier: Sequence[str] = (),
+    shares: ShareSettings | None = None,
 ) -> Summary:
     """Return the summary of a labelling from its counts.
 
@@ -59,6 +65,8 @@ def summarise(
         Whether the rows are samples, which fill no model that a solid could leave.
     earlier : sequence of str
         Notes to put before those on the domains.
+    shares : ShareSettings, optional
+        What was asked of shares of blocks.
 
     Returns
     -------
@@ -90,7 +98,12 @@ def summarise(
         warnings=tuple(
             dict.fromkeys([*warnings, *tally_warnings(labeller.domains, tally, domains)])
         ),
-        notes=(*earlier, *notes(labeller.domains, counts_of(tally), samples=samples)),
+        notes=(
+            *earlier,
+            *notes(labeller.domains, counts_of(tally), samples=samples),
+            *(share_notes(tally.shares) if tally.shares else ()),
+        ),
+        shares=share_summary(shares, tally.shares) if shares and tally.shares else None,
     )
 
 
@@ -136,6 +149,17 @@ def _own(solid: DomainOrLayer, index: int, tally: Tally) -> _Own:
         "own_volume": float(tally.own_volumes[index]) if sized else None,
         "wireframe_volume": sum(map(mesh_volume, frames)) if whole and frames else None,
         "code": solid.code,
+        **_by_shares(index, tally.shares if sized else None),
+    }
+
+
+def _by_shares(index: int, shares: ShareTally | None) -> _Own:
+    """Return the volume of a domain by shares of blocks, and its estimated error."""
+    if shares is None:
+        return {}
+    return {
+        "proportion_volume": float(shares.volumes[index]),
+        "proportion_error": float(shares.errors[index]),
     }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TypedDict
 
 from geodomain.domains.solids import Weld
 from geodomain.html.table import html_table, text_table
+from geodomain.labelling.shares.report import ShareSummary
 from geodomain.labelling.warnings import counted
 
 
@@ -32,6 +34,9 @@ class Part:
         Volume of the solid's meshes, if it can be compared with `own_volume`.
     code : int, optional
         The domain's code.
+    proportion_volume, proportion_error : float, optional
+        Volume by shares of blocks, where they were measured: of the domain by itself where its
+        proportions are, else by the domains' order; and the estimated error of blocks along lines.
     """
 
     name: str
@@ -43,6 +48,8 @@ class Part:
     own_volume: float | None = None
     wireframe_volume: float | None = None
     code: int | None = None
+    proportion_volume: float | None = None
+    proportion_error: float | None = None
 
 
 class Overlap(TypedDict):
@@ -97,6 +104,8 @@ class Summary:
         Everything that was warned of.
     notes : tuple of str
         What need not be wrong: domains without a block, solids that leave the model.
+    shares : ShareSummary, optional
+        How shares of blocks were found, where they were measured.
     """
 
     rows: int
@@ -119,6 +128,7 @@ class Summary:
     welds: tuple[Weld, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    shares: ShareSummary | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
@@ -155,15 +165,20 @@ def _rows(summary: Summary) -> list[list[str]]:
     """Return the cells of the table, headings first."""
     parts = _shown(summary)
     sized = any(part.volume is not None for part in parts)
-    rows = [
-        [
-            "domain",
-            "blocks",
-            "share",
-            *(["volume", "before priority", "wireframe volume"] if sized else []),
-        ]
-    ]
-    return rows + [_cells(part, sized=sized, solid=part in summary.domains) for part in parts]
+    shown = _volumes(summary) if sized else {}
+    rows = [["domain", "blocks", "share", *shown]]
+    return rows + [_cells(part, [*shown.values()], solid=part in summary.domains) for part in parts]
+
+
+def _volumes(summary: Summary) -> dict[str, str]:
+    """Return the columns of volumes, and which attribute of a part each shows."""
+    first, own = {"volume": "volume"}, {"before priority": "own_volume"}
+    shares = {"by proportion": "proportion_volume"} if summary.shares else {}
+    if summary.shares and summary.shares.proportions == "itself":
+        first |= own | shares
+    else:
+        first |= shares | own
+    return first | {"wireframe volume": "wireframe_volume"}
 
 
 def _notes(summary: Summary) -> list[str]:
@@ -176,6 +191,7 @@ def _notes(summary: Summary) -> list[str]:
         f"at most {weld.largest_move:.3g}"
         for weld in summary.welds
     ]
+    lines += [str(summary.shares)] if summary.shares else []
     return [
         *lines,
         *(f"note: {one}" for one in summary.notes),
@@ -191,14 +207,13 @@ def _overlap(pair: Overlap) -> str:
     return f"in both {one} and {two}: {pair['blocks']:,}{volume}"
 
 
-def _cells(part: Part, *, sized: bool, solid: bool) -> list[str]:
-    """Format one row of the table."""
+def _cells(part: Part, volumes: Sequence[str], *, solid: bool) -> list[str]:
+    """Format one row of the table, with some of its volumes."""
     name = part.name if solid else f"({part.name})"
     # The label is said only where it is not the name: background and the like.
     shown = f"{name} {part.label}" if part.label and not solid else name
     cells = [shown, f"{part.blocks:,}", f"{part.share:.2%}"]
-    volumes = (part.volume, part.own_volume, part.wireframe_volume)
-    return cells + [_volume(volume) for volume in volumes] if sized else cells
+    return cells + [_volume(getattr(part, name)) for name in volumes]
 
 
 def _volume(volume: float | None) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodomain.domains.order import allowed_rows, condition_columns
-from geodomain.errors import PointError, warn
+from geodomain.errors import PointError, TableError, warn
+from geodomain.io.blocks.cell_file import CellModel
 from geodomain.io.blocks.model import BlockFile, Destination, Floats, Progress, Relabelling
 from geodomain.io.conditions import Column
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.header.families import find_column
 from geodomain.io.header.rotation import require_constants
 from geodomain.labelling.block_checks import MISSING_OPTION, BlockChecks, has_realisations, overfull
@@ -19,6 +21,8 @@ from geodomain.labelling.counts import Counts
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.overlap import refuse_disjoint
 from geodomain.labelling.placement import exchanged_axes
+from geodomain.labelling.shares.report import share_warnings
+from geodomain.labelling.shares.sharer import Sharer, frame_of
 from geodomain.labelling.summarise import parts_of
 from geodomain.labelling.tally import Tally
 from geodomain.labelling.warnings import tally_warnings
@@ -119,6 +123,9 @@ def conclude(
         warn(sentence)
     for sentence in checks.warnings(mend=MISSING_OPTION):
         warn(sentence)
+    if tally.shares is not None:
+        for sentence in share_warnings(plan.shares, tally.shares, labeller.targets):
+            warn(sentence)
     if not samples:
         for sentence in overfull(float(tally.volumes.sum()), tally.bounds) if once else ():
             warn(sentence)
@@ -141,25 +148,32 @@ def count_table(
 ) -> None:
     """Label every block of a model and count what was found; `before_commit` sees the counts."""
     tally, checks = counts.tally, counts.checks
+    sharer = _sharer(labeller, model, plan, samples=samples)
+    tally.shares = None if sharer is None else sharer.tally
     asked = condition_columns(labeller.domains, model.columns, model.name)
     kept = _kept_column(labeller, model, plan)
 
     def label(
         points: Floats, sizes: Floats | None, column: Callable[[int], Column]
-    ) -> list[NDArray[np.int32]]:
+    ) -> list[NewCells]:
         require_constants(model.constants, column, model.columns, model.name, tally.rows)
         allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]))
+        labelled = None if kept is None else column(kept).present()
         try:
-            labelled = None if kept is None else column(kept).present()
             verdict = labeller.judge(points, allowed, labelled)
         except PointError as error:
             message = f"{model.name}, among the blocks from number {tally.rows + 1} on: {error}"
             raise PointError(message) from None
+        shares: Sequence[Floats] = ()
+        if sharer is not None:
+            found = sharer.measure(points, _required(sizes, model), verdict, allowed, labelled)
+            verdict = replace(verdict, codes=found.codes)
+            shares = [*(100.0 * found.shares if plan.shares.percent else found.shares)]
         tally.add(points, sizes, verdict, allowed)
         checks.add(points, None if samples else sizes, verdict.box)
         flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
         unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
-        return [verdict.codes, *flags, *unsure]
+        return [verdict.codes, *flags, *unsure, *shares]
 
     task = Relabelling(
         label,
@@ -172,6 +186,28 @@ def count_table(
         before_commit=before_commit,
     )
     model.relabel(task)
+
+
+def _sharer(
+    labeller: Labeller, model: BlockFile, plan: ColumnPlan, *, samples: bool
+) -> Sharer | None:
+    """Return what measures the shares of blocks, if any are asked for; samples have none."""
+    if samples or not plan.shares.measures:
+        return None
+    if not model.sizes and not isinstance(model, CellModel):
+        _required(None, model)
+    return Sharer(labeller, frame_of(labeller, model.axes, model.name), plan.shares)
+
+
+def _required(sizes: Floats | None, model: BlockFile) -> Floats:
+    """Return the sizes of blocks; refuse blocks without."""
+    if sizes is None:
+        message = (
+            f"{model.name} has no sizes of blocks, whose shares are asked for: name them with "
+            "dx=, dy= and dz=, columns or numbers"
+        )
+        raise TableError(message)
+    return sizes
 
 
 def _kept_column(labeller: Labeller, model: BlockFile, plan: ColumnPlan) -> int | None:

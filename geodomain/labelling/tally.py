@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from geodomain.domains.order import DomainOrLayer
 from geodomain.labelling.chunk import Bools
 from geodomain.labelling.labeller import REST, Verdict
+from geodomain.labelling.shares.tally import ShareTally
 
 # Places of folded columns are told apart up to so many of them.
 MOST_COLUMNS = 1_000_000
@@ -86,6 +87,8 @@ class Tally:
     sized : bool
         Whether the volumes mean anything: every finite block had sizes above zero, and
         their sum is finite.
+    shares : ShareTally, optional
+        What shares of blocks add up to, where they were measured.
     """
 
     def __init__(self, targets: Sequence[DomainOrLayer]) -> None:
@@ -107,6 +110,7 @@ class Tally:
         self.unsized = 0
         self.first_unsized: tuple[int, NDArray[np.float64]] | None = None
         self.sized = True
+        self.shares: ShareTally | None = None
         self._samples: list[NDArray[np.float64]] = []
         self._stride = 1
 

@@ -26,6 +26,10 @@ class Volumes(Protocol):
         """Return the volume of its blocks."""
 
     @property
+    def proportion_volume(self) -> float | None:
+        """Return its volume by shares of blocks."""
+
+    @property
     def wireframe_volume(self) -> float | None:
         """Return the volume of its solids."""
 
@@ -54,8 +58,10 @@ def tally_warnings(domains: Domains, tally: Tally, parts: Sequence[Volumes]) -> 
             yield _crossed(source, int(tally.crossed[index]))
         if tally.doubled[index]:
             yield _doubled(solid, int(tally.doubled[index]))
-        if part.wireframe_volume and part.own_volume is not None:
-            yield from _off(solid.name, part.own_volume / part.wireframe_volume - 1)
+        by_shares = tally.shares is not None and tally.shares.by_itself
+        own = part.proportion_volume if by_shares else part.own_volume
+        if part.wireframe_volume and own is not None:
+            yield from _off(solid.name, own / part.wireframe_volume - 1)
 
 
 def _unsized(count: int, number: int, sizes: NDArray[np.float64]) -> str:

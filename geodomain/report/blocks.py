@@ -20,6 +20,7 @@ from geodomain.io.header.frames import LocalFrame
 from geodomain.io.header.options import TableOptions
 from geodomain.io.header.rotation import require_constants
 from geodomain.progress import Progress
+from geodomain.report.share_columns import ShareColumns
 from geodomain.report.texts import TextCollector, TextColumns
 
 Floats = NDArray[np.float64]
@@ -52,6 +53,9 @@ class Blocks:
         What the file says in each row.
     numbers : dict of str to (n,) float64
         The columns that were asked for as numbers, NaN where there is none.
+    proportions : dict of str to (n,) float64
+        By the name of a domain in small letters, its shares of blocks, 0 to 1, NaN where there is
+        none: the columns prop_<name> and pct_<name>.
     """
 
     name: str
@@ -63,6 +67,7 @@ class Blocks:
     codes: NDArray[np.int32]
     texts: TextColumns
     numbers: dict[str, Floats]
+    proportions: dict[str, Floats]
 
 
 def read_blocks(
@@ -128,6 +133,7 @@ class _Reading:
         self._sizes: list[Floats] = []
         self._numeric = {name: find_column(model.columns, name, model.name) for name in numeric}
         self._numbers: dict[str, list[Floats]] = {name: [] for name in numeric}
+        self._shares = ShareColumns(model.columns)
         self.rows = 0
 
     def add(
@@ -151,6 +157,7 @@ class _Reading:
                 collector.add(*column(number).spellings())
         for name, place in self._numeric.items():
             self._numbers[name].append(column(place).numbers())
+        self._shares.add(column)
         return []
 
     def blocks(self, model: BlockFile, digest: Digest) -> Blocks:
@@ -173,8 +180,9 @@ class _Reading:
         labels, codes = self._labels(model)
         matrix = np.array(local.matrix)
         numbers = {name: np.concatenate(chunks) for name, chunks in self._numbers.items()}
+        shares = self._shares.result()
         return Blocks(
-            model.name, digest, points, sizes, matrix, labels, codes, self._texts(), numbers
+            model.name, digest, points, sizes, matrix, labels, codes, self._texts(), numbers, shares
         )
 
     def _labels(self, model: BlockFile) -> tuple[list[str], NDArray[np.int32]]:

@@ -35,6 +35,8 @@ class DomainRow:
         Of the blocks in the domain before others come first, from a record.
     wireframe_volume : float, optional
         That its solids enclose.
+    proportion_volume : float, optional
+        By the shares of blocks in the file, where it has them.
     is_ground : bool
         Whether it is no domain: background, or no label.
     """
@@ -46,6 +48,7 @@ class DomainRow:
     volume: float
     own_volume: float | None
     wireframe_volume: float | None
+    proportion_volume: float | None
     is_ground: bool
 
     @property
@@ -84,7 +87,9 @@ def domain_rows(
     if ground == {""}:
         ground.update(usual_ground(blocks.labels, listed))
     counts = np.bincount(blocks.codes, minlength=len(blocks.labels))
-    volumes = np.bincount(blocks.codes, blocks.sizes.prod(axis=1), len(blocks.labels))
+    each = blocks.sizes.prod(axis=1)
+    volumes = np.bincount(blocks.codes, each, len(blocks.labels))
+    shared = {name: float(np.nansum(shares * each)) for name, shares in blocks.proportions.items()}
     solids = {target.name: target.wireframes for target in domains.targets}
     known = {names.get(label, label): place for place, label in enumerate(blocks.labels)}
     order = [*listed, *sorted(name for name in known if name not in listed)]
@@ -105,6 +110,7 @@ def domain_rows(
                 volume=0.0 if place is None else float(volumes[place]),
                 own_volume=part["own_volume"] if part else None,
                 wireframe_volume=wireframe,
+                proportion_volume=shared.get(name.lower()) if name else None,
                 is_ground=name in ground or (place is not None and blocks.labels[place] in ground),
             )
         )

@@ -52,7 +52,9 @@ def domains_table(rows: Sequence[DomainRow], colours: Mapping[str, str]) -> str:
     """Return blocks and volumes by domain."""
     own = any(row.own_volume is not None for row in rows)
     solid = any(row.wireframe_volume is not None for row in rows)
+    shared = any(row.proportion_volume is not None for row in rows)
     headings = ["domain", "blocks", "share", "volume"]
+    headings += ["volume by proportion"] if shared else []
     headings += ["volume before priority"] if own else []
     headings += ["wireframe volume"] if solid else []
     headings += ["blocks against wireframe"] if own and solid else []
@@ -65,6 +67,7 @@ def domains_table(rows: Sequence[DomainRow], colours: Mapping[str, str]) -> str:
             f"{row.share:.2%}",
             volume(row.volume),
         ]
+        line += [volume(row.proportion_volume)] if shared else []
         line += [volume(row.own_volume)] if own else []
         line += [volume(row.wireframe_volume)] if solid else []
         line += [_percent(row.difference)] if own and solid else []

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import TableError
-from geodomain.io.csv.stream import Progress, Splice, StreamSummary, relabel
+from geodomain.io.csv.chunks import Progress
+from geodomain.io.csv.stream import Splice, StreamSummary, relabel
 from geodomain.io.files.pipeline import ByteSource
 from geodomain.io.header.dialect import DELIMITERS, cell_text, split_rows
 from geodomain.io.header.encoding import UTF8_MARK, require_text

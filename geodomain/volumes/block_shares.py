@@ -114,6 +114,14 @@ def check_kind(kind: str) -> None:
         raise ValueError(message)
 
 
+def by_lines(name: str, blocks: int, lines: int) -> str:
+    """Say how many blocks went along lines because triangles of one mesh may cross."""
+    return (
+        f"{name}: {blocks} block{'s' * (blocks != 1)} in which triangles may "
+        f"cross or fold taken along {lines} x {lines} vertical lines, not computed whole"
+    )
+
+
 class Shares:
     """Shares of blocks that lie inside a solid, or above or below a surface.
 
@@ -121,13 +129,23 @@ class Shares:
     ----------
     mesh, kind, rule, backend, threads
         As `proportions` has them.
+    lines : int
+        Along each side of a block, where triangles cross.
     """
 
     def __init__(
-        self, mesh: Mesh, kind: Kind, rule: Rule, backend: str, threads: int | None
+        self,
+        mesh: Mesh,
+        kind: Kind,
+        rule: Rule,
+        backend: str,
+        threads: int | None,
+        *,
+        lines: int = LINES,
     ) -> None:
         check_kind(kind)
         self._mesh, self._kind, self._rule, self._backend = mesh, kind, rule, backend
+        self._lines = lines
         self._threads = thread_count(threads)
         if kind == "solid":
             self._weights = triangle_weights(mesh, rule)
@@ -146,30 +164,46 @@ class Shares:
         """Do the same for several lots of blocks, and warn once."""
         lines = sum(self._write_some(*part) for part in parts)
         if lines:
-            warn(
-                f"{self._mesh.name}: {lines} block{'s' * (lines != 1)} in which triangles may "
-                f"cross or fold taken along {LINES} x {LINES} vertical lines, not computed whole"
-            )
+            warn(by_lines(self._mesh.name, lines, self._lines))
 
     def _write_some(self, lows: Floats, highs: Floats, centres: Floats, out: Floats) -> int:
-        solid = self._kind == "solid"
         out[...] = self._labels(centres)
-        answers = self._index.shares(
+        answers = self.entered(lows, highs, out)
+        if self._kind != "solid":
+            out[answers == BlockAnswer.OFF_RIM] = np.nan
+        if self._kind == "above":
+            np.subtract(1.0, out, out=out)
+        out[~np.isfinite(centres).all(axis=1)] = np.nan
+        return int((answers == BlockAnswer.BY_LINES).sum())
+
+    def entered(self, lows: Floats, highs: Floats, out: Floats) -> NDArray[np.uint8]:
+        """Write the shares, inside or below, of blocks that a triangle enters, or a rim.
+
+        Returns the `BlockAnswer` of each block.
+        """
+        solid = self._kind == "solid"
+        return self._index.shares(
             self._weights,
             np.ascontiguousarray(lows),
             np.ascontiguousarray(highs),
             out,
             self._threads,
             wound=solid and self._rule == "winding",
-            lines=LINES,
+            lines=self._lines,
             single=0.0 if solid else _SINGLE,
         )
-        if not solid:
-            out[answers == BlockAnswer.OFF_RIM] = np.nan
-        if self._kind == "above":
-            np.subtract(1.0, out, out=out)
-        out[~np.isfinite(centres).all(axis=1)] = np.nan
-        return int((answers == BlockAnswer.BY_LINES).sum())
+
+    def cuts(
+        self, lows: Floats, highs: Floats, lines: int
+    ) -> tuple[NDArray[np.int32], Floats, NDArray[np.int8]]:
+        """Return what lines through blocks cross; see `geodomain.backends.api.BlockIndex`."""
+        return self._index.cuts(
+            np.ascontiguousarray(lows),
+            np.ascontiguousarray(highs),
+            lines,
+            self._threads,
+            below=self._kind != "solid",
+        )
 
     def _labels(self, centres: Floats) -> Floats:
         """Return the share of a block that no triangle enters, by its centroid."""

@@ -208,3 +208,77 @@ GD_API int geodomain_blocks_shares(const void* handle, const std::int8_t* weight
     return 1;
   }
 }
+
+namespace {
+
+// What vertical lines through blocks cross: of each line how often above and below the block, and
+// where within it, from the top down.
+struct Lines {
+  struct Task {  // the lines of some blocks, in their order
+    std::vector<double> heights;
+    std::vector<std::int8_t> signs;
+  };
+  std::vector<Task> tasks;
+};
+
+constexpr std::int64_t kLineBlocks = 8;  // of a task
+
+}  // namespace
+
+// The crossings of n x n lines through each of the blocks, which `lines_take` gives. `counts`:
+// (rows * n * n, 4) int32, of each line the crossings above the block, the sum of their signs, the
+// crossings within and those below, which are only looked for on request. `total`: within, of all.
+GD_API int geodomain_blocks_lines(const void* handle, const double* lows, const double* highs,
+                                  std::int64_t rows, std::int32_t n, std::int32_t with_below,
+                                  int threads, std::int32_t* counts, std::int64_t* total,
+                                  void** lines) {
+  try {
+    const HostBlocks& blocks = *static_cast<const HostBlocks*>(handle);
+    auto found = std::make_unique<Lines>();
+    found->tasks.resize(static_cast<std::size_t>((rows + kLineBlocks - 1) / kLineBlocks));
+    Team team(rows > kLineBlocks ? threads : 1);
+    team.run(rows, kLineBlocks, [&](std::int64_t begin, std::int64_t end, int) {
+      Lines::Task& task = found->tasks[static_cast<std::size_t>(begin / kLineBlocks)];
+      BlockShares shares(blocks.mesh, blocks.tree);
+      std::int32_t* count = counts + 4 * begin * n * n;
+      for (std::int64_t i = begin; i < end; ++i) {
+        const double *low = lows + 3 * i, *high = highs + 3 * i;
+        const double roof = high[2] - low[2];
+        shares.take({{low[0], low[1], low[2]}, {high[0], high[1], high[2]}}, with_below != 0);
+        shares.visit_lines(n, [&](const std::vector<BlockShares::Crossing>& crossings) {
+          count[0] = count[1] = count[2] = count[3] = 0;
+          for (const BlockShares::Crossing& one : crossings) {
+            if (one.height >= roof) {
+              ++count[0], count[1] += one.sign;
+            } else if (one.height > 0.0) {
+              ++count[2];
+              task.heights.push_back(one.height);
+              task.signs.push_back(static_cast<std::int8_t>(one.sign));
+            } else {
+              ++count[3];
+            }
+          }
+          count += 4;
+        });
+      }
+    });
+    *total = 0;
+    for (const Lines::Task& task : found->tasks) {
+      *total += static_cast<std::int64_t>(task.heights.size());
+    }
+    *lines = found.release();
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// The heights above the floor of a block and the signs of what `blocks_lines` found, which it
+// frees.
+GD_API void geodomain_lines_take(void* lines, double* heights, std::int8_t* signs) {
+  const std::unique_ptr<Lines> found(static_cast<Lines*>(lines));
+  for (const Lines::Task& task : found->tasks) {
+    heights = std::copy(task.heights.begin(), task.heights.end(), heights);
+    signs = std::copy(task.signs.begin(), task.signs.end(), signs);
+  }
+}

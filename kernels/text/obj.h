@@ -7,6 +7,8 @@
 // comment, and a backslash before a line end joins the next line. Lines end in LF or CR LF.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>

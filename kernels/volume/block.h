@@ -60,26 +60,33 @@ class BlockShares {
             static_cast<double>(static_cast<std::int64_t>(cover)) / kShareUnits};
   }
 
-  // Along n x n vertical lines, evenly spaced; each is cut exactly as `contains` would.
-  double along_lines(int n, Inside rule) {
+  struct Crossing {
+    double height;  // above the block's floor
+    int sign;
+  };
+
+  // visit(crossings) of each of n x n vertical lines, evenly spaced, y fastest. Each line crosses
+  // what `contains` would; only the heights are rounded.
+  template <class Visit>
+  void visit_lines(int n, Visit&& visit) {
     const Vec3 &low = block_.low, &high = block_.high;
-    double total = 0.0;
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < n; ++j) {
-        total += length_inside(low.x + (high.x - low.x) * ((i + 0.5) / n),
-                               low.y + (high.y - low.y) * ((j + 0.5) / n), rule);
+        visit(crossings_of(low.x + (high.x - low.x) * ((i + 0.5) / n),
+                           low.y + (high.y - low.y) * ((j + 0.5) / n)));
       }
     }
-    return total / ((high.z - low.z) * n * n);
+  }
+
+  double along_lines(int n, Inside rule) {
+    double total = 0.0;
+    visit_lines(n, [&](std::vector<Crossing>& found) { total += length_inside(found, rule); });
+    return total / ((block_.high.z - block_.low.z) * n * n);
   }
 
  private:
   struct Part {
     std::int64_t volume, area;  // in units
-  };
-  struct Crossing {
-    double height;  // above the block's floor
-    int sign;
   };
 
   Part part_of(const Triangle& t) const {
@@ -109,16 +116,20 @@ class BlockShares {
     return {units_of(share / plan), units_of(area)};
   }
 
-  double length_inside(double x, double y, Inside rule) {
-    const double floor = block_.low.z, roof = block_.high.z - floor;
+  std::vector<Crossing>& crossings_of(double x, double y) {
     crossings_.clear();
     for (const std::int32_t i : over_) {
       const Triangle t = mesh_.triangle(i);
       const int sign = crossing_sign<Full>(t, x, y);
-      if (sign == 1 || sign == -1) crossings_.push_back({height_at(t, x, y, floor), sign});
+      if (sign == 1 || sign == -1) crossings_.push_back({height_at(t, x, y, block_.low.z), sign});
     }
     std::sort(crossings_.begin(), crossings_.end(),
               [](const Crossing& a, const Crossing& b) { return a.height > b.height; });
+    return crossings_;
+  }
+
+  double length_inside(const std::vector<Crossing>& crossings, Inside rule) const {
+    const double roof = block_.high.z - block_.low.z;
     double length = 0.0, from = roof;
     int count = 0, wound = 0;
     const auto pass = [&](double height) {
@@ -126,7 +137,7 @@ class BlockShares {
       if (rule == Inside::odd ? (count & 1) != 0 : wound != 0) length += from - to;
       from = to;
     };
-    for (const Crossing& crossing : crossings_) {
+    for (const Crossing& crossing : crossings) {
       pass(crossing.height);
       ++count, wound += crossing.sign;
     }

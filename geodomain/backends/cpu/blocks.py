@@ -67,3 +67,27 @@ class CpuBlockIndex:
             )
         )
         return answers
+
+    def cuts(
+        self, lows: Floats, highs: Floats, lines: int, threads: int, *, below: bool
+    ) -> tuple[NDArray[np.int32], Floats, NDArray[np.int8]]:
+        """Return what vertical lines through each block cross; see `BlockIndex`."""
+        counts = np.empty((len(lows) * lines * lines, 4), np.int32)
+        total, found = ctypes.c_int64(), ctypes.c_void_p()
+        must(
+            library().geodomain_blocks_lines(
+                self.handle,
+                pointer(lows),
+                pointer(highs),
+                ctypes.c_int64(len(lows)),
+                ctypes.c_int32(lines),
+                ctypes.c_int32(below),
+                threads,
+                pointer(counts),
+                ctypes.byref(total),
+                ctypes.byref(found),
+            )
+        )
+        heights, signs = np.empty(total.value), np.empty(total.value, np.int8)
+        library().geodomain_lines_take(found, pointer(heights), pointer(signs))
+        return counts, heights, signs

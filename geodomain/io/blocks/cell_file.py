@@ -14,6 +14,9 @@ from geodomain.io.blocks.block_file import Destination, Floats, Relabelling, Row
 from geodomain.io.blocks.cells import Cells, Where, label_cells
 from geodomain.io.blocks.export import Blocks, blocks_of
 from geodomain.io.blocks.new_values import NewArrays, Values, said
+from geodomain.io.blocks.rewriting.cells import rewrite_cells
+from geodomain.io.blocks.rewriting.space import CellSpace
+from geodomain.io.blocks.rewriting.task import Rewriting
 from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.csv.new_columns import place_columns
 from geodomain.io.files.streams import Target
@@ -112,6 +115,15 @@ class CellModel:
             task.before_commit()
             if target is not None and task.destination is not None:
                 self._store.write(target, task.destination, NewArrays(task.columns, codes, at))
+
+    @property
+    def space(self) -> CellSpace:
+        """The frame of its cells."""
+        return CellSpace(self._store.cells.axes)
+
+    def rewrite(self, task: Rewriting) -> None:
+        """Write other cells in the place of these."""
+        rewrite_cells(self.gathered(), self.name, self, task)
 
     def _column(self, where: Where, column: int) -> Column:
         """Give another array of some cells as conditions take it."""

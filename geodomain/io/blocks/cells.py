@@ -177,7 +177,7 @@ class Corners:
         for begin in range(0, self.count, _CHUNK):
             end = min(begin + _CHUNK, self.count)
             corners = self.points[self.corners_of(begin, end)].astype(np.float64)
-            centres, sizes = _measure(corners)
+            centres, sizes = measured(corners)
             yield slice(begin, end), centres, sizes
 
 
@@ -196,7 +196,7 @@ def label_cells(
     return codes
 
 
-def _measure(corners: Floats) -> tuple[Floats, Floats]:
+def measured(corners: Floats) -> tuple[Floats, Floats]:
     """Give the centres and sizes of (n, 8, 3) corners; the size of what is no box is NaN."""
     low, high = corners.min(axis=1), corners.max(axis=1)
     at_low, at_high = corners == low[:, None], corners == high[:, None]

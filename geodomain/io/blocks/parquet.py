@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ import numpy as np
 from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Floats, LabelChunk, Relabelling, Rows
 from geodomain.io.blocks.parquet_schema import new_array, new_schema, writing_options
+from geodomain.io.blocks.rewriting.parquet import ParquetRewriting
+from geodomain.io.blocks.rewriting.space import TableSpace
+from geodomain.io.blocks.rewriting.task import Rewriting, open_rewritten
 from geodomain.io.blocks.table_model import TableModel
 from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.csv.new_columns import NewColumn, place_columns
@@ -137,16 +140,49 @@ class ParquetModel(TableModel[Any]):
                 task.told(done, self._file.metadata.num_rows)
             task.before_commit()
 
+    @property
+    def space(self) -> TableSpace:
+        """The frame of its blocks."""
+        return TableSpace(self.frame)
+
+    def rewrite(self, task: Rewriting) -> None:
+        """Write the file with other rows in the place of its own."""
+        geometry = [*self._choice.xyz, *(self._choice.sizes or ())]
+        made = ParquetRewriting(
+            self._schema,
+            geometry,
+            self.frame,
+            self._doubles_or_missing,
+            self._column,
+            task,
+            self.name,
+        )
+        groups = (self._read(group, None) for group in range(self._file.num_row_groups))
+        names = made.schema.names[len(self._schema.names) :]
+        writer = self._open_writer(open_rewritten(task, self), made.schema, names)
+        made.run(groups, self._file.metadata.num_rows, writer)
+
+    def _doubles_or_missing(self, chunk: Any, column: int) -> Floats:
+        """Give a column as float64, NaN where a value is missing or stands for that."""
+        return self._numbers(chunk, [column])[:, 0]
+
+    def _writer(self, task: Relabelling, schema: Any) -> AbstractContextManager[Any]:
+        """Open what is written; nothing without a destination."""
+        names = [column.name for column in task.columns]
+        return self._open_writer(task.open_target(self), schema, names)
+
     @contextmanager
-    def _writer(self, task: Relabelling, schema: Any) -> Iterator[Any]:
-        """Open what is written, as the file that is read was written; nothing without it."""
-        with task.open_target(self) as target:
+    def _open_writer(
+        self, opened: AbstractContextManager[Target | None], schema: Any, added: Sequence[str]
+    ) -> Iterator[Any]:
+        """Write as the file that is read was written."""
+        with opened as target:
             if target is None:
                 yield None
                 return
             from pyarrow import PythonFile, parquet
 
-            options = writing_options(self._file, [column.name for column in task.columns])
+            options = writing_options(self._file, added)
             sink = PythonFile(Sink(target), mode="w")
             with parquet.ParquetWriter(sink, schema, **options) as writer:
                 yield writer

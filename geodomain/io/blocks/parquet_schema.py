@@ -57,22 +57,27 @@ def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any
     for column in columns:
         name = column.name if at is None else schema.names[at]
         field = pyarrow.field(name, _vocabulary(column).type)
-        schema = schema.append(field) if at is None else schema.set(at, field)
-        schema = schema.with_metadata(_with_pandas(schema.metadata, field, column))
+        schema = with_column(schema, field, at)
     return schema
 
 
-def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any, column: NewColumn) -> Any:
+def with_column(schema: Any, field: Any, at: int | None = None) -> Any:
+    """Give a schema one more column, or one in the place of another."""
+    schema = schema.append(field) if at is None else schema.set(at, field)
+    return schema.with_metadata(_with_pandas(schema.metadata, field))
+
+
+def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
     """Tell pandas of a column, where it is pandas that wrote the file."""
     if not metadata or b"pandas" not in metadata:
         return metadata
     pandas = json.loads(metadata[b"pandas"])
-    kind = column.room(0).dtype.name
+    kind = {"double": "float64"}.get(str(field.type), str(field.type))
     entry = {
         "name": field.name,
         "field_name": field.name,
-        "pandas_type": kind if column.numeric else "unicode",
-        "numpy_type": kind if column.numeric else "object",
+        "pandas_type": "unicode" if kind == "string" else kind,
+        "numpy_type": "object" if kind == "string" else kind,
         "metadata": None,
     }
     known = pandas.get("columns", [])

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Floats, Relabelling, Rows
+from geodomain.io.blocks.rewriting.space import TableSpace
+from geodomain.io.blocks.rewriting.task import Rewriting
+from geodomain.io.blocks.rewriting.text import rewrite_text
 from geodomain.io.csv.new_columns import plan_splice
 from geodomain.io.csv.stream import relabel
 from geodomain.io.files.digest import Digest
@@ -147,6 +150,15 @@ class TextModel:
         ).to_numpy(np.float64)
         missing = np.isin(found, self._layout.missing)
         return np.where(missing, np.nan, found)
+
+    @property
+    def space(self) -> TableSpace:
+        """The frame of its blocks."""
+        return TableSpace(self.frame)
+
+    def rewrite(self, task: Rewriting) -> None:
+        """Write the table with other rows in the place of its own."""
+        rewrite_text(self._source, self._layout, self._encoding, task)
 
     def relabel(self, task: Relabelling) -> None:
         """Copy the table with new cells."""

@@ -51,12 +51,17 @@ def encoded_blocks(
     return encoded(dataset, path)
 
 
+def corners_of(centroids: Floats, sizes: Floats, axes: Floats) -> Floats:
+    """Give the corners of blocks, (n, 8, 3)."""
+    offsets = (_CORNERS * 0.5) * sizes[:, None, :]
+    return centroids[:, None, :] + (offsets if (axes == np.eye(3)).all() else offsets @ axes)
+
+
 def _hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:
     """Give a hexahedron of its own for each block."""
     import pyvista
 
-    offsets = (_CORNERS * 0.5) * sizes[:, None, :]
-    points = centroids[:, None, :] + offsets @ axes
+    points = corners_of(centroids, sizes, axes)
     cells = np.arange(8 * len(centroids)).reshape(-1, 8)
     return pyvista.UnstructuredGrid({_HEXAHEDRON: cells}, points.reshape(-1, 3))
 

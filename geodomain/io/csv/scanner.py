@@ -6,7 +6,7 @@ import ctypes
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from geodomain.errors import TableError
 from geodomain.io.csv.core import core, exactly, pointers
 from geodomain.io.csv.errors import Fault, Place, sentence
 from geodomain.io.csv.text_column import TextColumn
+from geodomain.io.header.encoding import count_line_ends
 from geodomain.io.header.layout import TableLayout
 
 PIECE_BYTES = 256 << 10
@@ -135,6 +136,11 @@ class Scanner:
         if self._found.fault:
             raise TableError(self._sentence())
         return self._found
+
+    def give_back(self, rest: Bytes) -> None:
+        """Leave out the rows at the end of what was consumed, which come again."""
+        ends = count_line_ends(rest.tobytes(), 0, rest.size)
+        self._found = replace(self._found, lines=self._found.lines - ends)
 
     def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, int]:
         """Return the numbers of the rows that were found.

@@ -8,31 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import TableError
-from geodomain.io.csv.errors import too_long
+from geodomain.io.csv.chunks import CHUNK_BYTES, Progress, TextChunks
 from geodomain.io.csv.number_cells import NewCells, number_cells
-from geodomain.io.csv.scanner import ColumnCells, Scanner
+from geodomain.io.csv.scanner import ColumnCells, Scanner, ScanReport
 from geodomain.io.csv.text_column import TextColumn
-from geodomain.io.files.pipeline import (
-    HEADROOM,
-    Block,
-    Bytes,
-    ByteSource,
-    ByteTarget,
-    Reader,
-    Writer,
-    fill,
-)
+from geodomain.io.files.pipeline import ByteSource, ByteTarget, Writer
 from geodomain.io.header.layout import TableLayout
-
-CHUNK_BYTES = 4 << 20
-LONGEST_ROW = 64 << 20
 
 LabelChunk = Callable[
     [NDArray[np.float64], NDArray[np.float64] | None, Callable[[int], TextColumn]],
     Sequence[NewCells],
 ]
-Progress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -151,54 +137,36 @@ class _Relabelling:
         threads: int | None,
     ) -> None:
         before = layout.delimiter if splice.replace is None else b""
-        self._source, self._target, self._label = source, target, label
+        self._target, self._label = target, label
         self._layout, self._head = layout, splice.head
-        self._name = str(getattr(source, "name", "the table"))
+        name = str(getattr(source, "name", "the table"))
         self._before = before
         self._columns = [ColumnCells(cells, before) for cells in splice.vocabulary]
         self._numbered = splice.numbered
-        self._scanner = Scanner(
-            layout, self._name, replaced=splice.replace, also=also, threads=threads
-        )
-        self._tail = np.empty(0, dtype=np.uint8)
-        self._rows = self._missing = self._read = self._written = 0
+        self._scanner = Scanner(layout, name, replaced=splice.replace, also=also, threads=threads)
+        self._chunks = TextChunks(source, self._scanner, name)
+        self._rows = self._missing = self._written = 0
 
     def summary(self) -> StreamSummary:
-        return StreamSummary(self._rows, self._missing, self._read, self._written)
+        return StreamSummary(self._rows, self._missing, self._chunks.bytes_read, self._written)
 
     def run(self, chunk_bytes: int, progress: Progress | None) -> None:
-        head = self._read_head()
+        head = edit(self._chunks.head(self._layout.data_start), self._head)
         writer = None if self._target is None else Writer(self._target)
-        reader = Reader(self._source, min(chunk_bytes, LONGEST_ROW))
         try:
-            self._send(writer, head)
-            for block in reader.blocks():
-                self._pass(block, writer)
-                if progress is not None:
-                    progress(*self._progress())
+            if writer is not None:
+                writer.put(head)
+            for _, found, _ in self._chunks.each(chunk_bytes, progress):
+                self._pass(found, writer)
             if writer is not None:
                 writer.finish()
                 self._written = writer.bytes_written
         finally:
             self._scanner.close()
-            reader.stop()
             if writer is not None:
                 writer.stop()
 
-    def _read_head(self) -> bytes:
-        head = bytearray(self._layout.data_start)
-        self._read = fill(self._source, memoryview(head))
-        return edit(bytes(head[: self._read]), self._head)
-
-    def _pass(self, block: Block, writer: Writer | None) -> None:
-        text = self._text(block)
-        self._read += block.end - HEADROOM
-        found = self._scanner.scan(text, final=block.final)
-        self._tail = text[found.consumed :].copy()
-        if self._tail.size > LONGEST_ROW:
-            self._refuse_tail()
-        if not found.consumed:
-            return
+    def _pass(self, found: ScanReport, writer: Writer | None) -> None:
         points, sizes, missing = self._scanner.values()
         self._rows += found.rows
         self._missing += missing
@@ -216,38 +184,16 @@ class _Relabelling:
         self, given: Sequence[NewCells]
     ) -> tuple[list[ColumnCells], list[NDArray[np.int32]]]:
         """Return cells and codes of each column: those of numbers are of this chunk alone."""
-        columns, codes = list(self._columns), list[NDArray[np.int32]]()
+        columns = list(self._columns)
+        codes: list[NDArray[np.int32]] = []
         for place, each in enumerate(given):
             if place in self._numbered:
-                texts, own = number_cells(each.astype(np.float64, copy=False), self._layout)
+                texts, which = number_cells(each.astype(np.float64, copy=False), self._layout)
                 columns[place] = ColumnCells(texts, self._before)
-            codes.append(own if place in self._numbered else each.astype(np.int32, copy=False))
+                codes.append(which)
+            else:
+                codes.append(each.astype(np.int32, copy=False))
         return columns, codes
-
-    def _text(self, block: Block) -> Bytes:
-        """Return the block with what the last one left before it."""
-        begin = HEADROOM - self._tail.size
-        if begin < 0:
-            return np.concatenate([self._tail, block.buffer[HEADROOM : block.end]])
-        block.buffer[begin:HEADROOM] = self._tail
-        return block.buffer[begin : block.end]
-
-    def _refuse_tail(self) -> None:
-        """Say why a row has no end: it is in quotes, or the file has no lines."""
-        self._scanner.scan(self._tail, final=True)
-        message = too_long(self._name, self._scanner.line, LONGEST_ROW)
-        raise TableError(message)
-
-    def _send(self, writer: Writer | None, data: bytes) -> None:
-        if writer is not None:
-            room = writer.room(len(data))
-            room[: len(data)] = np.frombuffer(data, dtype=np.uint8)
-            writer.send(room[: len(data)])
-
-    def _progress(self) -> tuple[int, int | None]:
-        size = getattr(self._source, "size", None)
-        done = getattr(self._source, "position", None)
-        return (self._read if done is None else done), size
 
 
 def edit(head: bytes, edits: Sequence[tuple[int, int, bytes]]) -> bytes:

@@ -113,6 +113,12 @@ class Writer:
         """Have the start of a buffer that `room` gave written."""
         self._waiting.put(data)
 
+    def put(self, data: bytes) -> None:
+        """Have bytes written."""
+        room = self.room(len(data))
+        room[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+        self.send(room[: len(data)])
+
     def finish(self) -> None:
         """Wait until all is written."""
         self._waiting.put(None)

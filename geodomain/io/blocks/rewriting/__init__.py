@@ -1,0 +1,1 @@
+"""Block models written with other blocks in the place of theirs, whatever file they are in."""

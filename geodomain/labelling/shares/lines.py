@@ -1,0 +1,109 @@
+"""Blocks along vertical lines, cut wherever a wireframe is: exact in z, sampled in plan alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.labelling.shares.model_frame import ModelFrame
+from geodomain.labelling.shares.pieces import BlockPieces, Body, Places, States
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Cuts:
+    """What the lines cross of one body: counts (lines, 4), and crossings in their order."""
+
+    counts: States
+    line: Places
+    height: Floats
+    sign: NDArray[np.int8]
+
+
+def pieces_along_lines(
+    bodies: Sequence[Body], frame: ModelFrame, lows: Floats, highs: Floats, lines: int, box: Floats
+) -> BlockPieces:
+    """Cut blocks along lines times lines vertical lines each.
+
+    Parameters
+    ----------
+    bodies : sequence of Body
+        Everything that may cut them.
+    frame : ModelFrame
+        Of the blocks.
+    lows, highs : (n, 3) float64
+        Corners of the blocks in their frame.
+    lines : int
+        Along each side.
+    box : (2, 3) float64
+        Around the blocks, in the world.
+
+    Returns
+    -------
+    BlockPieces
+        Intervals of lines, each from one cut to the next.
+    """
+    found = [_cuts(body, lows, highs, lines) for body in bodies]
+    count = len(lows) * lines * lines
+    each = [cuts.line for cuts in found]
+    owner = np.repeat(np.arange(len(found)), [len(one) for one in each])
+    empty: Places = np.empty(0, np.intp)
+    line = np.concatenate([empty, *each])
+    height = np.concatenate([np.empty(0), *(cuts.height for cuts in found)])
+    sign = np.concatenate([np.empty(0, np.int8), *(cuts.sign for cuts in found)])
+    order = np.lexsort((-height, line))
+    owner, line, height, sign = owner[order], line[order], height[order], sign[order]
+    # The piece under a cut: there is one more on each line than cuts.
+    under = np.arange(len(line)) + line + 1
+    of_line = np.repeat(np.arange(count), 1 + np.bincount(line, minlength=count))
+    block = of_line // (lines * lines)
+    roof = (highs[:, 2] - lows[:, 2])[block]
+    upper, lower = roof.copy(), np.zeros(len(block))
+    upper[under], lower[under - 1] = height, height
+    states = [
+        (body, _states(body, cuts, of_line, under[owner == place], sign[owner == place]))
+        for place, (body, cuts) in enumerate(zip(bodies, found, strict=True))
+    ]
+    share = (upper - lower) / roof / (lines * lines)
+    points = _middles(lows, highs, lines, of_line, (upper + lower) / 2)
+    return BlockPieces(block, share, frame.world(points), states, box)
+
+
+def _cuts(body: Body, lows: Floats, highs: Floats, lines: int) -> _Cuts:
+    counts, height, sign = body.shares.cuts(lows, highs, lines)
+    return _Cuts(counts, np.repeat(np.arange(len(counts)), counts[:, 2]), height, sign)
+
+
+def _states(
+    body: Body, cuts: _Cuts, of_line: Places, under: Places, sign: NDArray[np.int8]
+) -> States:
+    """Return the states of all pieces, by the cuts above each of them."""
+    steps, signs = np.zeros((2, len(of_line)), np.int32)
+    steps[under], signs[under] = 1, sign
+    first = np.flatnonzero(np.diff(of_line, prepend=-1))
+    passed, signed = (_since(values, first, of_line) for values in (steps, signs))
+    above, up, within, below = cuts.counts[of_line].T
+    return body.states_along(above + passed, up + signed, below + within - passed)
+
+
+def _since(values: NDArray[np.int32], first: Places, of_line: Places) -> NDArray[np.int32]:
+    """Sum along each line, from its first piece on, which has none."""
+    total = np.cumsum(values, dtype=np.int64)
+    found: NDArray[np.int32] = (total - total[first][of_line]).astype(np.int32)
+    return found
+
+
+def _middles(lows: Floats, highs: Floats, lines: int, of_line: Places, height: Floats) -> Floats:
+    """Return the middles of the pieces, in the frame of the blocks."""
+    block, place = of_line // (lines * lines), of_line % (lines * lines)
+    parts = ((place // lines + 0.5) / lines, (place % lines + 0.5) / lines)
+    points = np.empty((len(block), 3), order="F")
+    for axis, part in enumerate(parts):
+        low, high = lows[:, axis], highs[:, axis]
+        points[:, axis] = low[block] + (high - low)[block] * part
+    points[:, 2] = lows[:, 2][block] + height
+    return points

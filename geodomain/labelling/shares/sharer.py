@@ -1,0 +1,244 @@
+"""Shares of blocks inside each domain by itself, and by the rules that label them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.labelling.evaluate import SolidEvaluation
+from geodomain.labelling.labeller import (
+    BEYOND,
+    KEPT,
+    LEAKING,
+    LOST,
+    NONE,
+    REST,
+    Labeller,
+    Verdict,
+)
+from geodomain.labelling.shares.bodies import BodyShelf
+from geodomain.labelling.shares.measuring import (
+    LabelledBlocks,
+    Measured,
+    measure,
+    score_by_order,
+    score_itself,
+)
+from geodomain.labelling.shares.model_frame import ModelFrame, model_frame
+from geodomain.labelling.shares.parting import Entered, Parting, entry_of, sized_blocks
+from geodomain.labelling.shares.pieces import Body, Bools, Floats
+from geodomain.labelling.shares.settings import ShareSettings
+from geodomain.labelling.shares.tally import ShareTally
+
+_TOGETHER = 1 << 16  # blocks
+# Shares this close are equal, where the largest labels a block: about what one is wrong by.
+EQUAL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredBlocks:
+    """What was measured of some blocks.
+
+    Attributes
+    ----------
+    shares : (k, n) float64, or (0, n)
+        Of each domain; NaN where it is not known.
+    codes : (n,) int32
+        The labels, as in `Verdict`.
+    """
+
+    shares: Floats
+    codes: NDArray[np.int32]
+
+
+class Sharer:
+    """Measures blocks as they are labelled, chunk after chunk.
+
+    Parameters
+    ----------
+    labeller : Labeller
+        The domains and their rules.
+    frame : ModelFrame
+        In which the blocks are boxes.
+    settings : ShareSettings
+        What is asked.
+
+    Attributes
+    ----------
+    tally : ShareTally
+        What all the shares add up to.
+
+    Raises
+    ------
+    MeshError
+        For wireframes that leave no shares: see `BodyShelf`.
+    """
+
+    def __init__(self, labeller: Labeller, frame: ModelFrame, settings: ShareSettings) -> None:
+        self._labeller, self._frame, self.settings = labeller, frame, settings
+        shelf = BodyShelf(labeller, frame, settings.lines)
+        self._units, self._bodies = shelf.units, shelf.bodies
+        self._count = len(labeller.targets)
+        self._rank = _ranked(labeller)
+        self.tally = ShareTally(self._count)
+        self.tally.turned = not frame.is_world
+        self.tally.by_itself = settings.proportions == "itself"
+
+    def measure(
+        self,
+        points: Floats,
+        sizes: Floats,
+        verdict: Verdict,
+        allowed: Sequence[Bools | None] | None = None,
+        labelled: Bools | None = None,
+    ) -> MeasuredBlocks:
+        """Measure blocks that were labelled by their centroids; arguments as `Labeller.judge` has.
+
+        A block without a size, or a centroid, has no shares, and keeps its label.
+        """
+        wanted = self._count if self.settings.proportions is not None else 0
+        shares, codes = np.full((wanted, len(points)), np.nan), verdict.codes.copy()
+        for begin in range(0, len(points), _TOGETHER):
+            rows = slice(begin, begin + _TOGETHER)
+            asked = LabelledBlocks(
+                sized_blocks(points[rows], sizes[rows], self._frame),
+                verdict.part(begin, begin + _TOGETHER),
+                allowed and [None if one is None else one[rows] for one in allowed],
+                None if labelled is None else labelled[rows],
+            )
+            self._measure(asked, shares[:, rows], codes[rows])
+        return MeasuredBlocks(shares, codes)
+
+    def _measure(self, asked: LabelledBlocks, shares: Floats, codes: NDArray[np.int32]) -> None:
+        """Write shares and labels of some blocks."""
+        blocks, tally = asked.blocks, self.tally
+        entries = {id(body): entry_of(body, blocks) for body in self._bodies}
+        touched, along = np.zeros((2, len(codes)), np.bool_)
+        for body in self._bodies:
+            crossed = int(entries[id(body)].crossed.sum())
+            if crossed:
+                tally.crossed[body.name] = tally.crossed.get(body.name, 0) + crossed
+        if self.settings.proportions == "itself":
+            for unit, bodies in enumerate(self._units):
+                parting = self._parting(asked, bodies, entries)
+                self._measure_unit(asked, unit, parting, shares)
+                touched |= ~parting.untouched
+                along[parting.several] = True
+        if self.settings.by_order:
+            parting = self._parting(asked, self._bodies, entries)
+            found = self._by_order(asked, parting)
+            if self.settings.proportions == "priority":
+                shares[:, blocks.usable] = found.shares[blocks.usable, : self._count].T
+            if self.settings.by == "majority":
+                self._relabel(found.shares, ~parting.untouched, codes)
+            touched |= ~parting.untouched
+            along[parting.several] = True
+        tally.entered += int(touched.sum())
+        tally.by_lines += int(along.sum())
+
+    def _parting(
+        self, asked: LabelledBlocks, bodies: Sequence[Body], entries: Mapping[int, Entered]
+    ) -> Parting:
+        pairs = [(body, entries[id(body)]) for body in dict.fromkeys(bodies)]
+        return Parting(asked.blocks, pairs, self._frame)
+
+    def _measure_unit(
+        self, asked: LabelledBlocks, unit: int, parting: Parting, shares: Floats
+    ) -> None:
+        """Write the shares of one domain by itself, or of the layers of one stack."""
+        evaluation = self._labeller.evaluations[unit]
+        targets = self._targets_of(unit)
+        score = score_itself(asked, evaluation, unit)
+        found = measure(parting, self.settings.lines, evaluation.width + 1, score)
+        whole, usable = parting.untouched, asked.blocks.usable
+        lost = found.shares[:, -1] > 0
+        for part in range(evaluation.width):
+            answer = asked.verdict.found.get(targets.start + part)
+            if answer is None:
+                continue
+            found.shares[whole, part] = answer.inside[whole]
+            if answer.beyond is not None:
+                lost |= whole & answer.beyond
+        known, span = usable & ~lost, slice(targets.start, targets.stop)
+        np.clip(found.shares, 0.0, 1.0, out=found.shares)
+        shares[span, known] = found.shares[known, :-1].T
+        self.tally.lost[span] += int((usable & lost).sum())
+        self._see(found.halved[known, :-1], parting, known)
+        self._add(asked, found, known, targets, parting)
+
+    def _by_order(self, asked: LabelledBlocks, parting: Parting) -> Measured:
+        """Return the share of every label, by its code."""
+        codes = self._count + REST
+        score = score_by_order(asked, self._labeller, codes)
+        found = measure(parting, self.settings.lines, codes, score)
+        np.clip(found.shares, 0.0, 1.0, out=found.shares)
+        whole = np.flatnonzero(parting.untouched)
+        found.shares[whole, asked.verdict.codes[whole]] = 1.0
+        usable = asked.blocks.usable
+        self.tally.beyond += int((found.shares[usable, self._count + BEYOND] > 0).sum())
+        self._see(found.halved[usable, : self._count], parting, usable)
+        if not self.tally.by_itself:
+            self._add(asked, found, usable, range(self._count), parting)
+        return found
+
+    def _see(self, halved: Floats, parting: Parting, known: Bools) -> None:
+        """Remember what shares along lines may be wrong by."""
+        self.tally.see(halved)
+        for missed in parting.missed.values():
+            self.tally.see(missed[known])
+
+    def _add(
+        self, asked: LabelledBlocks, found: Measured, known: Bools, targets: range, parting: Parting
+    ) -> None:
+        """Add volumes, and what they may be wrong by."""
+        tally, width = self.tally, len(targets)
+        volume = np.where(known, asked.blocks.sizes.prod(axis=1), 0.0)
+        tally.volumes[targets.start : targets.stop] += (
+            found.shares[:, :width] * volume[:, None]
+        ).sum(axis=0)
+        tally.add_halved(targets, found.halved[known, :width], volume[known])
+        for unit, bodies in enumerate(self._units):
+            own = self._targets_of(unit)
+            if own.start < targets.start or own.stop > targets.stop:
+                continue
+            for body in bodies:
+                if id(body) in parting.missed:
+                    missed = parting.missed[id(body)]
+                    tally.add_checked(body.name, own, missed[known], volume[known])
+
+    def _targets_of(self, unit: int) -> range:
+        first = sum(one.width for one in self._labeller.evaluations[:unit])
+        return range(first, first + self._labeller.evaluations[unit].width)
+
+    def _relabel(self, shares: Floats, rows: Bools, codes: NDArray[np.int32]) -> None:
+        """Label blocks by the largest share, of equal ones by the first in rank."""
+        ranked = shares[rows][:, self._rank]
+        best = self._rank[np.argmax(ranked >= ranked.max(axis=1, keepdims=True) - EQUAL, axis=1)]
+        self.tally.moved += int((best != codes[rows]).sum())
+        codes[rows] = best
+
+
+def frame_of(labeller: Labeller, axes: Floats, name: str) -> ModelFrame:
+    """Return the frame of blocks whose edges have these directions; see `model_frame`."""
+    low = np.concatenate([mesh.bounds[0] for mesh in labeller.domains.meshes]).reshape(-1, 3)[0]
+    solid = all(isinstance(one, SolidEvaluation) for one in labeller.evaluations)
+    return model_frame(
+        axes, np.where(np.isfinite(low), low, 0.0), has_surfaces=not solid, name=name
+    )
+
+
+def _ranked(labeller: Labeller) -> NDArray[np.int32]:
+    """Return the codes of all labels, the one that wins first: domains before what has none."""
+    domains, count = labeller.domains, len(labeller.targets)
+    layers = range(len(domains), count)
+    if domains.order == "first":
+        order = [*range(count)]
+    else:
+        last = [index for index, domain in enumerate(domains) if not domain.keep]
+        keep = [index for index, domain in enumerate(domains) if domain.keep]
+        order = [*reversed(last), *layers, *keep]
+    rest = [count + one for one in (NONE, KEPT, BEYOND, LEAKING, LOST)]
+    return np.array([*order, *rest], np.int32)

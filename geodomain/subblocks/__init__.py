@@ -1,0 +1,1 @@
+"""Blocks split at wireframes into sub-blocks, and sub-blocks joined into fewer."""

@@ -1,0 +1,42 @@
+"""Amounts of a block, such as its volume or tonnes, shared among its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from geodomain.io.header.families import plain_name
+from geodomain.io.numbers import Floats, Numbers, Rows
+
+# Columns of amounts: what is true of a whole block and not of a part of it.
+_LIKELY = {
+    *("volume", "vol", "blockvolume", "tonnes", "tonnage", "tons", "ton", "mass", "weight"),
+    *("metal", "ounces", "oz", "kg", "m3", "toneladas", "volumen", "masa"),
+}
+
+
+def shared(amount: Numbers, parent: Rows, volumes: Floats) -> Numbers:
+    """Give each part of parents its share, by volume; shares of a parent add up to all of it.
+
+    Each is the difference of what parts up to it have, and up to the one before.
+    """
+    starts = np.diff(parent, prepend=-1) != 0
+    ends = np.diff(parent, append=-1) != 0
+    part = volumes / np.bincount(parent, volumes)[parent]
+    sums = np.cumsum(part)
+    share = sums - (sums - part)[starts][np.cumsum(starts) - 1]
+    share = np.where(ends, 1.0, np.clip(share, 0.0, 1.0))
+    before = np.where(starts, 0.0, np.roll(share, 1))
+    own = amount.take(parent)
+    return own.portion(share) - own.portion(before)
+
+
+def unshared_warnings(names: Sequence[str], shares: Sequence[int]) -> Iterator[str]:
+    """Yield a warning for each column that looks like an amount and is not shared."""
+    for field, name in enumerate(names):
+        if plain_name(name) in _LIKELY and field not in shares:
+            yield (
+                f"{name} looks like an amount of a whole block, and each sub-block keeps all of "
+                f"it: share it by volume with extensive={name!r}"
+            )

@@ -1,0 +1,215 @@
+"""Split the blocks of a model in a file at wireframes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Unpack
+
+from geodomain.domains.order import condition_columns
+from geodomain.domains.sources import DomainsGiven, domains_to_label
+from geodomain.errors import collect_warnings, warn
+from geodomain.inputs.paths import PathGiven, model_path
+from geodomain.io.blocks.model import Destination, open_model
+from geodomain.io.blocks.rewriting.task import Added, Rewriting
+from geodomain.io.files.places import refuse_inputs
+from geodomain.io.header.keywords import TableKeywords, table_options
+from geodomain.labelling.cells import labels_of
+from geodomain.labelling.columns import ColumnPlan
+from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.overlap import refuse_disjoint
+from geodomain.labelling.summarise import parts_of, summarise
+from geodomain.labelling.warnings import tally_warnings
+from geodomain.progress import Progress, show_progress
+from geodomain.query.locator import Rule
+from geodomain.subblocks.amounts import unshared_warnings
+from geodomain.subblocks.asked import (
+    IN_MEMORY,
+    amount_columns,
+    refuse_new,
+    require_output,
+    require_scheme,
+    resolution_of,
+    rewritable,
+    smallest_sizes,
+)
+from geodomain.subblocks.boundaries import Boundaries
+from geodomain.subblocks.schemes import Scheme, Splitter
+from geodomain.subblocks.splitting import Splitting
+from geodomain.subblocks.summary import SubblockSummary
+
+
+def subblock_file(
+    model: PathGiven,
+    domains: DomainsGiven,
+    output: PathGiven,
+    *,
+    scheme: Scheme,
+    minimum: float | str | Sequence[float | str],
+    merge: bool = False,
+    resolution: float | str = "0.001",
+    extensive: str | Sequence[str] = (),
+    column: str = "domain",
+    parent: str = "parent",
+    overwrite: bool = False,
+    background: str | None = None,
+    unassigned: str | None = None,
+    leaky: str | None = None,
+    rule: Rule = "parity",
+    allow_open: bool = False,
+    weld: float | None = None,
+    allow_disjoint: bool = False,
+    backend: str = "auto",
+    threads: int | None = None,
+    progress: Progress | bool = False,
+    **table: Unpack[TableKeywords],
+) -> SubblockSummary:
+    r"""Split the blocks of a model in a file at wireframes, label the parts, and write them.
+
+    A block is split while a triangle of a domain has a point strictly inside of it, and it is
+    larger than the smallest size. Its parts have its other columns byte for byte, coordinates and
+    sizes of their own, and two columns more: the row of their parent, from 0, and their domain,
+    which is that of their centroid. A block that is not split keeps its row as it is.
+
+    Parameters
+    ----------
+    model : path
+        Text, Parquet or VTK with block sizes, in the world or rotated.
+    domains : mapping, sequence of Domain and Stack, Domains, or path
+        As for `label_file`.
+    output : path
+        The file to write, of the model's kind; a VTK data set becomes .vtu.
+    scheme : {"octree", "grid", "seam"}
+        "octree" halves a block along each axis along which it may be halved, and again those of
+        its parts that are entered. "grid" cuts it into equal cells at once. "seam" cuts it into
+        equal cells in plan, and each of them along z where a wireframe crosses its centre line: at
+        the mean height of the sheet that spans the cell, else at the crossing. Cuts nearer than
+        the smallest size to a face or to another cut are dropped and counted.
+    minimum : float or three of them
+        The smallest size along x, y and z, in the unit of the model.
+    merge : bool
+        Join parts of a block with the same domain, as `merge_file` does.
+    resolution : float
+        Text: cuts that do not end, such as thirds, are multiples of it. The cuts of a seam always
+        are.
+    extensive : str or sequence of str
+        Columns of amounts, such as a block's volume or tonnes, which its parts share by volume.
+    column, parent : str
+        Names of the new columns.
+    overwrite, background, unassigned, leaky, rule, allow_open, weld, allow_disjoint
+        As for `label_file`.
+    backend, threads, progress, **table
+        As for `label_file`.
+
+    Returns
+    -------
+    SubblockSummary
+        ``print`` it. In text coordinates and sizes are exact decimals, and the volumes of the
+        parts add up to the block's exactly; in binary files they are float64, and add up to within
+        4 units in the last place.
+
+    Raises
+    ------
+    TableError, MeshError, DomainError, OSError
+        As `label_file`, and for a model without sizes; nothing is left behind.
+    ValueError
+        For a smallest size or a resolution that cannot be.
+
+    Warns
+    -----
+    GeodomainWarning
+        As `label_file`; for columns that look like amounts and are not shared; for numbers of
+        Parquet that are written as float64.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "blocks.csv").write_text("X,Y,Z,DX,DY,DZ,AU\n5,5,5,10,10,10,2.50\n")
+    >>> corners = [[x, y, z] for z in (0, 5) for y in (0, 10) for x in (0, 10)]
+    >>> quads = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+    >>> faces = [t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]
+    >>> ore = {"ORE": geodomain.Mesh(corners, faces)}
+    >>> out = folder / "sub.csv"
+    >>> found = geodomain.subblock_file(
+    ...     folder / "blocks.csv", ore, out, scheme="octree", minimum=5, merge=True
+    ... )
+    >>> print(out.read_text())
+    X,Y,Z,DX,DY,DZ,AU,parent,domain
+    5,5,2.5,10,10,5,2.50,0,ORE
+    5,5,7.5,10,10,5,2.50,0,
+    <BLANKLINE>
+    """
+    began = time.perf_counter()
+    smallest, step = smallest_sizes(minimum), resolution_of(resolution, minimum)
+    require_scheme(scheme)
+    options, source = table_options(**table), model_path(model, IN_MEMORY)
+    target = os.fspath(output)
+    outputs = require_output(source, target, overwrite=overwrite)
+    with collect_warnings() as warned, show_progress(progress, "splitting") as told:
+        given = domains_to_label(domains, weld=weld)
+        refuse_inputs(outputs, given.files)
+        labeller = Labeller(
+            given.domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
+        )
+        labels = labels_of(given.domains, background=background, unassigned=unassigned, leaky=leaky)
+        (domain,) = ColumnPlan(column, labels).columns(labeller.targets)
+        with open_model(source, options) as opened:
+            file = rewritable(opened)
+            refuse_new(opened, (parent, "parent="), (column, "column="))
+            asked = condition_columns(given.domains, opened.columns, opened.name)
+            shares = amount_columns(opened, extensive)
+            boundaries = Boundaries(given.domains.meshes, file.space, threads)
+            work = Splitting(
+                Splitter(scheme, smallest, boundaries, opened.name),
+                labeller,
+                file.space,
+                step,
+                asked,
+                opened.constants,
+                opened.columns,
+                join=merge,
+                threads=threads,
+            )
+
+            def before_commit() -> None:
+                if not allow_disjoint:
+                    refuse_disjoint(labeller.targets, work.tally.bounds, opened.name)
+                parts = parts_of(labeller.targets, work.tally, labels)
+                for sentence in tally_warnings(labeller.domains, work.tally, parts):
+                    warn(sentence)
+                for sentence in unshared_warnings(opened.columns, shares):
+                    warn(sentence)
+
+            file.rewrite(
+                Rewriting(
+                    work.rewrite,
+                    Destination(target, overwrite),
+                    (Added(parent), Added(column, domain.cells, domain.default)),
+                    amounts=shares,
+                    also=[*asked.values(), *opened.constants],
+                    threads=threads,
+                    progress=told,
+                    before_commit=before_commit,
+                )
+            )
+    return SubblockSummary(
+        scheme=scheme,
+        parents=work.parents,
+        split=work.split,
+        missing=work.missing,
+        subblocks=work.tally.rows,
+        written=work.written,
+        dropped=work.dropped,
+        labels=summarise(
+            labeller,
+            work.tally,
+            labels,
+            seconds=time.perf_counter() - began,
+            columns=[parent, column],
+            output=target,
+            welds=given.welds,
+            warnings=warned,
+        ),
+    )

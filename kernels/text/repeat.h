@@ -1,0 +1,132 @@
+// Rows of a table written several times, once, or not at all, with numbers in the place of some of
+// their cells and new cells at their ends: a block's row becomes the rows of its sub-blocks.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "text/fixed.h"
+
+namespace geodomain::text {
+
+// Rows of a text: where each begins, where it ends before its line end, and where the next begins.
+struct RowPlaces {
+  const std::int64_t *begin, *end, *next;
+};
+
+constexpr std::uint8_t kNotPlain = 255;
+
+// A cell that is rewritten in each new row: where it is in the old ones, (rows, 2) without its
+// quotes; what it says; and the decimals of the old cell, which new ones have at least, or
+// kNotPlain: then it stays as it is.
+struct NewNumber {
+  const std::int64_t* places;
+  const std::int64_t *whole, *parts;
+  const std::uint8_t* decimals;
+};
+
+// Cells at the end of each new row: what each code stands for; or numbers, where there are none.
+struct NewCell {
+  const std::int64_t* codes;
+  const char* cells;
+  const std::int64_t* starts;
+};
+
+struct Repeated {
+  const char* text;
+  RowPlaces rows;
+  std::int64_t count;             // of new rows
+  const std::int64_t* row;        // the old row of each
+  const std::uint8_t* unchanged;  // 1: its cells stay as they are
+  const NewNumber* numbers;       // from left to right
+  std::int32_t number_count;
+  const NewCell* cells;
+  std::int32_t cell_count;
+  char delimiter, mark;
+  std::string_view line_end;  // after a row that the next one repeats
+};
+
+inline char* put(const char* from, std::int64_t size, char* to) {
+  std::memcpy(to, from, static_cast<std::size_t>(size));
+  return to + size;
+}
+
+// More bytes than `repeat` writes.
+inline std::int64_t room_for(const Repeated& all) {
+  std::int64_t size = 0;
+  const auto fixed = static_cast<std::int64_t>(all.line_end.size()) +
+                     all.number_count * (kLongestFixed + 2) + all.cell_count * 24;
+  for (std::int64_t i = 0; i < all.count; ++i) {
+    const std::int64_t row = all.row[i];
+    size += all.rows.next[row] - all.rows.begin[row] + fixed;
+    for (std::int32_t k = 0; k < all.cell_count; ++k) {
+      const NewCell& cell = all.cells[k];
+      if (cell.starts) size += cell.starts[cell.codes[i] + 1] - cell.starts[cell.codes[i]];
+    }
+  }
+  return size;
+}
+
+// Writes the new rows, each with what followed the old one, and returns their end.
+inline char* repeat(const Repeated& all, char* out) {
+  for (std::int64_t i = 0; i < all.count; ++i) {
+    const std::int64_t row = all.row[i];
+    std::int64_t at = all.rows.begin[row];
+    for (std::int32_t k = 0; k < all.number_count && !all.unchanged[i]; ++k) {
+      const NewNumber& number = all.numbers[k];
+      if (number.decimals[row] == kNotPlain) continue;
+      std::int64_t begin = number.places[2 * row], end = number.places[2 * row + 1];
+      // A mark that is the delimiter too stands within quotes only, which begin a field.
+      const bool bare = all.mark == all.delimiter && (begin == 0 || all.text[begin - 1] != '"');
+      while (!bare && begin < end && is_blank(all.text[begin])) ++begin;
+      while (!bare && begin < end && is_blank(all.text[end - 1])) --end;
+      out = put(all.text + at, begin - at, out);
+      if (bare) *out++ = '"';
+      out = write_fixed({number.whole[i], number.parts[i]}, number.decimals[row], all.mark, out);
+      if (bare) *out++ = '"';
+      at = end;
+    }
+    out = put(all.text + at, all.rows.end[row] - at, out);
+    for (std::int32_t k = 0; k < all.cell_count; ++k) {
+      const NewCell& cell = all.cells[k];
+      const std::int64_t code = cell.codes[i];
+      *out++ = all.delimiter;
+      out = cell.starts ? put(cell.cells + cell.starts[code],
+                              cell.starts[code + 1] - cell.starts[code], out)
+                        : write_digits(static_cast<std::uint64_t>(code), out);
+    }
+    const bool again = i + 1 < all.count && all.row[i + 1] == row;
+    out = again ? put(all.line_end.data(), static_cast<std::int64_t>(all.line_end.size()), out)
+                : put(all.text + all.rows.end[row], all.rows.next[row] - all.rows.end[row], out);
+  }
+  return out;
+}
+
+// Rows that say the same, some cells left out, byte for byte: a code for each, in the order in
+// which they come. `places` are those of the cells, (cell_count, rows, 2), from left to right.
+inline void number_alike(const char* text, const RowPlaces& rows, std::int64_t count,
+                         const std::int64_t* const* places, std::int32_t cell_count,
+                         std::int64_t* codes) {
+  std::unordered_map<std::string, std::int64_t> known;
+  std::string said, before;
+  std::int64_t code = -1;
+  for (std::int64_t row = 0; row < count; ++row) {
+    said.clear();
+    std::int64_t at = rows.begin[row];
+    for (std::int32_t k = 0; k < cell_count; ++k) {
+      said.append(text + at, static_cast<std::size_t>(places[k][2 * row] - at));
+      said.push_back('\0');  // which no text has
+      at = places[k][2 * row + 1];
+    }
+    said.append(text + at, static_cast<std::size_t>(rows.end[row] - at));
+    if (code < 0 || said != before) {
+      code = known.try_emplace(said, static_cast<std::int64_t>(known.size())).first->second;
+      before = said;
+    }
+    codes[row] = code;
+  }
+}
+
+}  // namespace geodomain::text

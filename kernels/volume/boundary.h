@@ -1,0 +1,180 @@
+// Where a mesh bounds something inside of blocks: which blocks a triangle enters, and the heights
+// at which sheets of it cut a block's plan. Host only.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "exact/enters.h"
+#include "topology/box_tree.h"
+#include "volume/prism.h"
+
+namespace geodomain {
+
+class Boundary {
+ public:
+  explicit Boundary(const MeshView& mesh) : mesh_(mesh), tree_(leaves_of(mesh)) {}
+
+  // Whether a triangle has a point strictly inside the block.
+  bool enters_block(const Block& block) const {
+    bool found = false;
+    tree_.visit_met({block.low, block.high}, [&](std::int32_t i) {
+      found = enters(mesh_.triangle(i), block);
+      return !found;
+    });
+    return found;
+  }
+
+  const MeshView& mesh() const { return mesh_; }
+  const BoxTree& tree() const { return tree_; }
+
+ private:
+  static std::vector<BoxTree::Leaf> leaves_of(const MeshView& mesh) {
+    std::vector<BoxTree::Leaf> leaves(static_cast<std::size_t>(mesh.triangle_count));
+    for (std::int32_t i = 0; i < mesh.triangle_count; ++i) {
+      leaves[static_cast<std::size_t>(i)] = {box_of(mesh.triangle(i)), i};
+    }
+    return leaves;
+  }
+
+  const MeshView mesh_;
+  const BoxTree tree_;
+};
+
+// The heights at which a block is cut. A sheet is a set of triangles that are joined by edges and
+// face alike, up or down. It spans a block where what is in the block covers its plan once, so that
+// it leaves through no roof or floor and has no rim there: then its mean height cuts the block into
+// the volumes below and above it. Rounding decides nothing but whether it covers, within 1e-9.
+class SeamFinder {
+ public:
+  explicit SeamFinder(const Boundary& boundary) : boundary_(boundary) {}
+
+  // A height strictly inside the block for each crossing of the vertical line through its centre:
+  // of the sheet that spans the block its mean height, else that of the crossing; ascending.
+  void find(const Block& block, std::vector<double>& heights) {
+    heights.clear();
+    take(block);
+    const double x = block.low.x + (block.high.x - block.low.x) / 2;
+    const double y = block.low.y + (block.high.y - block.low.y) / 2;
+    bool joined = false;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const Triangle t = boundary_.mesh().triangle(parts_[i].triangle);
+      const int sign = crossing_sign<Full>(t, x, y);
+      if (sign != 1 && sign != -1) continue;
+      double height = height_at(t, x, y);
+      if (!(height > block.low.z && height < block.high.z)) continue;
+      if (!joined) join();
+      joined = true;
+      const Part& sheet = parts_[root(i)];
+      const double plan = (block.high.x - block.low.x) * (block.high.y - block.low.y);
+      if (std::fabs(sheet.area / plan - 1.0) <= 1e-9) {
+        height = block.low.z + sheet.volume / sheet.area;
+      }
+      heights.push_back(height);
+    }
+    std::sort(heights.begin(), heights.end());
+  }
+
+ private:
+  struct Part {
+    std::int32_t triangle;
+    std::size_t sheet;
+    double area, volume;  // of the sheet, at its root; both positive
+    int sign;
+  };
+  struct Edge {
+    std::int32_t from, to;
+    int sign;
+    std::size_t part;
+    bool joins(const Edge& other) const {
+      return from == other.from && to == other.to && sign == other.sign;
+    }
+    bool operator<(const Edge& other) const {
+      if (from != other.from) return from < other.from;
+      if (to != other.to) return to < other.to;
+      return sign != other.sign ? sign < other.sign : part < other.part;
+    }
+  };
+
+  // Keeps the triangles that meet the block, each with what of it is in the block.
+  void take(const Block& block) {
+    parts_.clear();
+    triangles_.clear();
+    boundary_.tree().visit_met({block.low, block.high}, [&](std::int32_t i) {
+      triangles_.push_back(i);
+      return true;
+    });
+    std::sort(triangles_.begin(), triangles_.end());
+    for (const std::int32_t i : triangles_) {
+      const Integral sum = within(boundary_.mesh().triangle(i), block);
+      parts_.push_back({i, parts_.size(), std::fabs(sum.area), std::fabs(sum.volume),
+                        sum.area > 0.0   ? 1
+                        : sum.area < 0.0 ? -1
+                                         : 0});
+    }
+  }
+
+  static Integral within(const Triangle& t, const Block& block) {
+    const double sides[3] = {block.high.x - block.low.x, block.high.y - block.low.y,
+                             block.high.z - block.low.z};
+    Polygon rest, below, above;
+    for (const Vec3& p : {t.a, t.b, t.c}) {
+      rest.put({p.x - block.low.x, p.y - block.low.y, p.z - block.low.z});
+    }
+    for (int axis = 0; axis < 3 && rest.count > 0; ++axis) {
+      cut(rest, axis, 0.0, below, above);
+      if (above.count == 0) return {0.0, 0.0};
+      cut(above, axis, sides[axis], rest, below);
+    }
+    return rest.count > 0 ? integrate(rest, 0.0) : Integral{0.0, 0.0};
+  }
+
+  void join() {
+    edges_.clear();
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (parts_[i].sign == 0) continue;
+      const std::int32_t* corner = boundary_.mesh().triangles + 3 * parts_[i].triangle;
+      for (int k = 0; k < 3; ++k) {
+        const std::int32_t p = corner[k], q = corner[(k + 1) % 3];
+        edges_.push_back({std::min(p, q), std::max(p, q), parts_[i].sign, i});
+      }
+    }
+    std::sort(edges_.begin(), edges_.end());
+    for (std::size_t i = 1; i < edges_.size(); ++i) {
+      if (!edges_[i].joins(edges_[i - 1])) continue;
+      const std::size_t one = root(edges_[i - 1].part), other = root(edges_[i].part);
+      if (one == other) continue;
+      parts_[std::max(one, other)].sheet = std::min(one, other);
+    }
+    for (std::size_t i = parts_.size(); i-- > 0;) {  // a root is before those that it has
+      const std::size_t to = root(i);
+      if (to == i) continue;
+      parts_[to].area += parts_[i].area;
+      parts_[to].volume += parts_[i].volume;
+    }
+  }
+
+  std::size_t root(std::size_t part) const {
+    while (parts_[part].sheet != part) part = parts_[part].sheet;
+    return part;
+  }
+
+  // On the plane of a triangle, within its heights.
+  static double height_at(const Triangle& t, double x, double y) {
+    const double adx = t.a.x - x, ady = t.a.y - y, bdx = t.b.x - x, bdy = t.b.y - y;
+    const double cdx = t.c.x - x, cdy = t.c.y - y;
+    const double bc = bdx * cdy - bdy * cdx, ca = cdx * ady - cdy * adx, ab = adx * bdy - ady * bdx;
+    const double low = bottom(t);
+    const double above =
+        ((t.a.z - low) * bc + (t.b.z - low) * ca + (t.c.z - low) * ab) / (bc + ca + ab);
+    return minimum(maximum(low + above, low), top(t));
+  }
+
+  const Boundary& boundary_;
+  std::vector<std::int32_t> triangles_;
+  std::vector<Part> parts_;
+  std::vector<Edge> edges_;
+};
+
+}  // namespace geodomain
