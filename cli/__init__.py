@@ -13,13 +13,15 @@ from geodomain.cli.options import CONTEXT
 
 # One line for each command, so that --help imports none of them.
 _COMMANDS = {
+    "model": "Make a regular block model.",
     "label": "Add a domain column to a block model.",
     "flag": "Add a domain column to samples or drillhole intervals.",
     "composite": "Average samples of drillholes over equal lengths within domains.",
     "holes": "Find what drillholes pass through.",
     "inspect": "Describe a block model, and how wireframes fit it.",
-    "check": "Report on wireframes, and weld them.",
+    "check": "Report on wireframes, weld them, and fill their holes.",
     "convert": "Write wireframes in another format.",
+    "distance": "Add the distance from wireframes to a block model.",
     "subblock": "Split blocks at wireframes, and label the sub-blocks.",
     "merge": "Join sub-blocks into fewer blocks.",
     "tonnes": "Add up volume, tonnes and grade of a labelled block model.",

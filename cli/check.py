@@ -1,4 +1,4 @@
-"""The command `geodomain check`: report mesh faults, and weld on request."""
+"""The command `geodomain check`: report mesh faults, weld and fill holes on request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Example:
 
 
 @click.command(
-    short_help="Report what is wrong with wireframes, and weld them.",
+    short_help="Report what is wrong with wireframes, weld them, and fill holes.",
     epilog=_EXAMPLE,
     context_settings=options.CONTEXT,
 )
@@ -30,18 +30,28 @@ Example:
 @options.json_option
 @options.weld_option("Join vertices that are this close, and report on the result.", zero=True)
 @click.option(
+    "--fill",
+    type=click.IntRange(min=3),
+    metavar="MAX_EDGES",
+    help="Close holes of at most MAX_EDGES edges by new triangles, after welding, and say where "
+    "each hole is, and how large.",
+)
+@click.option(
     "--kind",
     type=click.Choice(["solid", "surface"]),
     default="solid",
     show_default=True,
     help="What the meshes are to be used as: a surface is open, with kind = above or below.",
 )
-@options.output_option("OUT", "Write the weld to OUT.", type=click.Path(path_type=Path))
+@options.output_option(
+    "OUT", "Write the welded or filled mesh to OUT.", type=click.Path(path_type=Path)
+)
 @options.overwrite_option
 def check(
     meshes: tuple[Path, ...],
     as_json: bool,
     weld: float | None,
+    fill: int | None,
     kind: Literal["solid", "surface"],
     output: Path | None,
     overwrite: bool,
@@ -49,19 +59,20 @@ def check(
     """Report whether each MESH is fit to label blocks with, and if not, why and where.
 
     A wireframe must be closed, and none of its shells may overlap. For open ones, reports whether
-    welding would close them. An open surface is fit as --kind surface.
+    welding would close them. --weld and --fill change a mesh on the way to OUT, and say how. An
+    open surface is fit as --kind surface.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 a mesh not fit to label with, 4 input or output.
     """
     from geodomain.errors import GeodomainError
     from geodomain.inspection.mesh_file import check_file
 
-    _require_one_weld(meshes, weld, output)
+    _require_one_change(meshes, output, changed=weld is not None or fill is not None)
     found, wrong = [], list[Exception]()
     with Console(quiet=False).listening():
         for path in meshes:
             try:
-                one = check_file(path, output, weld=weld, kind=kind, overwrite=overwrite)
+                one = check_file(path, output, weld=weld, fill=fill, kind=kind, overwrite=overwrite)
                 found.append(one)
             except (GeodomainError, OSError) as error:
                 wrong.append(error)
@@ -81,11 +92,11 @@ def check(
         raise SystemExit(_NOT_FIT)
 
 
-def _require_one_weld(meshes: tuple[Path, ...], weld: float | None, output: Path | None) -> None:
-    """Refuse an output without a weld, or for several meshes."""
-    if output is not None and weld is None:
-        message = "-o writes a welded mesh: give a tolerance with --weld"
+def _require_one_change(meshes: tuple[Path, ...], output: Path | None, *, changed: bool) -> None:
+    """Refuse an output without a change, or for several meshes."""
+    if output is not None and not changed:
+        message = "-o writes a mesh that is changed: give --weld or --fill"
         raise click.UsageError(message)
     if output is not None and len(meshes) > 1:
-        message = f"-o is one file, and there are {len(meshes)} meshes: weld one at a time"
+        message = f"-o is one file, and there are {len(meshes)} meshes: change one at a time"
         raise click.UsageError(message)

@@ -76,26 +76,34 @@ position_option = click.option(
     "[default: as the header says, or centroid]",
 )
 
+
+def origin_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
+    """Make the option that says where a model begins, or is turned about."""
+    return click.option("--origin", metavar="X,Y,Z", help=what, **settings)
+
+
+rotation_option = click.option(
+    "--rotation",
+    type=values.read_by("read_turns"),
+    metavar="AXIS=DEGREES,...",
+    help="Rotations of the model's axes, in order, if the coordinates are local to a rotated "
+    "model. Clockwise, seen from the axis's positive end: z=30 turns north to azimuth 30.",
+)
+
+local_origin_option = click.option(
+    "--local-origin",
+    type=values.read_by("read_point"),
+    metavar="X,Y,Z",
+    help="With --rotation: the same point in the model's coordinates.  [default: 0,0,0]",
+)
+
 rotation_options = together(
-    click.option(
-        "--rotation",
-        type=values.read_by("read_turns"),
-        metavar="AXIS=DEGREES,...",
-        help="Rotations of the model's axes, in order, if the coordinates are local to a rotated "
-        "model. Clockwise, seen from the axis's positive end: z=30 turns north to azimuth 30.",
-    ),
-    click.option(
-        "--origin",
+    rotation_option,
+    origin_option(
+        "With --rotation: the model's origin in world coordinates.",
         type=values.read_by("read_point"),
-        metavar="X,Y,Z",
-        help="With --rotation: the model's origin in world coordinates.",
     ),
-    click.option(
-        "--local-origin",
-        type=values.read_by("read_point"),
-        metavar="X,Y,Z",
-        help="With --rotation: the same point in the model's coordinates.  [default: 0,0,0]",
-    ),
+    local_origin_option,
 )
 
 frame_options = together(position_option, rotation_options)

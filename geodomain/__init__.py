@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from geodomain.inputs.meshes import as_mesh
-    from geodomain.inputs.wireframes import check, weld, write_mesh
+    from geodomain.inputs.wireframes import check, fill_holes, weld, write_mesh
     from geodomain.inspection.comparison import Comparison, compare_files
     from geodomain.inspection.file import inspect_file
     from geodomain.inspection.mesh_file import MeshCheck, check_file
@@ -48,9 +48,12 @@ if TYPE_CHECKING:
     from geodomain.labelling.lattices import label_grid, label_lattice
     from geodomain.labelling.points import label_points
     from geodomain.labelling.summary import Summary
+    from geodomain.mesh.faults.filling import FillResult, Hole
     from geodomain.mesh.faults.report import MeshReport
     from geodomain.mesh.faults.welding import WeldResult
     from geodomain.mesh.mesh import Mesh
+    from geodomain.modelling.file import model_file
+    from geodomain.modelling.new_model import NewModel
     from geodomain.query.contains import contains, contains_lattice
     from geodomain.query.counts import (
         count_crossings,
@@ -75,6 +78,8 @@ if TYPE_CHECKING:
     from geodomain.subblocks.summary import MergeSummary, SubblockSummary
     from geodomain.volumes.block_shares import proportions
     from geodomain.volumes.distance import Nearest, distances, nearest
+    from geodomain.volumes.distance_file import distance_file
+    from geodomain.volumes.distance_summary import DistanceSummary
     from geodomain.volumes.lattice_shares import proportions_lattice
     from geodomain.volumes.tonnes import tonnes, tonnes_file
     from geodomain.volumes.tonnes_table import Tonnes
@@ -98,14 +103,17 @@ _HOME = {
     "Composites": "drillholes.composites",
     "DeviceArray": "backends.device_arrays",
     "DeviceError": "errors",
+    "DistanceSummary": "volumes.distance_summary",
     "Domain": "domains.domain",
     "DomainError": "errors",
     "Domains": "domains.order",
     "Drillholes": "drillholes.drillholes",
+    "FillResult": "mesh.faults.filling",
     "FlagSummary": "drillholes.flag_summary",
     "GeodomainError": "errors",
     "GeodomainWarning": "errors",
     "Hits": "segments.hits",
+    "Hole": "mesh.faults.filling",
     "HoleCrossings": "drillholes.crossings",
     "Inspection": "inspection.report",
     "IntersectionSummary": "segments.summary",
@@ -115,6 +123,7 @@ _HOME = {
     "MergeSummary": "subblocks.summary",
     "MeshReport": "mesh.faults.report",
     "Nearest": "volumes.distance",
+    "NewModel": "modelling.new_model",
     "PointError": "errors",
     "PointLocator": "query.locator",
     "Stack": "domains.stack",
@@ -138,7 +147,9 @@ _HOME = {
     "convert_file": "io.meshes.conversion",
     "count_crossings": "query.counts",
     "crossings_file": "drillholes.crossing_files",
+    "distance_file": "volumes.distance_file",
     "distances": "volumes.distance",
+    "fill_holes": "inputs.wireframes",
     "flag": "drillholes.flag_frames",
     "flag_file": "drillholes.flag_files",
     "generalised_winding": "query.counts",
@@ -153,6 +164,7 @@ _HOME = {
     "label_file": "labelling.file",
     "label_points": "labelling.points",
     "merge_file": "subblocks.merged_file",
+    "model_file": "modelling.file",
     "nearest": "volumes.distance",
     "on_surface": "query.counts",
     "plot_sections": "sections.file",
@@ -181,14 +193,17 @@ __all__ = [
     "Composites",
     "DeviceArray",
     "DeviceError",
+    "DistanceSummary",
     "Domain",
     "DomainError",
     "Domains",
     "Drillholes",
+    "FillResult",
     "FlagSummary",
     "GeodomainError",
     "GeodomainWarning",
     "Hits",
+    "Hole",
     "HoleCrossings",
     "Inspection",
     "IntersectionSummary",
@@ -198,6 +213,7 @@ __all__ = [
     "MeshError",
     "MeshReport",
     "Nearest",
+    "NewModel",
     "PointError",
     "PointLocator",
     "Report",
@@ -222,7 +238,9 @@ __all__ = [
     "convert_file",
     "count_crossings",
     "crossings_file",
+    "distance_file",
     "distances",
+    "fill_holes",
     "flag",
     "flag_file",
     "generalised_winding",
@@ -237,6 +255,7 @@ __all__ = [
     "label_lattice",
     "label_points",
     "merge_file",
+    "model_file",
     "nearest",
     "on_surface",
     "pinned_empty",

@@ -200,3 +200,14 @@ def test_a_state_that_cannot_be_read_is_none(folder: Path) -> None:
     with pytest.raises(TableError, match="another job"):
         label_dataset("blocks", domains(), "out")
     assert json.loads(Path("out/_geodomain/job.json").read_text() + "}") == {}
+
+
+def test_another_limit_of_distance_is_another_job(folder: Path) -> None:
+    def skin(within: float) -> list[geodomain.Domain]:
+        return [geodomain.Domain("SKIN", HALO, within=within)]
+
+    write_csv("blocks", PARTS)
+    label_dataset("blocks", skin(1), "out")
+    label_dataset("blocks", skin(1), "out")
+    with pytest.raises(TableError, match="overwrite"):
+        label_dataset("blocks", skin(2), "out")

@@ -28,13 +28,19 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 _BLOCKS = "X,Y,Z,DX,DY,DZ,AU,domain\n1,1,1,2,2,2,1.5,ORE\n3,3,3,2,2,2,0.5,ORE\n50,1,1,2,2,2,1,\n"
 _LATTICE = "X,Y,Z,DX,DY,DZ,domain\n1,1,1,2,2,2,ORE\n3,1,1,2,2,2,\n"
 _TONNES = ["tonnes", "in/blocks.csv", "--density", "2.7", "--grade", "AU"]
+_NEW = ["model", "--fit", "in/ore.ply", "--size", "5"]
 WRITERS: dict[str, list[str]] = {
     "label.csv": ["label", "in/blocks.csv", "--solid", "ORE=in/ore.ply", "--column", "zone"],
     "label.csv.gz": ["label", "in/blocks.csv", "--solid", "ORE=in/ore.ply", "--column", "zone"],
     "flag.csv": ["flag", "in/points.csv", "--domains", "in/domains.toml"],
     "hits.csv": ["intersect", "in/level.ply", "in/segments.csv"],
     "closed.ply": ["check", "in/ore.ply", "--weld", "0"],
+    "filled.obj": ["check", "in/ore.ply", "--fill", "9"],
     "tonnes.csv": _TONNES,
+    "distances.csv": ["distance", "in/blocks.csv", "--mesh", "ORE=in/ore.ply"],
+    "new.csv": _NEW,
+    "new.parquet": _NEW,
+    "new.vti": _NEW,
     "model.parquet": ["convert", "in/blocks.csv"],
     "model.vtu": ["convert", "in/blocks.csv"],
     "model.omf": ["convert", "in/lattice.csv"],

@@ -68,6 +68,7 @@ def _of_domains(domains: Domains) -> dict[str, object]:
                 "invert": domain.invert,
                 "rule": domain.rule,
                 "extend": domain.extend,
+                "limits": [domain.within, domain.beyond],
                 "meshes": hashes(domain.meshes),
             }
             for domain in domains.domains

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.domains.limits import Kind, require_either, require_limits, usual_kind
 from geodomain.errors import DomainError, shown
 from geodomain.html.table import html_table
 from geodomain.inputs.kinds import MeshesLike
@@ -18,7 +20,6 @@ from geodomain.io.conditions import Condition, read_conditions
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import Rule
 
-Kind = Literal["solid", "above", "below"]
 Extend = Literal["unassigned", "background", "nearest"]
 
 # Of the columns of a table of domains.
@@ -32,7 +33,7 @@ COLOUR = 'a colour such as "#b5382c": a hash and six digits, two each for red, g
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """A name for the blocks inside solids, or above or below a surface.
+    """A name for the blocks inside solids, above or below a surface, or near to either.
 
     Parameters
     ----------
@@ -41,8 +42,10 @@ class Domain:
     meshes : mesh-like, or several of them
         Solids, whose union is the domain, or tiles of one surface, as for `as_mesh`. A mesh
         without a name gets the domain's in messages.
-    kind : {"solid", "above", "below"}
-        Above and below are along the vertical: see `geodomain.sides`.
+    kind : {"solid", "above", "below", "either"}
+        Above and below are along the vertical: see `geodomain.sides`. "either" is both sides of
+        any meshes, open or closed, for ``within`` and ``beyond``. [default: "solid", with
+        ``within`` or ``beyond`` "either"]
     code : int, optional
         The number that stands for it where labels are written as codes.
     only_if : mapping
@@ -59,6 +62,11 @@ class Domain:
     extend : {"unassigned", "background", "nearest"}
         The label of blocks outside a surface's footprint: none, not this domain, or as at the
         nearest place of its rim.
+    within, beyond : float, optional
+        Only blocks at most so far from the nearest of the meshes, or farther, in the unit of the
+        coordinates: the float64 of `geodomain.distances` is compared. With ``kind`` they must be
+        on that side too, with ``invert`` on the other: ``kind="solid", within=5`` is the skin
+        inside, ``kind="solid", invert=True, within=5`` that outside, ``within=5`` both.
     colour : str, optional
         That it has in pictures, as "#b5382c"; otherwise its name decides.
 
@@ -85,6 +93,8 @@ class Domain:
     invert: bool = field(default=False, kw_only=True)
     rule: Rule | None = field(default=None, kw_only=True)
     extend: Extend = field(default="unassigned", kw_only=True)
+    within: float | None = field(default=None, kw_only=True)
+    beyond: float | None = field(default=None, kw_only=True)
     colour: str | None = field(default=None, kw_only=True)
 
     def __init__(
@@ -92,33 +102,41 @@ class Domain:
         name: str,
         meshes: MeshesLike,
         *,
-        kind: Kind = "solid",
+        kind: Kind | None = None,
         code: int | None = None,
         only_if: Mapping[str, object] | tuple[Condition, ...] = (),
         keep: bool = False,
         invert: bool = False,
         rule: Rule | None = None,
         extend: Extend = "unassigned",
+        within: float | None = None,
+        beyond: float | None = None,
         colour: str | None = None,
     ) -> None:
         """Check every value, and hold them."""
         require_name(name)
         require_code(name, code)
+        require_limits(name, within, beyond)
+        kind = kind or usual_kind(within, beyond)
         require_colour(name, colour)
         require_choice(name, "kind", kind, get_args(Kind))
         require_choice(name, "rule", rule, (None, *get_args(Rule)))
         require_choice(name, "extend", extend, get_args(Extend))
-        if kind != "solid" and rule is not None:
+        if kind == "either":
+            require_either(name, invert, rule, within, beyond)
+        elif kind != "solid" and rule is not None:
             message = f"{name}: rule is for solids; a surface is {kind} by crossings alone"
             raise DomainError(message)
-        if kind == "solid" and extend != "unassigned":
+        if kind in ("solid", "either") and extend != "unassigned":
             message = f"{name}: extend is for surfaces, of kind 'above' or 'below'"
             raise DomainError(message)
         conditions = only_if if isinstance(only_if, tuple) else read_conditions(only_if)
         values = {
             "name": name, "meshes": as_tiles(meshes, name), "kind": kind, "code": code,
             "only_if": conditions, "keep": bool(keep), "invert": bool(invert), "rule": rule,
-            "extend": extend, "colour": None if colour is None else colour.lower(),
+            "extend": extend, "within": None if within is None else float(within),
+            "beyond": None if beyond is None else float(beyond),
+            "colour": None if colour is None else colour.lower(),
         }  # fmt: skip
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -127,9 +145,10 @@ class Domain:
         """Name it, and say what it is made of; options that are not given are left out."""
         said = [repr(self.name), ", ".join(map(repr, self.meshes))]
         given = {
-            "kind": (self.kind, "solid"), "code": (self.code, None), "keep": (self.keep, False),
-            "invert": (self.invert, False), "rule": (self.rule, None),
-            "extend": (self.extend, "unassigned"), "colour": (self.colour, None),
+            "kind": (self.kind, usual_kind(self.within, self.beyond)), "code": (self.code, None),
+            "keep": (self.keep, False), "invert": (self.invert, False), "rule": (self.rule, None),
+            "extend": (self.extend, "unassigned"), "within": (self.within, None),
+            "beyond": (self.beyond, None), "colour": (self.colour, None),
         }  # fmt: skip
         said += [f"{key}={value!r}" for key, (value, usual) in given.items() if value != usual]
         said += [f"only_if={' and '.join(map(str, self.only_if))!r}"] if self.only_if else []
@@ -142,19 +161,38 @@ class Domain:
     def cells(self) -> tuple[str, ...]:
         """Return what a table says of it, under `HEADINGS`."""
         kind = f"not {self.kind}" if self.invert else self.kind
+        kind += "" if self.within is None else f", within {self.within:g}"
+        kind += "" if self.beyond is None else f", beyond {self.beyond:g}"
         code = "" if self.code is None else str(self.code)
         meshes = ", ".join(mesh.name for mesh in self.meshes)
         return self.name, kind, code, meshes, " and ".join(map(str, self.only_if))
 
     @property
     def bounds(self) -> NDArray[np.float64]:
-        """Return the box of the meshes, (2, 3), lowest corner first; a surface's has no ends."""
-        return box_of(self.meshes, flat=self.kind != "solid")
+        """Return the box of the meshes, (2, 3), lowest corner first; a surface's has no ends.
+
+        It is wider by what blocks may be outside, by ``within``.
+        """
+        box = box_of(self.meshes, flat=self.is_surface)
+        if self.kind == "either" or (self.invert and self.within is not None):
+            wider = math.inf if self.within is None else self.within
+            box = box + np.array([[-wider], [wider]])
+        return box
+
+    @property
+    def is_surface(self) -> bool:
+        """Whether its blocks are on a side of a surface."""
+        return self.kind in ("above", "below")
+
+    @property
+    def is_skin(self) -> bool:
+        """Whether distances decide which blocks it has."""
+        return self.within is not None or self.beyond is not None
 
     @property
     def is_solid(self) -> bool:
         """Whether its blocks fill solids, and it can overlap with others by mistake."""
-        return self.kind == "solid" and not self.invert
+        return self.kind == "solid" and not self.invert and not self.is_skin
 
     @property
     def wireframes(self) -> tuple[Mesh, ...]:

@@ -77,6 +77,11 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
         mesh = ["upper.stl", "pit.dxf:ORE_HG"]    # one layer of a drawing
         only_if = { rock = ["OX", "TR"], au = { ">=" = 0.3 } }
 
+        [[domain]]
+        name = "DILUTION"
+        mesh = "upper.stl"
+        within = 2.5                    # at most so far from it; or beyond = 2.5
+
         [[stack]]                       # for blocks that no domain has
         surfaces = ["hanging_wall.ply", "foot_wall.ply"]
         layers = ["COVER", "SEAM", "FLOOR"]

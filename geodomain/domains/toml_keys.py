@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict, get_args
 
-from geodomain.domains.domain import COLOUR, Extend, Kind, is_colour
+from geodomain.domains.domain import COLOUR, Extend, is_colour
+from geodomain.domains.limits import DISTANCE, Kind, is_distance
 from geodomain.domains.order import LabelBy, Order, Proportions
 from geodomain.domains.stack import Crossing
 from geodomain.query.locator import Rule
@@ -47,6 +48,7 @@ PATHS = "; write paths with / or in single quotes"
 _TEXT = Key("a text that is not empty", _is_text)
 _LABEL = Key("a text", lambda value: isinstance(value, str))
 _WHOLE = Key("a whole number", _is_whole)
+_DISTANCE = Key(DISTANCE, is_distance)
 _COLOUR = Key(COLOUR, is_colour)
 _FLAG = Key("true or false", lambda value: isinstance(value, bool))
 _MESH = Key("the name of a mesh file (or FILE:NAME), or a list of them", _is_mesh)
@@ -82,6 +84,8 @@ DOMAIN_KEYS = {
     "invert": _FLAG,
     "rule": _one_of(get_args(Rule)),
     "extend": _one_of(get_args(Extend)),
+    "within": _DISTANCE,
+    "beyond": _DISTANCE,
     "colour": _COLOUR,
 }
 STACK_KEYS = {
@@ -128,6 +132,8 @@ class DomainOptions(TypedDict, total=False):
     invert: bool
     rule: Rule
     extend: Extend
+    within: float
+    beyond: float
     colour: str
 
 

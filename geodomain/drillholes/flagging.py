@@ -14,6 +14,7 @@ from geodomain.domains.order import allowed_rows, condition_columns
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.paths import HolePaths
 from geodomain.drillholes.walls import cross_walls
+from geodomain.errors import DomainError
 from geodomain.labelling.labeller import LOST, Labeller
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.rim import rim
@@ -147,7 +148,19 @@ def wall_depths(
 
     Where a surface ends, above or below its rim, a hole may change its domain too: a curtain
     through the rim is a wall. Holes that are not used have no walls.
+
+    Raises
+    ------
+    DomainError
+        For a domain with limits of distance, which are no walls.
     """
+    for domain in labeller.domains:
+        if domain.is_skin:
+            message = (
+                f"{domain.name} has within or beyond, and intervals are not cut at a distance from "
+                "a wireframe: flag them by their middles, or leave the domain out"
+            )
+            raise DomainError(message)
     ends = np.zeros(len(holes))
     ends[used] = np.inf
     ends = np.minimum(ends, _reach(holes))
@@ -168,7 +181,7 @@ def _reach(holes: HolePaths) -> Floats:
 
 def _curtains(labeller: Labeller, holes: HolePaths, ends: Floats) -> list[Mesh]:
     """Return vertical walls through the rims of surfaces that holes can meet."""
-    sheets = [d.meshes for d in labeller.domains if d.kind != "solid"]
+    sheets = [d.meshes for d in labeller.domains if d.is_surface]
     sheets += [tiles for stack in labeller.domains.stacks for tiles in stack.surfaces]
     meshes = {id(mesh): mesh for tiles in sheets for mesh in tiles if not mesh.is_closed}
     if not meshes:

@@ -35,9 +35,9 @@ def find_crossings(
     """Find what holes pass through; see `Drillholes.crossings`."""
     check_rule(rule)
     walker = _Walker(holes, backend, threads)
-    solids = [one for one in domains if one.kind == "solid" and _without_conditions(one)]
+    solids = [one for one in domains if _has_stays(one)]
     found = [walker.stays(domain, rule, allow_open) for domain in solids]
-    tiles = [(one.name, one.meshes) for one in domains if one.kind != "solid"]
+    tiles = [(one.name, one.meshes) for one in domains if one.is_surface]
     tiles += [(some[0].name, some) for stack in domains.stacks for some in stack.surfaces]
     pierced = [walker.pierces(meshes) for _, meshes in tiles]
     return HoleCrossings(
@@ -51,11 +51,13 @@ def find_crossings(
     )
 
 
-def _without_conditions(domain: Domain) -> bool:
-    """Tell whether a domain is one for holes, which have no columns; warn of one that is not."""
-    if domain.only_if:
+def _has_stays(domain: Domain) -> bool:
+    """Return whether a domain is a solid that holes stay in; warn of one that is left out."""
+    if domain.is_skin:
+        warn(f"{domain.name} has limits of distance, which are no walls: it is left out")
+    elif domain.kind == "solid" and domain.only_if:
         warn(f"{domain.name} has conditions on columns, which holes have not: it is left out")
-    return not domain.only_if
+    return domain.kind == "solid" and not domain.is_skin and not domain.only_if
 
 
 # Holes, begins and ends of stays in one domain, and whether they start and end inside.

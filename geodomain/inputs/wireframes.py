@@ -1,4 +1,4 @@
-"""Functions of one mesh from any source: check, weld, write."""
+"""Functions of one mesh from any source: check, weld, fill, write."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from geodomain.inputs.kinds import MeshLike
 from geodomain.inputs.meshes import as_mesh
 from geodomain.io.meshes import writing
-from geodomain.mesh.faults import report, welding
+from geodomain.mesh.faults import filling, report, welding
+from geodomain.mesh.faults.filling import FillResult
 from geodomain.mesh.faults.report import MeshReport
 from geodomain.mesh.faults.welding import WeldResult
 
@@ -73,6 +74,46 @@ def weld(mesh: MeshLike, tolerance: float) -> WeldResult:
     (4, 1, 0.001)
     """
     return welding.weld(as_mesh(mesh), tolerance)
+
+
+def fill_holes(mesh: MeshLike, max_edges: int) -> FillResult:
+    """Fill the holes of a mesh: close each boundary loop by triangles between its corners.
+
+    No vertex is added or moved. A loop meets none of its corners twice, and each of its edges has
+    one triangle. Loops that meet at a corner are filled one by one; where they meet at several,
+    and it is not certain which edges are one loop, they are left open. A hole gets the same
+    triangles whatever the order of vertices and triangles: from the corner that comes first by x,
+    then y, then z, where that folds nothing, and otherwise by clipping ears. They face as their
+    neighbours do, or most of them. In a loop that lies in a plane, and does not cross itself, they
+    do not cross each other; a loop whose fill would fold over itself is left open. Whether they
+    cross other parts of the mesh is not looked at.
+
+    Parameters
+    ----------
+    mesh : mesh-like
+        As for `as_mesh`. The rim of an open surface is a boundary loop, too.
+    max_edges : int
+        Holes with more edges are left open.
+
+    Returns
+    -------
+    FillResult
+        The new mesh, and what became of each hole, with its place and area.
+
+    Raises
+    ------
+    ValueError
+        For fewer edges than 3.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]]
+    >>> found = geodomain.fill_holes((corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2]]), 10)
+    >>> print(found.holes[0], found.mesh.is_closed)
+    filled: 3 edges from (0, 0, 4), area 13.8564, flat True
+    """
+    return filling.fill_holes(as_mesh(mesh), max_edges)
 
 
 def write_mesh(

@@ -1,9 +1,9 @@
-"""Check a wireframe in a file, and on request write a welded copy."""
+"""Check a wireframe in a file, and on request write a welded or filled copy."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypedDict, get_args
 
@@ -13,6 +13,7 @@ from geodomain.io.meshes.reading import read_mesh, read_meshes
 from geodomain.io.meshes.writing import files_of, write_mesh
 from geodomain.mesh.faults.edge_table import EdgeTable, edge_table
 from geodomain.mesh.faults.edges import said_collapse
+from geodomain.mesh.faults.filling import Hole, fill_holes
 from geodomain.mesh.faults.report import MeshReport, check
 from geodomain.mesh.faults.report_table import as_table
 from geodomain.mesh.faults.welding import closing_weld, collapsing_weld
@@ -24,6 +25,7 @@ Kind = Literal["solid", "surface"]
 # Tolerances that are tried on an open mesh, in the unit of its coordinates.
 _TRIALS = (1e-6, 1e-3, 1e-2)
 _OPEN = "does not close it"
+_SAID = 20  # holes that are listed
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,36 @@ class Welded(TypedDict):
 
 
 @dataclass(frozen=True)
+class FilledHoles:
+    """What filling did: the triangles added, every hole, and the file, if there is one."""
+
+    max_edges: int
+    added: int
+    holes: tuple[Hole, ...]
+    output: str | None
+
+    def __str__(self) -> str:
+        """Count the holes and list the first of them."""
+        filled = sum(hole.filled for hole in self.holes)
+        area = sum(hole.area for hole in self.holes)
+        head = (
+            f"holes of up to {self.max_edges:,} edges: {filled:,} filled by {self.added:,} "
+            f"triangles of area {area:.6g}, {len(self.holes) - filled:,} left open"
+        )
+        lines = [head, *(f"  {hole}" for hole in self.holes[:_SAID])]
+        more = len(self.holes) - _SAID
+        lines += [f"  and {more:,} more"] if more > 0 else []
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
 class MeshCheck:
     """The check of a mesh in a file; `str` gives the report.
 
     Attributes
     ----------
     report : MeshReport
-        On the mesh, or on the weld as the output holds it.
+        On the mesh, or on the weld or fill as the output holds it.
     welded : dict, optional
         What welding did: ``tolerance``, vertices ``moved``, the ``largest_move``, triangles
         ``dropped``, and the ``output`` if there is one.
@@ -64,6 +89,9 @@ class MeshCheck:
         What the mesh is to be used as.
     weld_effects : dict of float to str
         What welding at those tolerances does, in words.
+    filled : FilledHoles, optional
+        What filling did: ``max_edges``, triangles ``added``, the ``holes``, and the ``output`` if
+        there is one.
     """
 
     report: MeshReport
@@ -72,6 +100,7 @@ class MeshCheck:
     solids: tuple[SolidCheck, ...] = ()
     kind: Kind = "solid"
     weld_effects: dict[float, str] = field(default_factory=dict)
+    filled: FilledHoles | None = None
 
     @property
     def fit(self) -> bool:
@@ -82,7 +111,8 @@ class MeshCheck:
         """Return plain values, ready for JSON."""
         closes = {f"{tolerance:g}": does for tolerance, does in self.weld_closes.items()}
         solids = [asdict(one) for one in self.solids]
-        extra = {"weld": self.welded, "weld_closes": closes, "solids": solids}
+        filled = None if self.filled is None else asdict(self.filled)
+        extra = {"weld": self.welded, "fill": filled, "weld_closes": closes, "solids": solids}
         verdict = {"kind": self.kind, "fit": self.fit, "faults": self.report.faults(self.kind)}
         return self.report.as_dict() | extra | verdict
 
@@ -93,6 +123,8 @@ class MeshCheck:
         rows = [(f"as a {self.kind}", verdict)]
         if self.welded is not None:
             rows.append(("welding", _said_weld(self.welded)))
+        if self.filled is not None:
+            rows.append(("filling", str(self.filled).partition("\n")[0]))
         rows += [(f"a weld at {size:g}", effect) for size, effect in self.weld_effects.items()]
         if len(self.solids) > 1:
             rows += [
@@ -104,16 +136,13 @@ class MeshCheck:
         return f"{table}\n{report._repr_html_()}"
 
     def __str__(self) -> str:
-        """Return the report, after a line on what welding did."""
-        table, done = (
-            as_table(self.report, self.weld_effects, kind=self.kind),
-            self.welded,
-        )
+        """Return the report, after what welding and filling did."""
+        told = [] if self.welded is None else [f"welded {_said_weld(self.welded)}"]
+        told += [] if self.filled is None else [str(self.filled)]
+        told.append(as_table(self.report, self.weld_effects, kind=self.kind))
         if len(self.solids) > 1:
-            table += f"\n{_solids_table(self.solids)}"
-        if done is None:
-            return table
-        return f"welded {_said_weld(done)}\n{table}"
+            told.append(_solids_table(self.solids))
+        return "\n".join(told)
 
 
 def _said_weld(done: Welded) -> str:
@@ -129,6 +158,7 @@ def check_file(
     output: str | os.PathLike[str] | None = None,
     *,
     weld: float | None = None,
+    fill: int | None = None,
     kind: Kind = "solid",
     overwrite: bool = False,
 ) -> MeshCheck:
@@ -139,10 +169,12 @@ def check_file(
     path : path
         The wireframe.
     output : path, optional
-        Where the weld is written, in the format that its extension names; it may be the file
-        itself, with ``overwrite``. A weld that leaves no triangle is not written.
+        Where the weld or fill is written, in the format that its extension names; it may be the
+        file itself, with ``overwrite``. A weld that leaves no triangle is not written.
     weld : float, optional
         Join vertices that are so close, in the unit of the coordinates, and report on the result.
+    fill : int, optional
+        Then close holes of at most so many edges, as `fill_holes` does, and report on the result.
     kind : {"solid", "surface"}
         What it is to be used as: a solid must be closed, a surface is open.
     overwrite : bool
@@ -159,7 +191,7 @@ def check_file(
     MeshError, OSError
         As `read_mesh` and `write_mesh`.
     ValueError
-        For an output without a tolerance to weld at, and for another kind.
+        For an output of a mesh that is neither welded nor filled, and for another kind.
 
     Examples
     --------
@@ -175,19 +207,26 @@ def check_file(
         raise ValueError(message)
     place = None if output is None else Path(output)
     if place is not None:
-        if weld is None:
-            message = "output= is for a welded mesh: give a tolerance with weld="
+        if weld is None and fill is None:
+            message = "output= is for a mesh that is changed: give weld= or fill="
             raise ValueError(message)
         require_places(files_of(place), overwrite=overwrite)
     solids = read_meshes(path)
-    mesh, welded = next(iter(solids.values())) if len(solids) == 1 else read_mesh(path), None
-    if weld is not None:
-        mesh, welded = _welded(mesh, weld, place, overwrite)
+    mesh = next(iter(solids.values())) if len(solids) == 1 else read_mesh(path)
+    mesh, welded = (mesh, None) if weld is None else _welded(mesh, weld)
+    mesh, filled = (mesh, None) if fill is None else _filled(mesh, fill)
+    if place is not None and len(mesh.triangles):  # no format has a mesh of nothing
+        write_mesh(mesh, place, overwrite=overwrite)
+        mesh = read_mesh(place)  # STL rounds
+        if welded is not None:
+            welded["output"] = str(place)
+        if filled is not None:
+            filled = replace(filled, output=str(place))
     report = check(mesh)
     effects = {} if report.closed or kind == "surface" or report.sheet else _welds(mesh)
     closes = {tolerance: does != _OPEN for tolerance, does in effects.items()}
     listed = (SolidCheck(name, len(m.triangles), m.is_closed) for name, m in solids.items())
-    return MeshCheck(report, welded, closes, tuple(listed), kind, effects)
+    return MeshCheck(report, welded, closes, tuple(listed), kind, effects, filled)
 
 
 def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
@@ -201,24 +240,23 @@ def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
     return "\n".join([f"{len(solids)} solids, each of them FILE:NAME", *rows])
 
 
-def _welded(
-    mesh: Mesh, tolerance: float, output: Path | None, overwrite: bool
-) -> tuple[Mesh, Welded]:
-    """Weld a mesh; if it is written, return it as read back from the file, since STL rounds."""
+def _welded(mesh: Mesh, tolerance: float) -> tuple[Mesh, Welded]:
+    """Return a mesh welded, and what that did."""
     result = weld_mesh(mesh, tolerance)
-    if not len(result.mesh.triangles):
-        output = None  # no format has a mesh of nothing
     done: Welded = {
         "tolerance": tolerance,
         "moved": result.moved,
         "largest_move": result.largest_move,
         "dropped": result.dropped,
-        "output": None if output is None else str(output),
+        "output": None,
     }
-    if output is None:
-        return result.mesh, done
-    write_mesh(result.mesh, output, overwrite=overwrite)
-    return read_mesh(output), done
+    return result.mesh, done
+
+
+def _filled(mesh: Mesh, max_edges: int) -> tuple[Mesh, FilledHoles]:
+    """Return a mesh whose holes are filled, and what that did."""
+    result = fill_holes(mesh, max_edges)
+    return result.mesh, FilledHoles(max_edges, result.added, result.holes, None)
 
 
 def _welds(mesh: Mesh) -> dict[float, str]:

@@ -24,9 +24,11 @@ from geodomain.labelling.evaluate import (
     SurfaceEvaluation,
 )
 from geodomain.labelling.membership import members_of
+from geodomain.labelling.skins import SkinEvaluation
 from geodomain.mesh.fitness import require_balanced, require_fit, warn_once
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import PointLocator, Rule, check_rule, locate
+from geodomain.volumes.distance import MeshDistance
 
 # What codes beyond those of the domains stand for.
 NONE, LOST, LEAKING, BEYOND, KEPT = range(5)
@@ -128,7 +130,8 @@ class Labeller:
         self.threads, self.count_on_wall = threads, count_on_wall
         self._locators: dict[int, PointLocator] = {}
         self._surfaces: dict[tuple[int, ...], TiledSurface] = {}
-        self.evaluations: list[Evaluation] = [
+        self._distances: dict[int, MeshDistance] = {}
+        self.evaluations: list[Evaluation | SkinEvaluation] = [
             *(self._evaluation(domain) for domain in self.domains.domains),
             *(self._layers(stack) for stack in self.domains.stacks),
         ]
@@ -250,8 +253,27 @@ class Labeller:
             walls |= locator.on_surface(chunk.asked)
         return walls
 
-    def _evaluation(self, domain: Domain) -> Evaluation:
+    def _evaluation(self, domain: Domain) -> Evaluation | SkinEvaluation:
         """Make a domain ready to be asked."""
+        if not domain.is_skin:
+            return self._side(domain)
+        distances = tuple(map(self._distance, domain.meshes))
+        if self.count_on_wall:
+            for mesh in domain.meshes:
+                self._locator(mesh)
+        side = None if domain.kind == "either" else self._side(domain)
+        return SkinEvaluation(domain, distances, side)
+
+    def _distance(self, mesh: Mesh) -> MeshDistance:
+        """Build the hierarchy of a mesh, once for all that share it."""
+        if id(mesh) not in self._distances:
+            self._distances[id(mesh)] = MeshDistance(
+                mesh, backend=self.backend, threads=self.threads
+            )
+        return self._distances[id(mesh)]
+
+    def _side(self, domain: Domain) -> SolidEvaluation | SurfaceEvaluation:
+        """Make ready what says which blocks are inside, above or below."""
         if domain.kind != "solid":
             _require_rim(domain.name, domain.extend, domain.meshes)
             for mesh in domain.meshes:

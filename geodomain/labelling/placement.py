@@ -59,7 +59,7 @@ def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
 
 def _one_sided(domains: Domains, bounds: Floats) -> Iterator[str]:
     """Yield a warning for surfaces with all blocks on one side because of a likely mistake."""
-    tiles = [(one.name, one.meshes) for one in domains.domains if one.kind != "solid"]
+    tiles = [(one.name, one.meshes) for one in domains.domains if one.is_surface]
     tiles += [(stack.title, meshes) for stack in domains.stacks for meshes in stack.surfaces]
     for title, meshes in tiles:
         for mesh in meshes:

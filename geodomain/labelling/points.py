@@ -177,7 +177,7 @@ def _codes_of_solids(
 
 def _is_plain(domain: Domain) -> bool:
     """Return whether a domain is a closed solid without conditions or other options."""
-    bare = domain.kind == "solid" and not domain.invert and not domain.only_if
+    bare = domain.is_solid and not domain.only_if
     return bare and domain.rule != "winding" and all(mesh.is_closed for mesh in domain.meshes)
 
 

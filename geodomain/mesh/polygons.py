@@ -12,7 +12,9 @@ Integers = NDArray[np.int64]
 Triangles = NDArray[np.int32]
 
 
-def triangulate(vertices: Floats, corners: Integers, sizes: Integers) -> NDArray[np.int32]:
+def triangulate(
+    vertices: Floats, corners: Integers, sizes: Integers, *, flat: bool = True
+) -> NDArray[np.int32]:
     """Cut polygons into triangles that do not depend on how the polygons are written.
 
     Two solids that share a polygon, one seeing it from either side, get the same
@@ -29,6 +31,9 @@ def triangulate(vertices: Floats, corners: Integers, sizes: Integers) -> NDArray
         The vertex numbers of all the polygons, one polygon after the other.
     sizes : ndarray of shape (p,), int
         The number of corners of each polygon, 3 or more; they sum to c.
+    flat : bool
+        Whether a polygon is cut from its smallest corner even where a triangle then has no area;
+        without it such a polygon is cut by clipping ears, which leaves none if it can.
 
     Returns
     -------
@@ -62,17 +67,17 @@ def triangulate(vertices: Floats, corners: Integers, sizes: Integers) -> NDArray
         chosen = np.flatnonzero(sizes == size)
         rings = corners[first_corner[chosen, None] + np.arange(size)]
         targets = first_triangle[chosen, None] + np.arange(size - 2)
-        result[targets] = rings[:, None, :] if size == 3 else _cut(vertices, rings)
+        result[targets] = rings[:, None, :] if size == 3 else _cut(vertices, rings, flat)
     return result
 
 
-def _cut(vertices: Floats, rings: Integers) -> Integers:
+def _cut(vertices: Floats, rings: Integers, flat: bool) -> Integers:
     """Return the triangles (p, n - 2, 3) of rings (p, n) that have one size n > 3."""
     canonical, turned = _canonical(vertices, rings)
     points = _at_unit_scale(vertices[canonical])
     points -= points[:, :1]
     cuts = _fans(rings.shape[1], len(rings))
-    for ring in np.flatnonzero(_folds(points)).tolist():
+    for ring in np.flatnonzero(_folds(points, flat)).tolist():
         cuts[ring] = _clip_ears(points[ring])
     triangles = np.take_along_axis(canonical[:, None, :], cuts, axis=2)
     triangles[turned] = triangles[turned][:, ::-1, [0, 2, 1]]
@@ -126,11 +131,12 @@ def _fans(size: int, count: int) -> Integers:
     return np.repeat(fan[None], count, axis=0)
 
 
-def _folds(points: Floats) -> NDArray[np.bool_]:
-    """Return which rings have a triangle of their fan that faces the other way."""
+def _folds(points: Floats, flat: bool) -> NDArray[np.bool_]:
+    """Return which rings have a triangle of their fan that faces the other way, or nowhere."""
     areas = np.cross(points[:, 1:-1], points[:, 2:])
     normal = areas.sum(axis=1, keepdims=True)
-    return np.asarray(((areas * normal).sum(axis=2) < 0).any(axis=1))
+    facing = (areas * normal).sum(axis=2)
+    return np.asarray(((facing < 0) if flat else (facing <= 0)).any(axis=1))
 
 
 def _clip_ears(points: Floats) -> Triangles:

@@ -18,6 +18,7 @@ from geodomain.inputs.points import point_rows
 from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains_fit
+from geodomain.query.locator import contains_read, locate
 
 
 class Nearest(NamedTuple):
@@ -147,6 +148,38 @@ def distances(
         inside = contains_fit(mesh, points, columns=columns, backend=backend, threads=threads)
         np.negative(room, out=room, where=inside & (room != 0.0))
     return room
+
+
+class MeshDistance:
+    """One mesh, ready to be asked for the distances of any number of points, chunk after chunk.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        With a triangle; closed where `signed`.
+    signed : bool
+        Whether distances inside are negative.
+    backend, threads
+        As in `nearest`.
+    """
+
+    def __init__(
+        self, mesh: Mesh, *, signed: bool = False, backend: str = "auto", threads: int | None = None
+    ) -> None:
+        self.mesh, self._inside = mesh, None
+        self._index, self._threads = _index(mesh, backend, threads)
+        if signed:
+            fitness.require_fit(mesh, allow_open=False)
+            self._inside = locate(mesh, backend=backend, threads=threads, allow_open=False)
+
+    def of(self, points: Floats) -> Floats:
+        """Return the distances of points, (n, 3), as `distances` does."""
+        columns, room = as_columns(points), np.empty(len(points))
+        _refuse_far(columns, self._index.nearest(columns, room, self._threads))
+        if self._inside is not None:
+            inside = contains_read(self._inside, "parity", columns)
+            np.negative(room, out=room, where=inside & (room != 0.0))
+        return room
 
 
 def _index(mesh: Mesh, backend: str, threads: int | None) -> tuple[NearestIndex, int]:

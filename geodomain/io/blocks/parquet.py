@@ -62,7 +62,7 @@ def readable(name: str) -> Iterator[None]:
         raise TableError(message) from error
 
 
-class _Sink:
+class Sink:
     """A target as pyarrow wants it: a binary file that only grows."""
 
     closed = False
@@ -71,6 +71,7 @@ class _Sink:
         self._target = target
 
     def write(self, data: Any) -> int:
+        """Write all of it."""
         view = memoryview(data)
         self._target.write(view)
         return view.nbytes
@@ -182,7 +183,7 @@ class ParquetModel(TableModel[Any]):
             from pyarrow import PythonFile, parquet
 
             options = writing_options(self._file, added)
-            sink = PythonFile(_Sink(target), mode="w")
+            sink = PythonFile(Sink(target), mode="w")
             with parquet.ParquetWriter(sink, schema, **options) as writer:
                 yield writer
 

@@ -139,10 +139,13 @@ def _refuse_existing(names: Sequence[str], columns: Sequence[NewColumn], table: 
         plain = plain_name(column.name)
         if plain in old:
             twin = names[old[plain]]
-            message = (
-                f"{table} already has a column {twin!r} (column {old[plain] + 1}): choose another "
-                f"name with column=, or rewrite it with column={twin!r}, replace=True."
+            mend = (
+                "give the mesh or solid that it is about another name."
+                if column.measured
+                else f"choose another name with column=, or rewrite it with column={twin!r}, "
+                "replace=True."
             )
+            message = f"{table} already has a column {twin!r} (column {old[plain] + 1}): {mend}"
             raise TableError(message)
         if plain in new:
             message = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.io.header.dialect import quote_cell
-from geodomain.io.header.frames import shortest
+from geodomain.io.csv.writing import lines_of
 from geodomain.io.header.layout import TableLayout
 
 # Of a new column, (n,): codes of cells, or the values of one that has numbers, NaN for none.
@@ -18,10 +17,9 @@ def number_cells(
 ) -> tuple[list[bytes], NDArray[np.int32]]:
     """Return the different numbers as cells, nothing for NaN, and the place of each row's."""
     numbers, codes = np.unique(values, return_inverse=True)
-    decimal = layout.decimal.decode()
-    texts = [
-        "" if number != number else shortest(number).replace(".", decimal)
-        for number in numbers.tolist()
-    ]
-    cells = [quote_cell(text, layout.delimiter, layout.encoding) for text in texts]
+    mark = layout.decimal
+    text = b"".join(map(bytes, lines_of([numbers], decimal=mark)))
+    cells = text.replace(mark + b"0\n", b"\n").split(b"\n")[:-1]
+    if mark == layout.delimiter:
+        cells = [b'"' + cell + b'"' if mark in cell else cell for cell in cells]
     return cells, codes.reshape(-1).astype(np.int32)

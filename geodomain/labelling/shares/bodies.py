@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geodomain.errors import MeshError
+from geodomain.errors import DomainError, MeshError
 from geodomain.labelling.chunk import TiledSurface
 from geodomain.labelling.evaluate import Evaluation, Shell, SolidEvaluation, StackEvaluation
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.shares.model_frame import ModelFrame
 from geodomain.labelling.shares.pieces import Body
+from geodomain.labelling.skins import SkinEvaluation
 from geodomain.mesh.mesh import Mesh
 from geodomain.volumes.block_shares import Shares
 
@@ -21,6 +22,8 @@ class BodyShelf:
 
     Raises
     ------
+    DomainError
+        For a domain with limits of distance, at which lines are not cut.
     MeshError
         For a solid that is open, or has no winding number where that is asked for, and for a
         surface that is closed.
@@ -32,8 +35,14 @@ class BodyShelf:
         self.units = [self._of(evaluation) for evaluation in labeller.evaluations]
         self.bodies = list(self._made.values())
 
-    def _of(self, evaluation: Evaluation) -> list[Body]:
+    def _of(self, evaluation: Evaluation | SkinEvaluation) -> list[Body]:
         """Return the bodies of one domain or stack."""
+        if isinstance(evaluation, SkinEvaluation):
+            message = (
+                f"{evaluation.domain.name} has within or beyond, and blocks have no shares "
+                "within a distance: label by centroids, without proportions= or by='majority'"
+            )
+            raise DomainError(message)
         if isinstance(evaluation, SolidEvaluation):
             return [self._solid(shell) for shell in evaluation.shells]
         if isinstance(evaluation, StackEvaluation):

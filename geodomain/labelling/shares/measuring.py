@@ -12,6 +12,7 @@ from geodomain.labelling.evaluate import Evaluation
 from geodomain.labelling.labeller import Labeller, Verdict
 from geodomain.labelling.shares.parting import Parting, SizedBlocks
 from geodomain.labelling.shares.pieces import BlockPieces, Bools, Floats, Places
+from geodomain.labelling.skins import SkinEvaluation
 
 # From blocks and their pieces to shares, (blocks, columns).
 Score = Callable[[Places, BlockPieces], Floats]
@@ -72,7 +73,9 @@ def measure(parting: Parting, lines: int, columns: int, score: Score) -> Measure
     return Measured(shares, halved)
 
 
-def score_itself(asked: LabelledBlocks, evaluation: Evaluation, unit: int) -> Score:
+def score_itself(
+    asked: LabelledBlocks, evaluation: Evaluation | SkinEvaluation, unit: int
+) -> Score:
     """Return what scores each of the domains of a unit by itself; what none can say is last."""
 
     def score(rows: Places, pieces: BlockPieces) -> Floats:
