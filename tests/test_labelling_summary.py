@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,6 +60,15 @@ def test_tally_is_the_same_for_any_chunk(chunk: int) -> None:
     assert tally.volumes.tolist() == pytest.approx([1000, 875, 13750, 0, 0, 0, 0])
     assert tally.bounds.tolist() == [[-5] * 3, [20] * 3]
     assert tally.rows == 1001
+
+
+def test_of_very_many_overlaps_the_largest_are_read() -> None:
+    summary = summary_of(ORE, HALO)
+    pairs = tuple({"solids": [f"A{n}", "B"], "blocks": n, "volume": None} for n in range(1, 61))
+    lines = as_table(replace(summary, overlaps=pairs)).splitlines()
+    shown = [line for line in lines if line.startswith("in both A")]
+    assert shown == [f"in both A{n} and B: {n}" for n in range(60, 10, -1)]
+    assert "10 other pairs share blocks; the JSON lists them" in lines
 
 
 def test_report_of_domains() -> None:

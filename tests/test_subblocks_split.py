@@ -287,3 +287,10 @@ def test_a_block_is_cut_by_what_enters_it(tmp_path: Path) -> None:
     for row, parts in by_parent(out).items():
         parent = part_of(dict(zip(GEOMETRY, rows[row].split(","), strict=True)))
         assert (len(parts) > 1) == entered_by_faces(parent, ore)
+
+
+def test_blocks_are_not_split_at_a_distance_and_it_is_said(blocks: Path) -> None:
+    skin, out = geodomain.Domain("SKIN", solid(), within=3), blocks.with_name("sub.csv")
+    with pytest.warns(GeodomainWarning, match="SKIN has within or beyond"):
+        found = geodomain.subblock_file(blocks, [skin], out, scheme="grid", minimum="5,5,2.5")
+    assert any("SKIN has within" in one for one in found.labels.warnings)

@@ -11,6 +11,9 @@ from geodomain.html.table import html_table, text_table
 from geodomain.labelling.shares.report import ShareSummary
 from geodomain.labelling.warnings import counted
 
+# So many overlaps are read; the other ones are data.
+_MOST_PAIRS = 50
+
 
 @dataclass(frozen=True)
 class Part:
@@ -183,7 +186,7 @@ def _volumes(summary: Summary) -> dict[str, str]:
 
 def _notes(summary: Summary) -> list[str]:
     """Return the lines below the table."""
-    lines = [_overlap(pair) for pair in summary.overlaps]
+    lines = _overlaps(summary.overlaps)
     if summary.on_wall is not None:
         lines.append(f"exactly on a wall: {summary.on_wall:,}")
     lines += [
@@ -198,6 +201,15 @@ def _notes(summary: Summary) -> list[str]:
         f"{counted(summary.rows, 'row')} in {summary.seconds:.2f} s, "
         f"{summary.rows_per_second:,.0f} rows/s, {summary.backend} ({summary.backend_reason})",
     ]
+
+
+def _overlaps(pairs: Sequence[Overlap]) -> list[str]:
+    """Return a line for each pair; of very many, for those that share most blocks."""
+    if len(pairs) <= _MOST_PAIRS:
+        return [_overlap(pair) for pair in pairs]
+    largest = sorted(pairs, key=lambda pair: -pair["blocks"])[:_MOST_PAIRS]
+    rest = f"{len(pairs) - _MOST_PAIRS:,} other pairs share blocks; the JSON lists them"
+    return [*map(_overlap, largest), rest]
 
 
 def _overlap(pair: Overlap) -> str:

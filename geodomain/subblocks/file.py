@@ -150,11 +150,17 @@ def subblock_file(
     with collect_warnings() as warned, show_progress(progress, "splitting") as told:
         given = domains_to_label(domains, weld=weld)
         refuse_inputs(outputs, given.files)
+        for domain in given.domains:
+            if domain.within is not None or domain.beyond is not None:
+                warn(
+                    f"{domain.name} has within or beyond: blocks are split at wireframes only, and "
+                    "not at that distance from them, where they stay as large as they are"
+                )
         labeller = Labeller(
             given.domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
         )
         labels = labels_of(given.domains, background=background, unassigned=unassigned, leaky=leaky)
-        (domain,) = ColumnPlan(column, labels).columns(labeller.targets)
+        (labelled,) = ColumnPlan(column, labels).columns(labeller.targets)
         with open_model(source, options) as opened:
             file = rewritable(opened)
             refuse_new(opened, (parent, "parent="), (column, "column="))
@@ -186,7 +192,7 @@ def subblock_file(
                 Rewriting(
                     work.rewrite,
                     Destination(target, overwrite),
-                    (Added(parent), Added(column, domain.cells, domain.default)),
+                    (Added(parent), Added(column, labelled.cells, labelled.default)),
                     amounts=shares,
                     also=[*asked.values(), *opened.constants],
                     threads=threads,
