@@ -104,6 +104,22 @@ def test_instances_of_one_mesh_are_one_solid(tmp_path: Path) -> None:
     assert item[1].volume == pytest.approx(2 * VOLUME, rel=1e-12)
 
 
+def test_meshes_of_one_name_are_one_solid(tmp_path: Path) -> None:
+    nodes = [{"children": [1, 2]}, {"mesh": 0}, {"mesh": 1, "translation": [100, 0, 0]}]
+    data = glb(nodes).replace(b'"WASTE"', b'"ORE"  ')
+    (tmp_path / "a.glb").write_bytes(data)
+    (item,) = read_meshes(tmp_path / "a.glb").items()
+    assert item[0] == "ORE" and len(item[1].triangles) == 8
+    (tmp_path / "b.glb").write_bytes(glb(nodes).replace(b'"WASTE"', b'"ORE_1"'))
+    assert set(read_meshes(tmp_path / "b.glb")) == {"ORE", "ORE_1"}
+
+
+def test_objects_of_one_name_are_one_solid(tmp_path: Path) -> None:
+    path = threemf(tmp_path / "a.3mf", '<item objectid="1"/><item objectid="2"/>', second="ORE")
+    (item,) = read_meshes(path).items()
+    assert item[0] == "ORE" and len(item[1].triangles) == 8
+
+
 def test_floats_at_mine_coordinates_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.glb").write_bytes(glb([{"mesh": 0}], np.add(CORNERS, [478000, 300, -6771000])))
     with pytest.warns(GeodomainWarning, match=r"a\.glb stores single precision.*only good to 0\.5"):
@@ -116,11 +132,13 @@ OBJECT = (
 )
 
 
-def threemf(path: Path, items: str, unit: str = ' unit="meter"', more: str = "") -> Path:
+def threemf(
+    path: Path, items: str, unit: str = ' unit="meter"', more: str = "", second: str = "WASTE"
+) -> Path:
     """Write a 3MF of the objects 1, ORE, and 2, WASTE; lines of text, as any exporter would."""
     points = "".join(f'<vertex x="{x!r}" y="{y!r}" z="{z!r}"/>' for x, y, z in PLACES.tolist())
     faces = "".join(f'<triangle v1="{a}" v2="{b}" v3="{c}"/>' for a, b, c in FACES.tolist())
-    objects = "".join(OBJECT.format(*pair, points, faces) for pair in ((1, "ORE"), (2, "WASTE")))
+    objects = "".join(OBJECT.format(*pair, points, faces) for pair in ((1, "ORE"), (2, second)))
     model = (
         f'<?xml version="1.0" encoding="UTF-8"?><model{unit} '
         'xmlns="http://schemas.microsoft.com/3dmanufacturing/core/2015/02">'

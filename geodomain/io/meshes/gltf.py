@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
+import re
+import zipfile
+from collections import Counter
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +18,8 @@ from geodomain.errors import MeshError, warn
 from geodomain.io.meshes.solids import NamedFaces
 from geodomain.io.meshes.text import damaged
 from geodomain.mesh.faces import Faces
+
+_OBJECT = re.compile(rb"""<(?:\w+:)?object\b[^>]*?\bname\s*=\s*["']([^"']*)["']""")
 
 
 def read_glb(data: bytes, path: Path) -> list[NamedFaces]:
@@ -41,6 +48,7 @@ def _read(
             io.BytesIO(data), file_type=kind, process=False, force="scene", merge_primitives=False
         )
         parts = [_part(scene, node, kind, axes, signs) for node in scene.graph.nodes_geometry]
+        again = _renamed(_names_of(data, kind))
     except ImportError as lacking:
         message = (
             f"{path.name} is {kind}, which is read through trimesh ({lacking}): install it with"
@@ -50,7 +58,7 @@ def _read(
     except Exception as wrong:  # of any kind, from a library that reads any file
         reason = " ".join(str(wrong).split())[:100] or type(wrong).__name__
         raise damaged(path.name, f"trimesh cannot read it ({reason})") from wrong
-    found = [part for part in parts if part is not None]
+    found = [(again.get(part[0], part[0]), part[1]) for part in parts if part is not None]
     if not found:
         message = f"{path.name} has no triangles: export the wireframe as a mesh"
         raise MeshError(message)
@@ -60,6 +68,31 @@ def _read(
             " scale the wireframe if that is not the unit of the blocks"
         )
         warn(message)
+    return found
+
+
+def _names_of(data: bytes, kind: str) -> list[str]:
+    """Return the names that the file itself gives its meshes, one for each part of a mesh."""
+    if kind == "glb":
+        tree = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
+        return [
+            str(mesh.get("name", "GLTF")) for mesh in tree["meshes"] for _ in mesh["primitives"]
+        ]
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        models = [archive.read(name) for name in archive.namelist() if name.endswith(".model")]
+    return [unescape(name.decode()) for model in models for name in _OBJECT.findall(model)]
+
+
+def _renamed(names: list[str]) -> dict[str, str]:
+    """Return the names of the file by those that trimesh gives to the second of a name, and so on.
+
+    Where the file itself has a name of that form, nothing is certain, and those names stay.
+    """
+    found: dict[str, str] = {}
+    for name, count in Counter(names).items():
+        others = [f"{name}_{number}" for number in range(1, count + 1)]
+        if count > 1 and not set(others) & set(names):
+            found |= dict.fromkeys(others, name)
     return found
 
 
