@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pandas
@@ -196,3 +197,22 @@ def test_a_file_with_a_wildcard_in_its_name_is_a_file(folder: Path) -> None:
     PARTS["zone=B/1.csv"].to_csv("blocks[1].csv", index=False)
     run("blocks[1].csv", "-o", "out.csv")
     assert len(pandas.read_csv("out.csv")) == len(PARTS["zone=B/1.csv"])
+
+
+def test_a_record_inside_the_output_is_refused(folder: Path) -> None:
+    write_csv("blocks", PARTS)
+    label_dataset("blocks", domains(), "out")
+    part = next(Path("out").rglob("*.csv"))
+    before = part.read_bytes()
+    for place in (part, Path("out/run.json"), Path("out/_geodomain/job.json")):
+        with pytest.raises(TableError, match="would be inside the output out"):
+            label_dataset("blocks", domains(), "out", record=place, overwrite=True)
+    assert part.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
+def test_a_pipe_among_the_parts_is_refused(folder: Path) -> None:
+    write_csv("blocks", PARTS)
+    os.mkfifo("blocks/pipe.csv")
+    with pytest.raises(TableError, match=r"pipe\.csv is no regular file"):
+        label_dataset("blocks", domains(), "out")

@@ -169,7 +169,7 @@ def test_a_part_that_is_gone_is_not_left_in_the_output(folder: Path) -> None:
     label_dataset("blocks", domains(), "out")
     gone = next(iter(PARTS))
     Path("blocks", gone).unlink()
-    with pytest.raises(TableError, match=f"out holds {gone}, which the dataset has no more"):
+    with pytest.raises(TableError, match=f"out holds {gone}, which is no part of the dataset"):
         label_dataset("blocks", domains(), "out")
     summary = label_dataset("blocks", domains(), "out", overwrite=True)
     assert not Path("out", gone).exists()

@@ -134,3 +134,15 @@ def test_a_number_of_ply_is_placed() -> None:
     rows[77_776] = "1 2 3_0"
     with pytest.raises(MeshError, match=r"a\.ply, vertex 77777: '3_0' is not a number"):
         ply.read((head + "\n".join(rows)).encode(), "a.ply")
+
+
+def test_only_vertices_and_faces_go_on_after_a_backslash() -> None:
+    """A comment or a name may end in one, as the name of a folder does."""
+    lines = [
+        "mtllib C:\\models\\", "# from C:\\", "v 0 0 0 \\", " 0.5 0.5", "v 1 0 \\\r", " 0",
+        "v 0 1 0 # C:\\", "v 0 0 1", "g C:\\", "f 1 3 2 # C:\\", "f 1 2 \\", "4", "f 1 4 3",
+        "f 2 3 4",
+    ]  # fmt: skip
+    found = obj.read("\n".join(lines).encode(), "a.obj")
+    assert found.vertices.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    assert found.corners.tolist() == [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -206,3 +207,37 @@ def test_other_kinds_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.omf").write_bytes(b"PK\3\4")
     with pytest.raises(TableError):
         geodomain.merge_file(tmp_path / "a.omf", tmp_path / "b.omf")
+
+
+def test_columns_of_other_kinds_are_joined_or_refused(tmp_path: Path) -> None:
+    """Categories by numbers without a sign, as polars writes them; lists cannot be compared."""
+    blocks, sub, out = table(tmp_path), tmp_path / "sub.parquet", tmp_path / "out.parquet"
+    geodomain.subblock_file(
+        blocks, {"ORE": solid()}, sub, scheme="grid", minimum="3,7,2", extensive="T"
+    )
+    plain = geodomain.merge_file(sub, tmp_path / "plain.parquet", extensive="T")
+    rows = pyarrow.parquet.read_table(sub)
+    codes = pyarrow.array([None if n % 7 == 0 else 0 for n in range(len(rows))], pyarrow.uint32())
+    kept = pyarrow.array([None] * len(rows), pyarrow.uint32())
+    names = pyarrow.array(["x"])
+    for each in (codes, kept):
+        column = pyarrow.DictionaryArray.from_arrays(each, names)
+        pyarrow.parquet.write_table(rows.append_column("C", column), sub)
+        found = geodomain.merge_file(sub, out, extensive="T", overwrite=True)
+        assert found.after == plain.after if each is kept else found.after > plain.after
+    lists = pyarrow.array([[1]] * len(rows))
+    pyarrow.parquet.write_table(rows.append_column("C", lists), sub)
+    with pytest.raises(TableError, match=r"sub\.parquet has a column of a kind whose rows"):
+        geodomain.merge_file(sub, out, extensive="T", overwrite=True)
+
+
+def test_an_index_that_is_a_range_is_left_out_and_said(tmp_path: Path) -> None:
+    blocks = pyarrow.parquet.read_table(table(tmp_path)).to_pandas()
+    blocks.index = pandas.RangeIndex(100, 100 + len(blocks), name="ID")
+    place, out = tmp_path / "range.parquet", tmp_path / "sub.parquet"
+    blocks.to_parquet(place)
+    with pytest.warns(GeodomainWarning, match="the index of pandas is a range"):
+        found = geodomain.subblock_file(
+            place, {"ORE": solid()}, out, scheme="grid", minimum="3,7,2", extensive="T"
+        )
+    assert pandas.read_parquet(out).index.equals(pandas.RangeIndex(found.written))

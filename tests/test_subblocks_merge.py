@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from subblocked import TABLE, Part, by_parent, part_of, require_tiles, rows_of, solid
 
 import geodomain
-from geodomain import TableError
+from geodomain import GeodomainWarning, TableError
 from geodomain.backends.sub_blocks import join_boxes
 
 HEAD = "X,Y,Z,DX,DY,DZ,ROCK,parent\n"
@@ -158,3 +158,12 @@ def test_a_fault_in_a_row_that_was_given_back_has_its_line(
     monkeypatch.setattr("geodomain.io.blocks.rewriting.text.CHUNK_BYTES", 100)
     with pytest.raises(TableError, match="line 42: X is 'here'"):
         merged(tmp_path, rows.replace("40.5,", "here,"))
+
+
+def test_amounts_that_are_not_added_up_are_warned_of(tmp_path: Path) -> None:
+    place = tmp_path / "sub.csv"
+    place.write_text("X,Y,Z,DX,DY,DZ,TONNES,parent\n2.5,5,5,5,10,10,6.5,0\n7.5,5,5,5,10,10,6.5,0\n")
+    with pytest.warns(GeodomainWarning, match=r"TONNES looks like an amount.*add it up"):
+        geodomain.merge_file(place, tmp_path / "a.csv")
+    found = geodomain.merge_file(place, tmp_path / "b.csv", extensive="TONNES")
+    assert found.warnings == ()

@@ -294,3 +294,17 @@ def test_blocks_are_not_split_at_a_distance_and_it_is_said(blocks: Path) -> None
     with pytest.warns(GeodomainWarning, match="SKIN has within or beyond"):
         found = geodomain.subblock_file(blocks, [skin], out, scheme="grid", minimum="5,5,2.5")
     assert any("SKIN has within" in one for one in found.labels.warnings)
+
+
+def test_blocks_without_a_size_are_told_as_blocks(tmp_path: Path) -> None:
+    place = tmp_path / "blocks.csv"
+    rows = ["414000,7480000,310,20,20,10", "414020,7480000,310,0,20,10"]
+    place.write_text("X,Y,Z,DX,DY,DZ\n" + "\n".join(rows) + "\n")
+    cut = box((413995, 7479995, 300), (414005, 7480005, 320))
+    with pytest.warns(GeodomainWarning, match="1 block without .* is block 2 of the table"):
+        geodomain.subblock_file(place, {"ORE": cut}, tmp_path / "o.csv", scheme="grid", minimum=5)
+
+
+def test_two_new_columns_of_one_name_are_refused(blocks: Path) -> None:
+    with pytest.raises(ValueError, match=r"two new columns are called 'domain'"):
+        split(blocks, "grid", parent="domain")

@@ -193,6 +193,9 @@ def _require_target(
         require_output_folder(found, target)
     if run.path is not None:
         refuse_inputs([run.path], [part.path for part in found.parts])
+        if target is not None and Path(run.path).resolve().is_relative_to(target.resolve()):
+            message = f"the record {run.path} would be inside the output {target}: put it beside it"
+            raise TableError(message)
         require_places([run.path], overwrite=overwrite)
     return target
 

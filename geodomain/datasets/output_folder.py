@@ -84,8 +84,8 @@ def open_output(
             raise TableError(message)
         if stale and not overwrite:
             message = (
-                f"{output} holds {stale[0]}, which the dataset has no more: name another output, "
-                "or have it removed by overwrite=True"
+                f"{output} holds {stale[0]}, which is no part of the dataset as it is named now: "
+                "name another output, or have it removed by overwrite=True"
             )
             raise TableError(message)
         for name in stale:

@@ -152,7 +152,15 @@ def _below(base: Path) -> Iterator[Path]:
     """Yield all files in a folder and its folders, but for hidden ones."""
     for folder, folders, files in os.walk(base, onerror=_raise, followlinks=True):
         folders[:] = [name for name in folders if not _is_hidden(name)]
-        yield from (Path(folder, name) for name in files if not _is_hidden(name))
+        yield from (_regular(Path(folder, name)) for name in files if not _is_hidden(name))
+
+
+def _regular(path: Path) -> Path:
+    """Refuse a pipe or a device, which may never end."""
+    if path.exists() and not path.is_file():
+        message = f"{path} is no regular file: take it out of the dataset"
+        raise TableError(message)
+    return path
 
 
 def _raise(error: OSError) -> None:

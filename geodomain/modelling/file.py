@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from decimal import Decimal
 from pathlib import Path
 
+from geodomain.errors import TableError
 from geodomain.inputs.kinds import MeshesLike
 from geodomain.inputs.meshes import as_meshes
 from geodomain.inputs.paths import PathGiven
@@ -27,6 +29,9 @@ from geodomain.modelling.new_model import NewModel, counted_axes, fitted_axes
 from geodomain.modelling.writing import writer_of
 from geodomain.progress import Progress, show_progress
 
+# Bytes that a block takes at least: a row of text is no shorter; the other kinds are compressed,
+# and an image has no rows.
+_LEAST = {".csv": 12.0, ".csv.gz": 0.01, ".parquet": 0.01, ".pq": 0.01}
 _ZERO = (Decimal(0), Decimal(0), Decimal(0))
 
 
@@ -127,6 +132,8 @@ def model_file(
     else:
         axes = fitted_axes(as_meshes(fit), sizes, read_margins(margin), start, frame)
     model = NewModel(axes, frame, str(place))
+    if place != STANDARD:
+        _require_room(model, Path(place))
     with show_progress(progress, "writing") as told, open_target(place, overwrite=overwrite) as to:
         writer(model, to, str(place), told)
     return model
@@ -149,6 +156,21 @@ def _refuse_slips(
         message = "local_origin= belongs to rotation="
     if message:
         raise ValueError(message)
+
+
+def _require_room(model: NewModel, place: Path) -> None:
+    """Refuse a model that is too large for the disk, by the least that its blocks can take."""
+    name = place.name.lower()
+    least = max(
+        (model.blocks * each for end, each in _LEAST.items() if name.endswith(end)), default=0
+    )
+    free = shutil.disk_usage(place.absolute().parent).free
+    if least > free:
+        message = (
+            f"{model.blocks:,} blocks need {least / 1e9:,.0f} GB at least, and {place.parent} has "
+            f"{free / 1e9:,.0f} GB free: is size= in the unit of the coordinates?"
+        )
+        raise TableError(message)
 
 
 def _floats(point: Decimals) -> tuple[float, float, float]:

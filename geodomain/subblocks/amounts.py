@@ -32,11 +32,15 @@ def shared(amount: Numbers, parent: Rows, volumes: Floats) -> Numbers:
     return own.portion(share) - own.portion(before)
 
 
-def unshared_warnings(names: Sequence[str], shares: Sequence[int]) -> Iterator[str]:
-    """Yield a warning for each column that looks like an amount and is not shared."""
+def unshared_warnings(
+    names: Sequence[str], shares: Sequence[int], *, joined: bool = False
+) -> Iterator[str]:
+    """Yield a warning for each column that looks like an amount and is not named as one."""
     for field, name in enumerate(names):
-        if plain_name(name) in _LIKELY and field not in shares:
-            yield (
-                f"{name} looks like an amount of a whole block, and each sub-block keeps all of "
-                f"it: share it by volume with extensive={name!r}"
-            )
+        if plain_name(name) not in _LIKELY or field in shares:
+            continue
+        if joined:
+            said = "a joined block has that of one of its parts: add it up"
+        else:
+            said = "each sub-block keeps all of it: share it by volume"
+        yield f"{name} looks like an amount of a whole block, and {said} with extensive={name!r}"

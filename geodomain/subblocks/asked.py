@@ -129,7 +129,10 @@ def refuse_new(model: BlockFile, *added: tuple[str, str]) -> None:
         if not own:
             message = f"{keyword} needs a name"
             raise ValueError(message)
-        if own in plain or names.count(own) > 1:
+        if names.count(own) > 1:
+            message = f"two new columns are called {name!r}: choose another name with {keyword}"
+            raise ValueError(message)
+        if own in plain:
             message = (
                 f"{model.name} already has a column {name!r}: choose another name for the new one "
                 f"with {keyword}"

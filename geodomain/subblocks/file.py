@@ -20,7 +20,7 @@ from geodomain.labelling.columns import ColumnPlan
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.overlap import refuse_disjoint
 from geodomain.labelling.summarise import parts_of, summarise
-from geodomain.labelling.warnings import tally_warnings
+from geodomain.labelling.warnings import counted, tally_warnings
 from geodomain.progress import Progress, show_progress
 from geodomain.query.locator import Rule
 from geodomain.subblocks.amounts import unshared_warnings
@@ -182,6 +182,13 @@ def subblock_file(
             def before_commit() -> None:
                 if not allow_disjoint:
                     refuse_disjoint(labeller.targets, work.tally.bounds, opened.name)
+                # Blocks without a size are told as blocks of the model, not as sub-blocks.
+                work.tally.unsized, work.tally.first_unsized = 0, None
+                if work.first_unsized is not None:
+                    warn(
+                        f"{counted(work.unsized, 'block')} without a size above 0 along each axis "
+                        f"stay as they are; the first is block {work.first_unsized:,} of the table"
+                    )
                 parts = parts_of(labeller.targets, work.tally, labels)
                 for sentence in tally_warnings(labeller.domains, work.tally, parts):
                     warn(sentence)

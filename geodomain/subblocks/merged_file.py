@@ -7,12 +7,13 @@ import time
 from collections.abc import Sequence
 from typing import Unpack
 
-from geodomain.errors import collect_warnings
+from geodomain.errors import collect_warnings, warn
 from geodomain.inputs.paths import PathGiven, model_path
 from geodomain.io.blocks.model import Destination, open_model
 from geodomain.io.blocks.rewriting.task import Rewriting
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.progress import Progress, show_progress
+from geodomain.subblocks.amounts import unshared_warnings
 from geodomain.subblocks.asked import (
     IN_MEMORY,
     amount_columns,
@@ -95,15 +96,22 @@ def merge_file(
             at_corner=file.space.at_corner,
             threads=threads,
         )
+        amounts = amount_columns(opened, extensive)
+
+        def before_commit() -> None:
+            work.require_runs()
+            for sentence in unshared_warnings(opened.columns, amounts, joined=True):
+                warn(sentence)
+
         file.rewrite(
             Rewriting(
                 work.rewrite,
                 Destination(target, overwrite),
-                amounts=amount_columns(opened, extensive),
+                amounts=amounts,
                 together=together,
                 threads=threads,
                 progress=told,
-                before_commit=work.require_runs,
+                before_commit=before_commit,
             )
         )
     return MergeSummary(

@@ -73,6 +73,8 @@ class Splitting:
         self._names, self._join, self._threads = names, join, threads
         self.tally = Tally(labeller.targets)
         self.parents = self.split = self.written = self.dropped = self.missing = 0
+        self.unsized = 0
+        self.first_unsized: int | None = None
 
     def rewrite(self, rows: BlockRows) -> Iterator[NewRows]:
         """Give the parts of some blocks, some blocks at a time."""
@@ -90,6 +92,10 @@ class Splitting:
             self._labeller.domains, lambda named: rows.column(self._asked[named])
         )
         self.parents += len(rows)
+        unsized = rows.missing & np.isfinite(rows.points).all(axis=1)
+        if self.first_unsized is None and unsized.any():
+            self.first_unsized = rows.first + int(unsized.argmax()) + 1
+        self.unsized += int(unsized.sum())
         self.missing += int(rows.missing.sum())
         expected = np.cumsum(self._splitter.expected(parts, entered)) // _TOGETHER
         for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(expected)) + 1):

@@ -4,7 +4,8 @@
 //   f corner corner corner [corner ...]      corner = number[/[number]][/[number]]
 //
 // Vertices are numbered from 1; a negative number counts back from the face. A # starts a
-// comment, and a backslash before a line end joins the next line. Lines end in LF or CR LF.
+// comment, and a backslash before a line end joins the next line to a vertex or a face. Lines end
+// in LF or CR LF.
 #pragma once
 
 #include <algorithm>
@@ -43,11 +44,11 @@ class ObjPiece {
     watched_ = watched;
     Word key;
     while (at_ < end_ && told_.fault == ObjFault::none) {
-      if (next(key) && key.end - key.begin == 1) {
-        if ((*key.begin | 0x20) == 'v') read_vertex(key);
-        if ((*key.begin | 0x20) == 'f') read_face(key);
-      }
-      finish_line();
+      const bool is_short = next(key) && key.end - key.begin == 1;
+      const char letter = is_short ? static_cast<char>(*key.begin | 0x20) : '\0';
+      if (letter == 'v') read_vertex(key);
+      if (letter == 'f') read_face(key);
+      finish_line(letter == 'v' || letter == 'f');
     }
   }
 
@@ -90,11 +91,16 @@ class ObjPiece {
     return end_ - at >= 3 && at[1] == '\r' && at[2] == '\n' ? 3 : 0;
   }
 
-  void finish_line() {
+  // Only a line that is read goes on after a backslash, and no comment does: other lines may end
+  // in one for another reason, such as the name of a folder.
+  void finish_line(bool is_read) {
     for (bool joined = true; joined && at_ < end_;) {
       const auto* feed =
           static_cast<const char*>(std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_)));
-      joined = feed != nullptr && is_joined(feed, text_);
+      const char* const end = feed == nullptr ? end_ : feed;
+      const bool has_comment =
+          std::memchr(at_, '#', static_cast<std::size_t>(end - at_)) != nullptr;
+      joined = is_read && !has_comment && feed != nullptr && is_joined(feed, text_);
       at_ = feed == nullptr ? end_ : feed + 1;
     }
   }

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from geodomain.errors import warn
 from geodomain.io.csv.new_columns import NewColumn, refuse_kept
 from geodomain.io.csv.number_cells import NewCells
 
@@ -87,6 +88,24 @@ def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
     else:
         # Its list ends in the columns of the index, as a file does.
         known.insert(len(known) - _index_columns(pandas), entry)
+    return metadata | {b"pandas": json.dumps(pandas).encode()}
+
+
+def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
+    """Leave out an index of pandas that is a range and no column: other rows have another one."""
+    if not metadata or b"pandas" not in metadata:
+        return metadata
+    pandas = json.loads(metadata[b"pandas"])
+    ranges = [one for one in pandas.get("index_columns", []) if isinstance(one, dict)]
+    if not ranges:
+        return metadata
+    for one in ranges:
+        if one.get("name") or one.get("start") or one.get("step", 1) != 1:
+            warn(
+                f"{name}: the index of pandas is a range, and no column of the file: it is left "
+                "out; keep it as a column with reset_index()"
+            )
+    pandas["index_columns"] = [one for one in pandas["index_columns"] if one not in ranges]
     return metadata | {b"pandas": json.dumps(pandas).encode()}
 
 

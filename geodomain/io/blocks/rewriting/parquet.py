@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from geodomain.errors import warn
-from geodomain.io.blocks.parquet_schema import with_column
+from geodomain.errors import TableError, warn
+from geodomain.io.blocks.parquet_schema import with_column, without_range
 from geodomain.io.blocks.rewriting.codes import combined
 from geodomain.io.blocks.rewriting.held_back import last_group
 from geodomain.io.blocks.rewriting.task import SIZE_COLUMNS, BlockRows, NewRows, Rewriting, lacking
@@ -63,6 +63,24 @@ class ParquetRewriting:
         writer: AbstractContextManager[Any],
     ) -> None:
         """Write what takes the place of the rows of all groups."""
+        import pyarrow
+
+        try:
+            self._run(groups, total, writer)
+        except pyarrow.ArrowNotImplementedError as error:
+            reason = " ".join(str(error).split())[:120]
+            message = (
+                f"{self._name} has a column of a kind whose rows cannot be copied or compared "
+                f"({reason}): leave it out, or write it as text or numbers"
+            )
+            raise TableError(message) from error
+
+    def _run(
+        self,
+        groups: Iterator[Any],
+        total: int,
+        writer: AbstractContextManager[Any],
+    ) -> None:
         import pyarrow
 
         with writer as out:
@@ -122,13 +140,15 @@ class ParquetRewriting:
 
     def _alike(self, table: Any) -> Rows:
         """Code the rows by all columns but those of numbers that change."""
+        import pyarrow
+
         codes = []
         for field in range(len(table.schema)):
             if field not in self._numeric:
                 column = table.column(field).combine_chunks()
                 index = column.dictionary_encode() if not _is_dictionary(column) else column
-                place = index.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-                codes.append(place.astype(np.int64))
+                signed = index.indices.cast(pyarrow.int64())  # those of polars have no -1
+                codes.append(signed.fill_null(-1).to_numpy(zero_copy_only=False))
         return combined(codes, len(table))
 
     def _new_table(self, table: Any, made: NewRows) -> Any:
@@ -158,6 +178,7 @@ class ParquetRewriting:
         """Give the schema of what is written: numbers that change are float64."""
         import pyarrow
 
+        schema = schema.with_metadata(without_range(schema.metadata, self._name))
         widened = []
         for field in self._numeric:
             old = schema.field(field)
