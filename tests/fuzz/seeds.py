@@ -121,6 +121,7 @@ BAD_VTK: dict[str, tuple[str, str]] = {
     "vtu, a negative corner": ("b.vtu", vtu(corner="-999999999")),
     "vtu, an offset out of range": ("b.vtu", vtu(offset="999999999")),
     "vtu, cells that are not there": ("b.vtu", vtu(count="999999999999")),
+    "vtu, a count that goes on": ("b.vtu", vtu(count="999999999-1999")),
     "vtu, a kind that there is not": ("b.vtu", vtu(kind="99")),
     "vti, more cells than a number counts": (
         "b.vti",

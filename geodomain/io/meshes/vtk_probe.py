@@ -26,7 +26,8 @@ _CHILD = Path(__file__).with_name("vtk_probe_child.py")
 _SECONDS, _BYTES_PER_SECOND = 60.0, 1_000_000
 # A zlib stream is 1,032 times shorter than its data at best, one of LZMA some 7,000 times.
 _SHORTER = 10_000
-_COUNT = re.compile(rb'\b(NumberOf\w+|offset)\s*=\s*["\']\s*([-+]?[0-9.eE+]+)\s*["\']')
+# VTK reads as many digits as there are, whatever follows them.
+_COUNT = re.compile(rb'\b(NumberOf\w+|offset)\s*=\s*["\']([^"\']*)["\']')
 _TAG = re.compile(rb"<[A-Za-z][^<>]*>")
 
 
@@ -148,7 +149,7 @@ def _fault_of_header(path: Path, size: int) -> str | None:
             for what, number in _COUNT.findall(tag[0]):
                 count, most = _number(number), size if what == b"offset" else size * _SHORTER
                 if not 0 <= count <= most:
-                    name, said = what.decode("ascii"), number.decode("ascii")[:30]
+                    name, said = what.decode("ascii"), number.decode("ascii", "replace")[:30]
                     return f'its header has {name}="{said}", and the file {size:,} bytes'
     return None
 
