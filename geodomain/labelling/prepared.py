@@ -10,7 +10,7 @@ from geodomain.domains.sources import DomainsGiven, DomainSource, domains_to_lab
 from geodomain.labelling.cells import labels_of
 from geodomain.labelling.columns import ColumnPlan
 from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.shares.settings import share_settings
+from geodomain.labelling.shares.settings import refuse_unused, share_settings
 from geodomain.query.locator import Rule
 
 
@@ -107,6 +107,9 @@ def prepare(
         unassigned=given.get("unassigned"),
         leaky=given.get("leaky"),
     )
+    measured = Domains() if samples else source.domains
+    settings = share_settings(measured, **(shares or {}))
+    refuse_unused(measured, settings)
     plan = ColumnPlan(
         given.get("column", "domain"),
         labels,
@@ -114,6 +117,6 @@ def prepare(
         given.get("replace", False),
         codes,
         given.get("uncertain", False),
-        share_settings(Domains() if samples else source.domains, **(shares or {})),
+        settings,
     )
     return Prepared(source, labeller, plan)

@@ -25,6 +25,7 @@ from geodomain.labelling.shares.report import share_warnings
 from geodomain.labelling.shares.sharer import Sharer, frame_of
 from geodomain.labelling.summarise import parts_of
 from geodomain.labelling.tally import Tally
+from geodomain.labelling.turned import turned_warnings
 from geodomain.labelling.warnings import tally_warnings
 
 
@@ -124,6 +125,7 @@ def conclude(
     for sentence in checks.warnings(mend=MISSING_OPTION):
         warn(sentence)
     if tally.shares is not None:
+        _require_boxes(tally, name)
         for sentence in share_warnings(plan.shares, tally.shares, labeller.targets):
             warn(sentence)
     if not samples:
@@ -166,7 +168,12 @@ def count_table(
             raise PointError(message) from None
         shares: Sequence[Floats] = ()
         if sharer is not None:
-            found = sharer.measure(points, _required(sizes, model), verdict, allowed, labelled)
+            lengths = _required(sizes, model)
+            if not tally.rows and not sharer.tally.turned:
+                boxes = points[np.isfinite(lengths).all(axis=1)]
+                for sentence in turned_warnings(boxes, model.name, "measured"):
+                    warn(sentence)
+            found = sharer.measure(points, lengths, verdict, allowed, labelled)
             verdict = replace(verdict, codes=found.codes)
             shares = [*(100.0 * found.shares if plan.shares.percent else found.shares)]
         tally.add(points, sizes, verdict, allowed)
@@ -208,6 +215,17 @@ def _required(sizes: Floats | None, model: BlockFile) -> Floats:
         )
         raise TableError(message)
     return sizes
+
+
+def _require_boxes(tally: Tally, name: str) -> None:
+    """Refuse blocks whose shares are asked for, if not one of them is a box with sizes."""
+    if tally.unsized and not tally.volumes.any():
+        message = (
+            f"no block of {name} is a box with sizes along its axes, and shares are asked for: "
+            "turned or skewed cells have none; give the model as a lattice, or as a table in local "
+            "coordinates with rotation= and origin="
+        )
+        raise TableError(message)
 
 
 def _kept_column(labeller: Labeller, model: BlockFile, plan: ColumnPlan) -> int | None:

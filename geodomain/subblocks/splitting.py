@@ -15,11 +15,11 @@ from geodomain.io.header.rotation import require_constants
 from geodomain.io.numbers import Floats, Numbers, Resolution, Rows
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.tally import Tally
+from geodomain.labelling.turned import turned_warnings
 from geodomain.subblocks.amounts import shared
 from geodomain.subblocks.cuts import Parents
 from geodomain.subblocks.pieces import Boxes, Pieces
 from geodomain.subblocks.schemes import Splitter
-from geodomain.subblocks.turned import turned_warnings
 
 Bools = NDArray[np.bool_]
 # About so many sub-blocks are made at a time.
@@ -82,7 +82,7 @@ class Splitting:
             self._constants, rows.column, self._names, self._splitter.name, rows.first
         )
         if not rows.first and not self._space.is_turned:
-            for sentence in turned_warnings(rows.points, self._splitter.name):
+            for sentence in turned_warnings(rows.points, self._splitter.name, "split"):
                 warn(sentence)
         parents = Parents(rows.coordinates, rows.sizes, self._space.at_corner, self._resolution)
         entered = self._entered(parents)

@@ -109,7 +109,7 @@ class Parting:
     Attributes
     ----------
     alone, several : (m,) intp
-        The blocks that one body parts into two, and those that go along lines.
+        The blocks that one body parts into two by its volume, and those that go along lines.
     untouched : (n,) bool
         The others, which the label of their centroids has whole.
     missed : dict of int to (n,) float64
@@ -124,11 +124,11 @@ class Parting:
         number = np.zeros(count, np.int32)
         self._owner = np.zeros(count, np.int32)
         self._share = np.zeros(count)
-        for place, (body, entry) in enumerate(entries):
+        for place, (_, entry) in enumerate(entries):
             number[entry.rows] += 1
-            # A sheet that folds may leave a part of the block uncovered.
-            folded = entry.crossed & isinstance(body.source, TiledSurface)
-            number[entry.rows[entry.off | folded]] += 2
+            # A share along lines has an error to be estimated; a sheet that folds may leave a part
+            # of the block uncovered.
+            number[entry.rows[entry.off | entry.crossed]] += 2
             self._owner[entry.rows] = place
             self._share[entry.rows] = entry.share
         self.alone, self.several = np.flatnonzero(number == 1), np.flatnonzero(number > 1)

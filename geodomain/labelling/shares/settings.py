@@ -25,7 +25,8 @@ class ShareSettings:
     by : {"centroid", "majority"}
         What decides the label: the centroid, or the largest share.
     lines : int
-        Vertical lines along each side of a block that more than one wireframe enters.
+        Vertical lines along each side of a block that more than one wireframe enters, or one whose
+        triangles cross there.
     """
 
     proportions: Proportions | None = None
@@ -63,7 +64,7 @@ def share_settings(
     ValueError
         For values that do not exist.
     DomainError
-        For percent without proportions.
+        For percent without proportions, and for lines where nothing is measured.
     """
     try:
         require_choice("shares", "proportions", proportions, (None, *get_args(Proportions)))
@@ -80,4 +81,30 @@ def share_settings(
     if percent and found.proportions is None:
         message = "percent= writes the columns of proportions= from 0 to 100: give both"
         raise DomainError(message)
+    if lines is not None and not found.measures:
+        message = "lines= cuts blocks for proportions= or by='majority': give one of them too"
+        raise DomainError(message)
     return found
+
+
+def refuse_unused(domains: Domains, settings: ShareSettings) -> None:
+    """Refuse domains that say how shares are written or measured where none are.
+
+    Raises
+    ------
+    DomainError
+        For percent without proportions, and for lines where nothing is measured.
+    """
+    if settings.percent and settings.proportions is None:
+        message = (
+            "percent of the domains writes the columns of proportions from 0 to 100: give "
+            "proportions too, beside it or as proportions="
+        )
+        raise DomainError(message)
+    # By the centroid after all is a choice, not a slip.
+    if domains.lines is not None and domains.by == "centroid" and not settings.measures:
+        message = (
+            "lines of the domains cuts blocks for proportions or for majority: give one of them "
+            "too, beside it or as proportions= or by='majority'"
+        )
+        raise DomainError(message)

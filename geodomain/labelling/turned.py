@@ -12,14 +12,17 @@ from geodomain.io.numbers import Floats
 _COLUMNS, _SHARE = 10, 0.9
 
 
-def turned_warnings(points: Floats, name: str) -> Iterator[str]:
-    """Yield a warning if centroids, (n, 3), lie in columns of which no two share an x or a y."""
+def turned_warnings(points: Floats, name: str, done: str) -> Iterator[str]:
+    """Yield a warning if centroids, (n, 3), lie in columns of which no two share an x or a y.
+
+    `done` is what is done to blocks along the axes: "split", "measured".
+    """
     plan = points[np.isfinite(points).all(axis=1), :2]
     columns = len(np.unique(plan, axis=0))
     alone = min(len(np.unique(plan[:, axis])) for axis in range(2))
     if columns >= _COLUMNS and alone > _SHARE * columns:
         yield (
             f"{name}: hardly any two columns of blocks share an x or a y, as if the model were "
-            "rotated; blocks are split along the axes of the world, which are not theirs then: "
+            f"rotated; blocks are {done} along the axes of the world, which are not theirs then: "
             "give local coordinates with rotation= and origin="
         )
