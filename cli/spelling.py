@@ -15,7 +15,7 @@ KEYWORDS = {
         *("decimal", "encoding", "missing", "start", "end", "vertex_type", "ray_type"),
         *("column", "codes", "flags", "uncertain", "leaky", "domain", "bench", "weld"),
         *("output", "overwrite", "allow_open", "allow_disjoint", "backend", "gslib_grid"),
-        *("count", "fit", "margin", "fill"),
+        *("count", "fit", "margin", "fill", "size"),
         *("proportions", "percent", "by", "lines"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
         *("within", "colour_by", "scheduler"),
