@@ -32,6 +32,7 @@ class Resident:
     def __init__(self, packed: Floats, *, sorted: bool) -> None:
         self.rows = len(packed)
         self.sorted = sorted
+        self.home = device.number()
         self._whole: Resident | None = None
         with device.current():
             self._memory = [upload(packed), allocate(self.nbytes - packed.nbytes)]
@@ -64,7 +65,7 @@ class Resident:
 def resident(segments: SegmentRows) -> Resident:
     """Return the device's copy of segments, made when it is first asked for."""
     kept = segments.device.get("cuda")
-    if not isinstance(kept, Resident):
+    if not isinstance(kept, Resident) or kept.home != device.number():
         kept = segments.device["cuda"] = Resident(
             segments.packed, sorted=segments.order is not None
         )
