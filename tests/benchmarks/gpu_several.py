@@ -2,14 +2,14 @@
 
 On a machine with two NVIDIA GPUs or more, from the root of the checkout:
 
-    python tests/benchmarks/gpu_several.py [--devices 0,1] [--scale 1.0]
+    python tests/benchmarks/gpu_several.py [--devices 0,1] [--scale 1.0] [--what points,lattices]
 
-100 million points from page-locked memory, 10^10 blocks of a lattice to bits, and 10^8 segments
-that are there and that are sent: with the first GPU alone and with all of them, in turn, the best
-of three. Below each is what copies of as many bytes take by themselves, with one GPU and with all
-at once, which is what the host's memory and the bus allow. The answers of one, of all and, for
-points, of the CPU are compared over all rows. It takes about three minutes with 32 cores; a
-``--scale`` of 0.1 takes a tenth of everything.
+100 million points, 10^10 blocks of a lattice to bits, and 10^8 segments, sent or there already:
+with the first GPU alone and with all of them, the best of three in wall time. Beside each is what
+page-locked copies of as many bytes take by themselves, with one GPU and with all at once: the
+host's memory and the bus allow no more. The answers of one GPU, of all and of the CPU are compared
+over all rows. It takes 20 GB of memory, and a few minutes with 32 cores; a ``--scale`` of 0.1 is
+for a tenth of everything.
 """
 
 from __future__ import annotations
@@ -27,10 +27,21 @@ from gpu_segments import along_normals, terrain
 import geodomain
 from geodomain import Mesh, PointLocator, SegmentIntersector, Segments, synthetic
 from geodomain.backends.cuda import device, devices
+from geodomain.backends.threads import thread_count
 
 ROUNDS = 3
 BATCH = 2_000_000
 PIECE = 64 << 20
+POINTS, BLOCKS, SEGMENTS = 100_000_000, 1e10, 100_000_000
+
+
+class Host:
+    """Page-locked memory for what goes in and what comes out, got once: that is slow."""
+
+    def __init__(self, scale: float) -> None:
+        self.inward = geodomain.pinned_empty(int(24 * POINTS * scale), np.uint8)
+        self.outward = geodomain.pinned_empty(int(0.16 * BLOCKS * scale) + 1000, np.uint8)
+        self.inward[:], self.outward[:] = 1, 1
 
 
 @contextlib.contextmanager
@@ -63,52 +74,58 @@ def say(text: str) -> None:
 
 
 def compare(
-    what: str, numbers: tuple[int, ...], call: Callable[[], object], sides: tuple[int, int]
+    what: str,
+    host: Host,
+    numbers: tuple[int, ...],
+    call: Callable[[], object],
+    sides: tuple[int, int],
 ) -> None:
     """Time a call with one GPU and with all, and copies of as many bytes in and out."""
     with only(numbers[:1]):
         one = best(call)
     every = best(call)
-    say(f"{what}: {one:.3f} s with one, {every:.3f} s with {len(numbers)}: {one / every:.2f}x")
-    alone, together = copies(numbers[:1], *sides), copies(numbers, *sides)
+    alone, together = copies(host, numbers[:1], *sides), copies(host, numbers, *sides)
+    count = len(numbers)
+    say(f"{what}: {one:.4f} s with one GPU, {every:.4f} s with {count}: {one / every:.2f}x")
     say(
-        f"    copies alone, {sides[0] / 1e9:.2f} GB in and {sides[1] / 1e9:.2f} GB out: "
-        f"{alone:.3f} s with one, {together:.3f} s with {len(numbers)}: {alone / together:.2f}x"
+        f"    {sides[0] / 1e9:.2f} GB in and {sides[1] / 1e9:.2f} GB out, copies alone: "
+        f"{alone:.4f} s with one, {together:.4f} s with {count}: {alone / together:.2f}x"
     )
 
 
-def copies(numbers: tuple[int, ...], inward: int, outward: int) -> float:
-    """Return the seconds of copies from and to page-locked memory, shared by the devices."""
-
-    def move(number: int, share: float) -> None:
-        with device.using(number), device.current() as cuda:
-            ways = []
-            for size, there in ((inward, True), (outward, False)):
-                host, memory = rooms[number, there]
-                stream = cuda.Stream()
-                left = int(size * share)
-                while left > 0:
-                    part = host[: min(left, PIECE)]
-                    if there:
-                        cuda.memcpy_htod_async(int(memory), part, stream)
-                    else:
-                        cuda.memcpy_dtoh_async(part, int(memory), stream)
-                    left -= PIECE
-                ways.append(stream)
-            for stream in ways:
-                stream.synchronize()
-
+def copies(host: Host, numbers: tuple[int, ...], inward: int, outward: int) -> float:
+    """Return the seconds of copies both ways at once, a share of the memory to each device."""
     rooms = {}
     for number in numbers:
         with device.using(number), device.current() as cuda:
-            for there in (True, False):
-                host = cuda.pagelocked_empty(PIECE, np.uint8)
-                host[:] = 1
-                rooms[number, there] = host, cuda.mem_alloc(PIECE)
+            rooms[number] = [cuda.mem_alloc(PIECE), cuda.mem_alloc(PIECE)]
+
+    def move(place: int, number: int) -> None:
+        with device.using(number), device.current() as cuda:
+            streams = []
+            for memory, size, room in (
+                (host.inward, inward, rooms[number][0]),
+                (host.outward, outward, rooms[number][1]),
+            ):
+                share = len(memory) // len(numbers)
+                mine = memory[place * share : (place + 1) * share]
+                streams.append(cuda.Stream())
+                left, begin = size // len(numbers), 0
+                while left > 0:
+                    part = mine[begin : begin + min(left, PIECE)]
+                    if memory is host.inward:
+                        cuda.memcpy_htod_async(int(room), part, streams[-1])
+                    else:
+                        cuda.memcpy_dtoh_async(part, int(room), streams[-1])
+                    left -= len(part)
+                    begin = begin + len(part) if begin + len(part) < share else 0
+            for stream in streams:
+                stream.synchronize()
 
     def all_at_once() -> None:
         threads = [
-            threading.Thread(target=move, args=(number, 1 / len(numbers))) for number in numbers
+            threading.Thread(target=move, args=(place, number))
+            for place, number in enumerate(numbers)
         ]
         for thread in threads:
             thread.start()
@@ -117,16 +134,13 @@ def copies(numbers: tuple[int, ...], inward: int, outward: int) -> float:
 
     took = best(all_at_once)
     for number in numbers:
-        with device.using(number), device.current():
-            for there in (True, False):
-                rooms.pop((number, there))[1].free()
+        device.free(*rooms.pop(number))
     return took
 
 
-def points_of(mesh: Mesh, count: int) -> np.ndarray:
-    """Return points in page-locked memory, a sixteenth of them on vertices and level with them."""
+def fill_points(mesh: Mesh, points: np.ndarray) -> None:
+    """Make points, a sixteenth of them on vertices and level with them."""
     low, high = mesh.bounds
-    points = geodomain.pinned_empty((count, 3), np.float64)
 
     def fill(begin: int) -> None:
         rng = np.random.default_rng(begin)
@@ -138,8 +152,7 @@ def points_of(mesh: Mesh, count: int) -> np.ndarray:
         part[::16] = corners
         part[::32, 2] -= 1.0
 
-    in_parallel(fill, range(0, count, BATCH))
-    return points
+    in_parallel(fill, range(0, len(points), BATCH))
 
 
 def in_parallel(work: Callable[[int], None], items: range) -> None:
@@ -162,102 +175,116 @@ def in_parallel(work: Callable[[int], None], items: range) -> None:
         thread.join()
 
 
-def of_points(numbers: tuple[int, ...], count: int) -> int:
+def of_points(host: Host, numbers: tuple[int, ...], count: int) -> int:
     mesh = synthetic.star_shaped_orebody(frequency=63, centre=synthetic.MINE)
-    begin = time.perf_counter()
-    points = points_of(mesh, count)
-    say(f"{count:,} points made in {time.perf_counter() - begin:.1f} s")
+    points = host.inward[: 24 * count].view(np.float64).reshape(count, 3)
+    fill_points(mesh, points)
     shared = PointLocator(mesh, backend="cuda")
-    out = geodomain.pinned_empty(count, np.bool_)
-    what = f"{count:,} points x {len(mesh.triangles):,} triangles, page-locked"
-    compare(what, numbers, lambda: shared.contains(points, out=out), (24 * count, count))
-    ordinary = np.array(points)
-    into = np.empty(count, np.bool_)
-    what = f"{count:,} points in ordinary memory"
-    compare(what, numbers, lambda: shared.contains(ordinary, out=into), (24 * count, count))
+    out = host.outward[:count].view(np.bool_)
+    what = f"{count:,} points x {len(mesh.triangles):,} triangles"
+
+    def straight() -> object:
+        return shared.contains(points, out=out)
+
+    compare(f"{what}, page-locked", host, numbers, straight, (24 * count, count))
+    straight()
+    every = out.copy()
+    ordinary, into = np.array(points), np.empty(count, np.bool_)
+
+    def by_the_ring() -> object:
+        return shared.contains(ordinary, out=into)
+
+    compare(f"{what}, ordinary memory", host, numbers, by_the_ring, (24 * count, count))
     with only(numbers[:1]):
         one = shared.contains(points)
     begin = time.perf_counter()
-    cpu = geodomain.PointLocator(mesh, backend="cpu").contains(points)
+    cpu = PointLocator(mesh, backend="cpu").contains(points)
     took = time.perf_counter() - begin
-    wrong = [int((one != found).sum()) for found in (out, into, cpu)]
+    wrong = [int((one != found).sum()) for found in (every, into, cpu)]
     say(
-        f"    of {count:,} points {wrong[0]} and {wrong[1]} differ between one GPU and "
-        f"{len(numbers)}, {wrong[2]} between one GPU and the CPU ({took:.1f} s there)"
+        f"    of {count:,} points ({one.mean():.1%} inside) {wrong[0]} and {wrong[1]} differ "
+        f"between one GPU and {len(numbers)}, {wrong[2]} between one and the CPU ({took:.2f} s)"
     )
     return sum(wrong)
 
 
-def of_lattices(numbers: tuple[int, ...], blocks: float) -> int:
+def of_lattices(host: Host, numbers: tuple[int, ...], blocks: float) -> int:
     mesh = synthetic.star_shaped_orebody(frequency=63, centre=synthetic.MINE)
     side = round(blocks ** (1 / 3))
     axes = [np.linspace(low, high, side) for low, high in zip(*mesh.bounds, strict=True)]
-    out = geodomain.pinned_empty((side, side, (side + 7) // 8), np.uint8)
+    shape = side, side, (side + 7) // 8
+    out = host.outward[: shape[0] * shape[1] * shape[2]].reshape(shape)
     shared = PointLocator(mesh, backend="cuda")
-    what = f"{side}^3 = {float(side) ** 3:.3g} blocks to bits, page-locked"
-    compare(
-        what, numbers, lambda: shared.contains_lattice(*axes, packed=True, out=out), (0, out.nbytes)
-    )
-    one = np.empty_like(out)
+    shared.contains(np.zeros((1, 3)))  # the index
+
+    def label() -> object:
+        return shared.contains_lattice(*axes, packed=True, out=out)
+
+    what = f"{side}^3 = {float(side) ** 3:.4g} blocks x {len(mesh.triangles):,} triangles to bits"
+    compare(f"{what}, page-locked", host, numbers, label, (0, out.nbytes))
+    label()
+    every = out.copy()
     with only(numbers[:1]):
-        shared.contains_lattice(*axes, packed=True, out=one)
-    some = slice(0, side, max(1, side // 16))
-    cpu = geodomain.contains_lattice(mesh, axes[0][some], *axes[1:], packed=True, backend="cpu")
-    wrong = [int((one != out).sum()), int((one[some] != cpu).sum())]
+        label()
+    begin = time.perf_counter()
+    cpu = geodomain.contains_lattice(mesh, *axes, packed=True, backend="cpu")
+    took = time.perf_counter() - begin
+    wrong = [int((out != every).sum()), int((out != cpu).sum())]
     say(
-        f"    {wrong[0]} of {out.size:,} bytes differ between one GPU and {len(numbers)}, "
-        f"{wrong[1]} of {cpu.size:,} from the CPU's"
+        f"    of {out.size:,} bytes {wrong[0]} differ between one GPU and {len(numbers)}, "
+        f"{wrong[1]} between one and the CPU ({took:.2f} s)"
     )
     return sum(wrong)
 
 
-def of_segments(numbers: tuple[int, ...], count: int) -> int:
-    mesh = terrain()
-    batch = along_normals(mesh, min(count, 4 * BATCH))
+def make_segments(mesh: Mesh, count: int) -> Segments:
+    """Return segments along normals, moved about batch by batch."""
+    some = min(count, BATCH)
+    batch = along_normals(mesh, some)
     starts, ends = np.empty((2, count, 3))
 
     def fill(begin: int) -> None:
         shift = np.random.default_rng(begin).uniform(-9, 9, 3) * [1, 1, 0.2]
-        size = min(BATCH, count - begin)
-        first = begin % len(batch[0])
-        first = min(first, len(batch[0]) - size)
+        rows = slice(begin, min(begin + some, count))
         for target, source in ((starts, batch[0]), (ends, batch[1])):
-            np.add(source[first : first + size], shift, out=target[begin : begin + size])
+            np.add(source[: rows.stop - begin], shift, out=target[rows])
 
-    in_parallel(fill, range(0, count, BATCH))
-    shared = SegmentIntersector(mesh, backend="cuda")
-    wrong = 0
+    in_parallel(fill, range(0, count, some))
+    return Segments(starts, ends)
+
+
+def of_segments(host: Host, numbers: tuple[int, ...], count: int) -> int:
+    mesh = terrain()
     begin = time.perf_counter()
-    kept = Segments(starts, ends)
-    say(f"{count:,} segments prepared in {time.perf_counter() - begin:.1f} s")
+    kept = make_segments(mesh, count)
+    say(f"{count:,} segments made in {time.perf_counter() - begin:.1f} s")
+    shared = SegmentIntersector(mesh, backend="cuda")
+    what = f"{count:,} segments x {len(mesh.triangles):,} triangles, how often"
 
-    def sent() -> object:
-        kept.close()
+    def ask() -> object:
         return shared.intersect(kept, mode="count")
 
-    sides = 48 * count, 4 * count
-    compare(f"{count:,} segments x {len(mesh.triangles):,} triangles", numbers, sent, sides)
-    every = shared.intersect(kept, mode="count")
-    what = f"{count:,} segments, on the GPUs already"
+    def send_and_ask() -> object:
+        kept.close()
+        return ask()
+
+    compare(f"{what}, sent", host, numbers, send_and_ask, (48 * count, 4 * count))
+    every = np.asarray(ask())
+    there = best(ask)
     kept.close()
     with only(numbers[:1]):
-        shared.intersect(kept, mode="count")
-        alone = best(lambda: shared.intersect(kept, mode="count"))
-        one = shared.intersect(kept, mode="count")
-    kept.close()
-    together = best(lambda: shared.intersect(kept, mode="count"))
+        one, alone = np.asarray(ask()), best(ask)
+        kept.close()
+    ratio = f"{alone / there:.2f}x"
+    say(f"{what}, there: {alone:.4f} s with one GPU, {there:.4f} s with {len(numbers)}: {ratio}")
+    begin = time.perf_counter()
+    cpu = SegmentIntersector(mesh, backend="cpu").intersect(kept, mode="count")
+    took = time.perf_counter() - begin
+    wrong = [int((one != every).sum()), int((one != cpu).sum())]
     say(
-        f"{what}: {alone:.3f} s with one, {together:.3f} s with {len(numbers)}: ",
+        f"    of {count:,} segments ({(one > 0).mean():.1%} cross) {wrong[0]} differ between one "
+        f"GPU and {len(numbers)}, {wrong[1]} between one and the CPU ({took:.2f} s)"
     )
-    say(f"    {alone / together:.2f}x; the copies are those of {4 * count / 1e9:.2f} GB out")
-    last = slice(max(0, count - BATCH), count)
-    cpu = geodomain.intersect(mesh, starts[last], ends[last], mode="count", backend="cpu")
-    wrong = [int((one != every).sum()), int((one[last] != cpu).sum())]
-    say(
-        f"    {wrong[0]} of {count:,} segments differ between one GPU and {len(numbers)}, "
-        f"{wrong[1]} of the last {len(cpu):,} from the CPU's"
-    )
-    kept.close()
     return sum(wrong)
 
 
@@ -271,17 +298,19 @@ def main() -> None:
         geodomain.use_devices([int(word) for word in options.devices.split(",")])
     numbers = device.numbers()
     names = [device.driver().Device(number).name() for number in numbers]
-    say(f"GPUs {', '.join(map(str, numbers))}: {', '.join(names)}")
+    say(f"GPUs {', '.join(map(str, numbers))}: {', '.join(names)}; {thread_count(None)} cores")
     if len(numbers) < 2:
-        sys.exit("this wants two GPUs")
-    scale, wrong = options.scale, 0
-    asked = options.what.split(",")
-    if "points" in asked:
-        wrong += of_points(numbers, int(100_000_000 * scale))
-    if "lattices" in asked:
-        wrong += of_lattices(numbers, 1e10 * scale)
-    if "segments" in asked:
-        wrong += of_segments(numbers, int(100_000_000 * scale))
+        sys.exit("this wants two GPUs or more")
+    begin, scale, wrong = time.perf_counter(), options.scale, 0
+    host = Host(scale)
+    for what in options.what.split(","):
+        if what == "points":
+            wrong += of_points(host, numbers, int(POINTS * scale))
+        elif what == "lattices":
+            wrong += of_lattices(host, numbers, BLOCKS * scale)
+        else:
+            wrong += of_segments(host, numbers, int(SEGMENTS * scale))
+        say(f"{time.perf_counter() - begin:.0f} s so far")
     sys.exit(wrong != 0)
 
 

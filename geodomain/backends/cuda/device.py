@@ -110,9 +110,10 @@ def home_of(address: int) -> int:
 
 
 def _homes(addresses: Sequence[int]) -> list[int]:
-    if len(numbers()) == 1:
+    some = in_use()
+    if len({*some, *numbers()}) == 1:
         return [number()] * len(addresses)
-    with using((in_use() or numbers())[0]), current():
+    with using((some or numbers())[0]), current():
         found = [libcuda.ordinal(address) for address in addresses]
     return [number() if one is None else one for one in found]
 
