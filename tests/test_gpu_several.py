@@ -1,4 +1,10 @@
-"""What only several GPUs can show: the same bits from one and from all of them, and memory."""
+"""What only several GPUs can show: the same bits from one and from all of them, and memory.
+
+Under memcheck, which takes minutes:
+
+    compute-sanitizer --tool memcheck --error-exitcode 9 --target-processes all \\
+        python -m pytest -q tests/test_gpu_several.py
+"""
 
 from __future__ import annotations
 

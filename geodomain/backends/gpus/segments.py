@@ -17,7 +17,6 @@ from geodomain.backends.data import Floats, Held, Indices, MeshArrays, SegmentRo
 from geodomain.backends.gpus.copies import Copies
 from geodomain.backends.gpus.crew import Crew, cut
 
-Answer = TypeVar("Answer")
 Number = TypeVar("Number", bound=np.generic)
 
 LEAST_ROWS = 1 << 20  # of a part
@@ -105,30 +104,49 @@ class SharedSegmentIndex:
 
     def boolean(self, segments: SegmentRows, threads: int) -> NDArray[np.bool_]:
         """Return whether each segment crosses the surface."""
-        return np.concatenate(
-            self._share(segments, threads, lambda on, part, each: on.boolean(part, each))
-        )
+        out = np.empty(len(segments.packed), np.bool_)
+        return self._fill("boolean", segments, out, 0, threads, CpuSegmentIndex.boolean)
 
     def count(self, segments: SegmentRows, threads: int) -> Indices:
         """Return how many triangles each segment crosses."""
-        return np.concatenate(
-            self._share(segments, threads, lambda on, part, each: on.count(part, each))
-        )
+        out = np.empty(len(segments.packed), np.int32)
+        return self._fill("count", segments, out, 0, threads, CpuSegmentIndex.count)
 
     def nearest(self, segments: SegmentRows, threads: int) -> Indices:
         """Return the first triangle that each segment crosses, or -1."""
-        return np.concatenate(
-            self._share(segments, threads, lambda on, part, each: on.nearest(part, each))
-        )
+        out = np.empty(len(segments.packed), np.int32)
+        return self._fill("nearest", segments, out, 0xFF, threads, CpuSegmentIndex.nearest)
+
+    def _fill(
+        self,
+        question: str,
+        segments: SegmentRows,
+        out: NDArray[Number],
+        nothing: int,
+        threads: int,
+        on_cpu: Callable[[CpuSegmentIndex, SegmentRows, int], NDArray[Number]],
+    ) -> NDArray[Number]:
+        """Write the answers of each part to its rows."""
+
+        def ask_cpu(part: SegmentPart) -> None:
+            out[part.rows] = on_cpu(self._copies.on_cpu(), part, threads)
+
+        def ask(part: SegmentPart) -> None:
+            self._copies.here().answer(question, part, out[part.rows], nothing)
+
+        self._crew.share(self._parts(segments), ask, ask_cpu, _home_of)
+        return out
 
     def all(self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int) -> Indices:
         """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        out = np.empty(offsets[-1], np.int32)
 
-        def ask(on: SegmentIndex, part: SegmentPart, each: int) -> Indices:
+        def ask(on: SegmentIndex, part: SegmentPart, each: int) -> None:
             firsts = offsets[part.rows.start : part.rows.stop + 1]
-            return on.all(part, firsts - firsts[0], each)
+            out[firsts[0] : firsts[-1]] = on.all(part, firsts - firsts[0], each)
 
-        return np.concatenate(self._share(segments, threads, ask))
+        self._share(segments, threads, ask)
+        return out
 
     def describe(
         self, segments: SegmentRows, rows: NDArray[np.int64], triangle: Indices, threads: int
@@ -159,17 +177,21 @@ class SharedSegmentIndex:
         self,
         segments: SegmentRows,
         threads: int,
-        question: Callable[[SegmentIndex, SegmentPart, int], Answer],
-    ) -> list[Answer]:
-        """Put a question to the GPUs, part by part; return the answers in the rows' order."""
+        question: Callable[[SegmentIndex, SegmentPart, int], None],
+    ) -> None:
+        """Put a question to the GPUs, part by part."""
         parts = self._parts(segments)
         each = max(1, threads // max(1, min(len(self._crew.able), len(parts))))
-        return self._crew.share(
+        self._crew.share(
             parts,
             lambda part: question(self._on_gpu(), part, each),
             lambda part: question(self._on_cpu(), part, threads),
-            lambda part: part.home,
+            _home_of,
         )
+
+
+def _home_of(part: SegmentPart) -> int | None:
+    return part.home
 
 
 def _hits_of(
