@@ -87,7 +87,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let anything pay for the GPU."""
     for name in ("_COLD", "_WARM"):
         monkeypatch.setattr(choice, name, 0.0)
-    for what in ("point", "block", "distance"):
+    for what in ("point", "block", "distance", "share", "lattice share", "clipped triangle"):
         monkeypatch.setitem(choice.COSTS, what, choice.COSTS[what]._replace(cuda=0.0))
 
 
