@@ -220,14 +220,14 @@ class BlockFrame:
         sizes = choice.frame.sized(points, columns)
         return choice.frame.centroids(points, sizes), sizes, choice.frame
 
-    def placed(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None]:
-        """Return world centroids as `centroids` does, and sizes where all three are numbers."""
+    def placed(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
+        """Return what `blocks` does, but no sizes where one of the three holds no numbers."""
         choice = self._choose(options)
         points = choice.frame.centroids(self._triple(choice.xyz), None)
         for place in choice.sizes or ():
             if not _is_numeric(self._series(place)):
-                return points, None
-        return points, self._triple(choice.sizes) if choice.sizes else None
+                return points, None, choice.frame
+        return points, self._triple(choice.sizes) if choice.sizes else None, choice.frame
 
     def _choose(self, options: TableOptions | None) -> Choice:
         """Find the columns of the centroid and the sizes."""

@@ -203,9 +203,17 @@ def _label(
             name=NAME,
         )
     else:
-        points, sizes = frame.placed(centroid)
+        points, sizes, turned = frame.placed(centroid)
         codes = codes_by_domains(points, domains, named, labelled, **asked)
-    warn_of_blocks(points, sizes, domains, whole=whole, **asked, reach=shares.by == "majority")
+    warn_of_blocks(
+        points,
+        sizes,
+        domains,
+        whole=whole,
+        **asked,
+        reach=shares.by == "majority",
+        axes=turned.axes,
+    )
     categories, table = categories_of(domains, rest, lost)
     kept = codes == len(domains.targets) + KEPT
     places = table[np.where(kept, 0, codes)]
