@@ -75,6 +75,7 @@ def _changed(box: Box) -> Iterator[tuple[Box, str]]:
             yield _negated(box, axes), f"with the sign of {named} changed"
     for ratio, what in _UNITS:
         yield box * ratio, f"with the mesh times {ratio:.6g}, as from {what},"
+        yield box * (1.0, 1.0, ratio), f"with z of the mesh times {ratio:.6g}, as from {what},"
 
 
 def explain_height(surface: Box, model: Box) -> str:
