@@ -29,9 +29,9 @@ APART = {
         "400,000 added to x and 7,400,000 added to y",
     ),
     "a mine's datum": (shifted(z=5_000), "with 5,000 taken from z of the mesh"),
-    "heights in feet": (MESH * [1, 1, 0.3048], "z of the mesh times 3.28084"),
-    "heights in metres": (MESH * [1, 1, 3.28084], "z of the mesh times 0.3048"),
-    "elevation": (MESH * [1, 1, 0.6] + [0, 0, 310], "in plan and not in elevation"),
+    "heights in feet": (MESH * [1, 1, 0.54] - [0, 0, 50], "z of the mesh times 3.28084"),
+    "heights in metres": (MESH * [1, 1, 5.4] - [0, 0, 400], "z of the mesh times 0.3048"),
+    "elevation": (shifted(z=400), "in plan and not in elevation"),
     "elsewhere": (shifted(x=12_345), "12,000 taken from x"),
     "near by": (shifted(x=700), ""),
 }
