@@ -14,10 +14,10 @@ from geodomain.inputs.frames import NAME, BlockFrame, is_lazy, is_wrapped, refus
 from geodomain.io.conditions import ArrayColumn
 from geodomain.io.header.options import TableOptions
 from geodomain.labelling.frame_warnings import warn_of_blocks
-from geodomain.labelling.labeller import KEPT
 from geodomain.labelling.points import codes_by_domains
 from geodomain.labelling.shares.arrays import measure_blocks
 from geodomain.labelling.shares.settings import ShareSettings, share_settings
+from geodomain.labelling.verdict import KEPT
 from geodomain.query.locator import Rule
 
 if TYPE_CHECKING:

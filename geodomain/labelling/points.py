@@ -17,7 +17,8 @@ from geodomain.inputs.kinds import MeshesLike, MeshLike, PointsLike
 from geodomain.inputs.points import LatticePoints, lattice_of, point_rows
 from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.header.families import plain_name
-from geodomain.labelling.labeller import LOST, NONE, Labeller
+from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.verdict import LOST, NONE
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.first_solid import as_solids, first_codes
 from geodomain.query.locator import PointLocator, Rule

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from geodomain.domains.order import DomainOrLayer
 from geodomain.labelling.chunk import Bools
-from geodomain.labelling.labeller import REST, Verdict
 from geodomain.labelling.shares.tally import ShareTally
+from geodomain.labelling.verdict import REST, Verdict
 
 # Places of folded columns are told apart up to so many of them.
 MOST_COLUMNS = 1_000_000
