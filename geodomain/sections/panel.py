@@ -136,8 +136,6 @@ class Panel:
         sampled = self._sampled(axes)
         _lines(axes, lines, "#ffffff", 3.0, 6)
         _lines(axes, lines, INK, 0.7 if sampled else 1.4, 9 if sampled else 7)
-        from matplotlib.patheffects import withStroke
-
         first = {name: line[0] for name, line in reversed(self.holes)}
         for name, place in list(first.items())[:_MOST_NAMES] if len(first) <= _MOST_NAMES else ():
             axes.annotate(
@@ -150,7 +148,7 @@ class Panel:
                 zorder=8,
                 clip_on=True,
                 annotation_clip=True,
-                path_effects=[withStroke(linewidth=1.8, foreground="#ffffff")],
+                bbox={"facecolor": "#ffffff", "alpha": 0.75, "edgecolor": "none", "pad": 0.4},
             )
 
     def _sampled(self, axes: Axes) -> bool:
