@@ -43,13 +43,13 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
         summary = _verb(in_parts)(**asked, record=run, progress=console.on_terminal)
-        done = _write_page(page, asked, run, summary)
-    if as_json:
-        print_json(summary.as_dict(), err=to_stdout)
-    elif not quiet:
-        print_text(summary, err=True)
-    if done:
-        console.say(done)
+        if as_json:
+            print_json(summary.as_dict(), err=to_stdout)
+        elif not quiet:
+            print_text(summary, err=True)
+        # The model is labelled by now, and said to be, whatever becomes of its report.
+        if page is not None:
+            console.say(_write_page(page, asked, run, summary, progress=console.on_terminal))
 
 
 def _verb(in_parts: bool) -> Callable[..., Summary]:
@@ -95,18 +95,19 @@ def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
 _SHARED = (
     *("x", "y", "z", "dx", "dy", "dz", "missing", "position", "rotation", "origin"),
     *("local_origin", "delimiter", "decimal", "encoding", "column", "domains", "overwrite"),
+    *("gslib_grid", "points_are_middles"),
 )
 
 
-def _write_page(page: Path | None, asked: dict[str, Any], run: RunRecord, summary: Summary) -> str:
-    """Write the report, if there is to be one, and say so."""
-    if page is None:
-        return ""
+def _write_page(
+    page: Path, asked: dict[str, Any], run: RunRecord, summary: Summary, *, progress: bool
+) -> str:
+    """Write the report, and say so."""
     from geodomain.report.file import report_file
 
     shared = {name: asked[name] for name in _SHARED if name in asked}
     record = run.as_dict(str(asked["model"]), summary)
-    return str(report_file(asked["output"], page, record=record, **shared))
+    return str(report_file(asked["output"], page, record=record, progress=progress, **shared))
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
