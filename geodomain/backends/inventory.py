@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 
 from geodomain.backends import kernel_files, native
-from geodomain.backends.cuda import cubins, device
+from geodomain.backends.cuda import cubins, device, libcuda, steps
 from geodomain.backends.cuda import errors as cuda_errors
 from geodomain.backends.cuda.pycuda_types import Driver
 from geodomain.backends.threads import thread_count
@@ -51,7 +51,8 @@ class Inventory:
     backend : str
         What "auto" takes for a large job: "cuda" or "cpu".
     reason : str
-        Why that one.
+        Why that one; where a step is missing before a GPU can be used, which one, and how to
+        take it.
     gpus : tuple of Gpu
     driver : str, optional
         The CUDA version of the NVIDIA driver.
@@ -86,22 +87,24 @@ class Inventory:
 def take() -> Inventory:
     """Look at the machine; no context is made on any device, and no compiler started."""
     gpus: tuple[Gpu, ...] = ()
-    version = None
     try:
         cuda = device.driver()
-        version = cuda_errors.version_text(cuda.get_driver_version())
         gpus = _gpus(cuda)
         used = device.number()
         gpus = tuple(replace(gpu, used=gpu.number == used) for gpu in gpus)
-        backend, reason = _verdict(gpus[used])
+        missing = steps.missing(gpus[used].architecture, gpus[used].kernels.values())
+        backend, reason = "cuda", f"GPU {used}, {gpus[used].name}"
+        if missing is not None:
+            backend, reason = "cpu", missing
     except DeviceError as error:
-        backend, reason = "cpu", str(error)
+        backend, reason = "cpu", steps.missing(None, ()) or str(error)
+    version = libcuda.driver_version()
     compiler = cubins.compiler()
     return Inventory(
         backend=backend,
         reason=reason,
         gpus=gpus,
-        driver=version,
+        driver=version and cuda_errors.version_text(version),
         pycuda=_pycuda(),
         nvcc=compiler and compiler.rsplit(" ", 2)[0],
         cache=str(cubins.folder()),
@@ -144,13 +147,6 @@ def _origin(file: str, architecture: str) -> str:
     """Return where a kernel file would come from; to look at an image makes none."""
     images = cubins.images(file, architecture, lambda text: b"")
     return next((image.origin for image in images), "nowhere")
-
-
-def _verdict(gpu: Gpu) -> tuple[str, str]:
-    missing = [file for file, origin in gpu.kernels.items() if origin == "nowhere"]
-    if missing:
-        return "cpu", f"no nvcc and no compiled kernels for {gpu.architecture}: {missing[0]}"
-    return "cuda", f"GPU {gpu.number}, {gpu.name}"
 
 
 def _pycuda() -> str | None:
