@@ -104,7 +104,7 @@ def take() -> Inventory:
         backend=backend,
         reason=reason,
         gpus=gpus,
-        driver=version and cuda_errors.version_text(version),
+        driver=None if version is None else cuda_errors.version_text(version),
         pycuda=_pycuda(),
         nvcc=compiler and compiler.rsplit(" ", 2)[0],
         cache=str(cubins.folder()),
