@@ -47,18 +47,17 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
         summary = _verb(in_parts)(**asked, record=run, progress=console.on_terminal)
-        done = _write_page(page, asked, run, summary)
-    if not as_json and not quiet:
-        print_text(summary, err=True)
-    with console.listening():
+        if not as_json and not quiet:
+            print_text(summary, err=True)
         tonnes = _add_up(amounts, asked)
-    if as_json:
-        added = {"tonnes": tonnes.as_dict()} if tonnes else {}
-        print_json(summary.as_dict() | added, err=to_stdout)
-    elif tonnes and not quiet:
-        print_text(tonnes, err=True)
-    if done:
-        console.say(done)
+        if as_json:
+            added = {"tonnes": tonnes.as_dict()} if tonnes else {}
+            print_json(summary.as_dict() | added, err=to_stdout)
+        elif tonnes and not quiet:
+            print_text(tonnes, err=True)
+        # The model is labelled by now, and said to be, whatever becomes of its report.
+        if page is not None:
+            console.say(_write_page(page, asked, run, summary, progress=console.on_terminal))
 
 
 def _verb(in_parts: bool) -> Callable[..., Summary]:
@@ -103,20 +102,20 @@ def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
 # What a table is read with, and what a report is asked with that a labelling is asked with too.
 _TABLE = (
     *("x", "y", "z", "dx", "dy", "dz", "missing", "position", "rotation", "origin"),
-    *("local_origin", "delimiter", "decimal", "encoding"),
+    *("local_origin", "delimiter", "decimal", "encoding", "gslib_grid"),
 )
-_SHARED = (*_TABLE, "column", "domains", "overwrite")
+_SHARED = (*_TABLE, "points_are_middles", "column", "domains", "overwrite")
 
 
-def _write_page(page: Path | None, asked: dict[str, Any], run: RunRecord, summary: Summary) -> str:
-    """Write the report, if there is to be one, and say so."""
-    if page is None:
-        return ""
+def _write_page(
+    page: Path, asked: dict[str, Any], run: RunRecord, summary: Summary, *, progress: bool
+) -> str:
+    """Write the report, and say so."""
     from geodomain.report.file import report_file
 
     shared = {name: asked[name] for name in _SHARED if name in asked}
     record = run.as_dict(str(asked["model"]), summary)
-    return str(report_file(asked["output"], page, record=record, **shared))
+    return str(report_file(asked["output"], page, record=record, progress=progress, **shared))
 
 
 def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts: bool) -> None:
@@ -136,7 +135,7 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any]) -> Tonnes | None:
         return None
     from geodomain.volumes.tonnes import tonnes_file
 
-    table = {name: asked[name] for name in (*_TABLE, "gslib_grid")}
+    table = {name: asked[name] for name in _TABLE}
     proportion = dict(amounts["proportion"])
     return tonnes_file(
         asked["output"],

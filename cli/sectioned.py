@@ -21,9 +21,13 @@ SECTIONS = {
         *("collar", "survey", "intervals", "desurvey", "dip_down", "vertical", "hole_columns"),
         *("strict", "within"),
     ),
+    "What is shown": (
+        *("sections", "compare", "density", "colour_by", "grade", "cmap", "title", "note", "unit"),
+        "exaggerate",
+    ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),
-    "Machine and messages": ("backend", "threads", "scheduler", "as_json", "quiet"),
+    "Machine and messages": ("backend", "devices", "threads", "scheduler", "as_json", "quiet"),
 }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from geodomain.domains.order import Domains
 from geodomain.domains.sources import DomainsGiven, domains_to_draw
 from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, warn
 from geodomain.inputs.paths import model_path
 from geodomain.io.files.places import require_places
@@ -30,6 +31,7 @@ from geodomain.sections.frame import faces_warnings
 from geodomain.sections.gathering import Cut, gather, wireframes_of
 from geodomain.sections.look import Look, NearHoles, Ramp, ramp_of, require_cmap
 from geodomain.sections.near_holes import lines_near
+from geodomain.sections.samples import samples_near, samples_of
 
 # So many different numbers may be codes of domains; more are grades or densities.
 _MOST_NUMBERS = 100
@@ -50,6 +52,8 @@ def plot_sections(
     cmap: str = "viridis",
     holes: Drillholes | None = None,
     within: float | None = None,
+    samples: TableLike | None = None,
+    grade: str | None = None,
     overwrite: bool = False,
     progress: Progress | bool | None = None,
     **table: Unpack[TableKeywords],
@@ -94,6 +98,12 @@ def plot_sections(
         Drillholes to project onto the sections that they are near.
     within : float, optional
         How near, on either side; needed with ``holes``.
+    samples : path, DataFrame or pyarrow.Table, optional
+        Samples of the holes (hole, FROM, TO, grades), drawn along them in the colours of `cmap`.
+        Those without a value or with a negative one are not drawn.
+    grade : str, optional
+        Their column; needed with ``samples``. Blocks that ``colour_by`` colours by a column of
+        this name have the same ramp.
     overwrite : bool
         Whether a picture that is there may be replaced.
     progress : callable or bool, optional
@@ -116,7 +126,8 @@ def plot_sections(
         block, a column that is not there or has no number, or sizes that are neither there nor
         to be seen from the centroids.
     ValueError
-        For what is no section, no colour map, and holes without a distance.
+        For what is no section, no colour map, holes without a distance, and samples without
+        holes or a grade.
     TypeError
         For a model that is no path.
     ImportError
@@ -145,8 +156,7 @@ def plot_sections(
         message = f"exaggerate is {exaggerate}; it must be above 0"
         raise ValueError(message)
     look = Look(exaggerate=exaggerate, title=title or "", unit=unit)
-    if holes is not None:
-        look = replace(look, near=NearHoles(holes, _distance(within)))
+    near = _near(holes, within, samples, grade)
     require_cmap(cmap)
     options, asked = table_options(**table), as_sections(sections)
     require_places([place], overwrite=overwrite)
@@ -165,9 +175,11 @@ def plot_sections(
     look = replace(
         look,
         colours=listed.colours,
+        near=near,
         ramp=None if colour_by is None else _ramp(cuts, colour_by, cmap, source),
         paged=kind == "pdf" and is_run(sections),
     )
+    look = _with_samples(look, cuts, cmap)
     for sentence in faces_warnings([cut.section for cut in cuts if cut.is_on_faces]):
         warn(sentence)
     if look.near and not any(
@@ -181,6 +193,43 @@ def plot_sections(
     with open_target(place, overwrite=overwrite) as target:
         target.write(memoryview(drawn))
     return tuple(cut.section for cut in cuts)
+
+
+def _near(
+    holes: Drillholes | None,
+    within: float | None,
+    samples: TableLike | None,
+    grade: str | None,
+) -> NearHoles | None:
+    """Return the holes to project and their samples, before the model is read."""
+    if (samples is None) != (grade is None):
+        message = "samples and their grade go together: give samples=, and grade= for their column"
+        raise ValueError(message)
+    if holes is None:
+        if samples is not None:
+            message = "samples are drawn along drillholes: give holes= and within= with them"
+            raise ValueError(message)
+        return None
+    near = NearHoles(holes, _distance(within))
+    if samples is None or grade is None:
+        return near
+    return replace(near, samples=samples_of(holes, samples, grade))
+
+
+def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
+    """Add the ramp of samples: that of the blocks too, where these are coloured by that grade."""
+    near, ramp = look.near, look.ramp
+    if near is None or near.samples is None:
+        return look
+    shown = [samples_near(cut.section, near.holes, near.within, near.samples)[1] for cut in cuts]
+    values, name = np.concatenate(shown), near.samples.name
+    if ramp is not None and ramp.name.casefold() == name.casefold():
+        blocks = [cut.values for cut in cuts if cut.values is not None]
+        both = ramp_of(
+            f"{ramp.name}, of blocks and samples", cmap, np.concatenate([*blocks, values])
+        )
+        return replace(look, ramp=both, near=replace(near, ramp=both))
+    return replace(look, near=replace(near, ramp=ramp_of(f"{name}, of samples", cmap, values)))
 
 
 def _distance(within: float | None) -> float:
