@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
@@ -68,10 +68,13 @@ def amounts_options(*, required: bool = False) -> Decorator:
 
 
 def require_sense(
-    domain: str | None, proportion: tuple[tuple[str, str], ...], given: dict[str, Any]
+    domain: str | None,
+    proportion: Sequence[tuple[str, str]],
+    grades: Sequence[str],
+    cutoff: object,
 ) -> None:
     """Refuse options that contradict each other."""
-    message, grades, cutoff = "", given["grade"], given["cutoff"]
+    message = ""
     if domain and proportion:
         message = "--domain and --proportion both say what a block is: give one of them"
     elif len(dict(proportion)) < len(proportion):

@@ -126,7 +126,7 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
         _misuse("--grade, --bench, --cutoff and --proportion add up tonnes: give --density")
     if asked.get("output") in (None, "-") or in_parts:
         _misuse("--density adds up one labelled file: use -o OUT.csv, or geodomain tonnes")
-    require_sense(None, amounts["proportion"], amounts)
+    require_sense(None, amounts["proportion"], amounts["grade"], amounts["cutoff"])
 
 
 def _add_up(amounts: dict[str, Any], asked: dict[str, Any]) -> Tonnes | None:
