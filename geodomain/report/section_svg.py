@@ -168,7 +168,9 @@ def _blocks(
         else:
             path = polygons_path([polygons[row] for row in np.flatnonzero(codes == code)])
         # Corners of slanted polygons are rounded to units: a line as wide closes the gaps.
-        line = "" if rectangles is not None else f' stroke="{style.colours[code]}" stroke-width="16"'
+        line = (
+            "" if rectangles is not None else f' stroke="{style.colours[code]}" stroke-width="16"'
+        )
         paths.append(
             f'<path fill="{style.colours[code]}"{line} shape-rendering="crispEdges" d="{path}"/>'
         )
