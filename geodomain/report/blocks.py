@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from geodomain.errors import TableError, warn
 from geodomain.inspection.lattice_guess import find_lattice
-from geodomain.inspection.survey import Survey, azimuth_of
+from geodomain.inspection.survey import Survey
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.blocks.model import BlockFile, open_model
 from geodomain.io.conditions import Column
 from geodomain.io.files.digest import Digest
+from geodomain.io.header.azimuth import azimuth_of
 from geodomain.io.header.families import find_column, plain_name
 from geodomain.io.header.frames import LocalFrame
 from geodomain.io.header.options import TableOptions
