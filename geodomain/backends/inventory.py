@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from geodomain.backends import kernel_files, native
@@ -27,7 +28,7 @@ class Gpu:
         Such as "sm_90".
     memory_bytes : int
     used : bool
-        Whether it is the one that is used.
+        Whether it is among those that are used.
     kernels : dict of str to str
         Where each kernel file would come from: "cache", "nvcc" (compiled at first use), "PTX"
         (of the wheel, compiled by the driver) or "nowhere".
@@ -91,9 +92,9 @@ def take() -> Inventory:
         cuda = device.driver()
         version = cuda_errors.version_text(cuda.get_driver_version())
         gpus = _gpus(cuda)
-        used = device.number()
-        gpus = tuple(replace(gpu, used=gpu.number == used) for gpu in gpus)
-        backend, reason = _verdict(gpus[used])
+        used = device.numbers()
+        gpus = tuple(replace(gpu, used=gpu.number in used) for gpu in gpus)
+        backend, reason = _verdict([gpus[number] for number in used])
     except DeviceError as error:
         backend, reason = "cpu", str(error)
     compiler = cubins.compiler()
@@ -146,11 +147,21 @@ def _origin(file: str, architecture: str) -> str:
     return next((image.origin for image in images), "nowhere")
 
 
-def _verdict(gpu: Gpu) -> tuple[str, str]:
+def _verdict(gpus: Sequence[Gpu]) -> tuple[str, str]:
+    """Return what "auto" takes, and why; of several GPUs one that can be used is enough."""
+    missing = {gpu.number: _missing(gpu) for gpu in gpus}
+    able = [gpu for gpu in gpus if not missing[gpu.number]]
+    if not able:
+        return "cpu", missing[gpus[0].number]
+    return "cuda", "; ".join(f"GPU {gpu.number}, {gpu.name}" for gpu in able)
+
+
+def _missing(gpu: Gpu) -> str:
+    """Say which kernels a GPU has not; "" for none."""
     missing = [file for file, origin in gpu.kernels.items() if origin == "nowhere"]
-    if missing:
-        return "cpu", f"no nvcc and no compiled kernels for {gpu.architecture}: {missing[0]}"
-    return "cuda", f"GPU {gpu.number}, {gpu.name}"
+    return (
+        f"no nvcc and no compiled kernels for {gpu.architecture}: {missing[0]}" if missing else ""
+    )
 
 
 def _pycuda() -> str | None:
