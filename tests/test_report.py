@@ -130,6 +130,13 @@ def test_tonnes_and_grades_are_those_of_the_command(labelled: Path) -> None:
     assert html.count("Histogram of AU in") == html.count("Grade-tonnage curve of AU in") == 2
 
 
+def test_tonnes_of_blocks_whose_lattice_shows_their_size(tmp_path: Path) -> None:
+    rows = [f"{2 * x},{3 * y},{4 * z},A" for z in range(2) for y in range(3) for x in range(4)]
+    (tmp_path / "b.csv").write_text("\n".join(["X,Y,Z,domain", *rows, ""]))
+    page = page_of(tmp_path / "b.csv", density=2.5)
+    assert page.tables["tonnes"][1][:4] == ["A", "24", "576", "1,440"]
+
+
 def test_a_grade_without_numbers_is_said(labelled: Path) -> None:
     page_of(labelled, grade="domain")
     assert (

@@ -166,10 +166,13 @@ class Content:
         asked, blocks = self.grades, self.blocks
         if asked.density is None and not asked.names:
             return []
-        weights = blocks.sizes.prod(axis=1)
+        weights, keywords = blocks.sizes.prod(axis=1), self.keywords
+        if blocks.spacing is not None:
+            x, y, z = blocks.spacing
+            keywords = keywords | TableKeywords(dx=x, dy=y, dz=z)
         html = grades_html(
             self.source, asked, blocks.numbers, blocks.codes, weights, labels, self.column,
-            self.keywords,
+            keywords,
         )  # fmt: skip
         return [("grades", "Tonnes and grade", html)]
 

@@ -20,7 +20,6 @@ from geodomain.inputs.paths import model_path
 from geodomain.io.files.places import require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
-from geodomain.io.header.dialect import number
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.progress import Progress, show_progress
 from geodomain.sections.asking import SectionGiven, as_sections, is_run
@@ -29,12 +28,10 @@ from geodomain.sections.cutting import Section
 from geodomain.sections.drawing import draw, require_kind
 from geodomain.sections.frame import faces_warnings
 from geodomain.sections.gathering import Cut, gather, wireframes_of
+from geodomain.sections.labels import require_labels
 from geodomain.sections.look import Look, NearHoles, Ramp, ramp_of, require_cmap
 from geodomain.sections.near_holes import lines_near
 from geodomain.sections.samples import samples_near, samples_of
-
-# So many different numbers may be codes of domains; more are grades or densities.
-_MOST_NUMBERS = 100
 
 
 def plot_sections(
@@ -169,8 +166,8 @@ def plot_sections(
             source, options, column, asked, background=ground, grade=colour_by, progress=told
         )
     cuts = _named(cuts, listed)
-    _require_labels(cuts, column, source)
     names = {label for cut in cuts for label in cut.labels.tolist()}
+    require_labels(names, column, source, " in these sections")
     ground = ground or usual_ground(names, [target.name for target in listed.targets])
     look = replace(
         look,
@@ -261,14 +258,3 @@ def _ramp(cuts: Sequence[Cut], name: str, cmap: str, model: str) -> Ramp:
         message = f"{model}: column {name!r} holds no number in these sections: name a grade"
         raise TableError(message)
     return found
-
-
-def _require_labels(cuts: Sequence[Cut], column: str, model: str) -> None:
-    """Raise TableError for a column of measured numbers, each of which would be a domain."""
-    labels = {label for cut in cuts for label in cut.labels.tolist() if label}
-    if len(labels) > _MOST_NUMBERS and all(number(label) is not None for label in labels):
-        message = (
-            f"{model}: column {column!r} holds {len(labels):,} different numbers in these "
-            "sections, and is no column of labels: name one with column="
-        )
-        raise TableError(message)
