@@ -9,7 +9,7 @@ import click
 
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
-from geodomain.cli.errors import print_error
+from geodomain.cli.errors import print_error, say
 
 _NOT_FIT = 3
 
@@ -77,7 +77,7 @@ def check(
             except (GeodomainError, OSError) as error:
                 wrong.append(error)
                 if len(meshes) > 1:  # the last of them ends the command
-                    print_error(str(error))
+                    print_error(say(error) if isinstance(error, OSError) else str(error))
                 continue
             if not as_json:
                 print_text(found[-1])

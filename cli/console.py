@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TextIO
 
 import click
 
@@ -57,13 +58,20 @@ class Console:
             warnings.simplefilter("always", GeodomainWarning)
             show = warnings.showwarning
 
-            def showwarning(message: Warning | str, category: type[Warning], *rest: object) -> None:
+            def showwarning(
+                message: Warning | str,
+                category: type[Warning],
+                filename: str,
+                lineno: int,
+                file: TextIO | None = None,
+                line: str | None = None,
+            ) -> None:
                 if issubclass(category, GeodomainWarning):
                     self.warn(str(message))
                 else:
-                    show(message, category, *rest)  # type: ignore[arg-type]
+                    show(message, category, filename, lineno, file, line)
 
-            warnings.showwarning = showwarning  # type: ignore[assignment]
+            warnings.showwarning = showwarning
             yield
 
     @property

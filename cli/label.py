@@ -35,7 +35,7 @@ def label(**given: Any) -> None:
     """Label the blocks of BLOCKS by the wireframes that they are in, above or below.
 
     Name closed wireframes with --solid, or list domains in a file, --domains domains.toml: solids,
-    surfaces and stacks of them, with conditions, codes and an order (see the README).
+    surfaces and stacks of them, with conditions, codes and an order: see 'geodomain help domains'.
 
     BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
     GSLIB, or OMF, where FILE:NAME is one of several models. The output has the same format: a text

@@ -22,7 +22,7 @@ SECTIONS = {
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),
-    "Machine and messages": ("backend", "threads", "scheduler", "as_json", "quiet"),
+    "Machine and messages": ("backend", "devices", "threads", "scheduler", "as_json", "quiet"),
 }
 
 

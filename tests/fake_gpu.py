@@ -17,13 +17,21 @@ from fake_cuda import DeviceMemoryPool, FakeCuda
 
 from geodomain import backends
 from geodomain.backends.auto import choice
-from geodomain.backends.cuda import buffers, cubins, device, lattice_in_place, libcuda, pools
+from geodomain.backends.cuda import (
+    buffers,
+    cubins,
+    device,
+    devices,
+    lattice_in_place,
+    libcuda,
+    pools,
+)
 from geodomain.backends.cuda import lattice_slabs as lattice_on_device
 
 CACHED = (
     "driver",
-    "number",
-    "_process",
+    "numbers",
+    "process",
     "context",
     "architecture",
     "has_slow_doubles",
@@ -37,7 +45,9 @@ def forget() -> None:
     for name in CACHED:
         getattr(device, name).cache_clear()
     pools.memory_pool.cache_clear()
+    devices.chosen.clear()
     backends._choosing.cache_clear()
+    backends._cuda.cache_clear()
 
 
 @pytest.fixture
@@ -78,7 +88,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let anything pay for the GPU."""
     for name in ("_COLD", "_WARM"):
         monkeypatch.setattr(choice, name, 0.0)
-    for what in ("point", "block", "distance"):
+    for what in ("point", "block", "distance", "share", "lattice share", "clipped triangle"):
         monkeypatch.setitem(choice.COSTS, what, choice.COSTS[what]._replace(cuda=0.0))
 
 
@@ -122,12 +132,9 @@ class FakeLibcuda:
 
     def cuPointerGetAttributes(self, count: Any, names: Any, places: Any, address: Any) -> int:
         assert count.value == len(names) == len(places) == 1
-        held = any(
-            start <= address.value < start + len(memory)
-            for start, memory in self.fake.memory.items()
-        )
+        home = self.fake.home_of(address.value)
         pinned = self.fake.is_pinned(address.value)
-        memory_type, ordinal = (1, 0) if pinned else (2, 0) if held else (0, -2)
+        memory_type, ordinal = (1, 0) if pinned else (0, -2) if home is None else (2, home)
         value = {2: memory_type, 9: ordinal}[names[0]]
         ctypes.c_int.from_address(places[0]).value = value
         return 0

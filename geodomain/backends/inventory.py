@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from geodomain.backends import kernel_files, native
@@ -27,7 +28,7 @@ class Gpu:
         Such as "sm_90".
     memory_bytes : int
     used : bool
-        Whether it is the one that is used.
+        Whether it is among those that are used.
     kernels : dict of str to str
         Where each kernel file would come from: "cache", "nvcc" (compiled at first use), "PTX"
         (of the wheel, compiled by the driver) or "nowhere".
@@ -90,12 +91,9 @@ def take() -> Inventory:
     try:
         cuda = device.driver()
         gpus = _gpus(cuda)
-        used = device.number()
-        gpus = tuple(replace(gpu, used=gpu.number == used) for gpu in gpus)
-        missing = steps.missing(gpus[used].architecture, gpus[used].kernels.values())
-        backend, reason = "cuda", f"GPU {used}, {gpus[used].name}"
-        if missing is not None:
-            backend, reason = "cpu", missing
+        used = device.numbers()
+        gpus = tuple(replace(gpu, used=gpu.number in used) for gpu in gpus)
+        backend, reason = _verdict([gpus[number] for number in used])
     except DeviceError as error:
         backend, reason = "cpu", steps.missing(None, ()) or str(error)
     version = libcuda.driver_version()
@@ -147,6 +145,15 @@ def _origin(file: str, architecture: str) -> str:
     """Return where a kernel file would come from; to look at an image makes none."""
     images = cubins.images(file, architecture, lambda text: b"")
     return next((image.origin for image in images), "nowhere")
+
+
+def _verdict(gpus: Sequence[Gpu]) -> tuple[str, str]:
+    """Return what "auto" takes, and why; of several GPUs one that can be used is enough."""
+    missing = [steps.missing(gpu.architecture, gpu.kernels.values()) for gpu in gpus]
+    able = [gpu for gpu, step in zip(gpus, missing, strict=True) if step is None]
+    if not able:
+        return "cpu", missing[0] or ""
+    return "cuda", "; ".join(f"GPU {gpu.number}, {gpu.name}" for gpu in able)
 
 
 def _pycuda() -> str | None:

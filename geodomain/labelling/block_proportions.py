@@ -125,5 +125,6 @@ def proportions_blocks(
         threads=threads,
         allow_open=False,
         reach=True,
+        axes=place.axes,
     )
     return table.with_numbers(dict(zip(names, shares, strict=True)))

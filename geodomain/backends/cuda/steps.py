@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 
-from geodomain.backends.cuda import cubins, device, libcuda
+from geodomain.backends.cuda import cubins, devices, libcuda
 from geodomain.backends.cuda import errors as cuda_errors
 
 _NO_DRIVER = (
@@ -42,7 +42,7 @@ def _driver() -> str | None:
     if isinstance(count, str):
         return f"the NVIDIA driver does not start: {count}; 'nvidia-smi' may say why"
     if count == 0:
-        return f"the NVIDIA driver shows no GPU{device.left_visible()}"
+        return f"the NVIDIA driver shows no GPU{devices.left_visible()}"
     return None
 
 
