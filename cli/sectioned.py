@@ -22,8 +22,7 @@ SECTIONS = {
         *("strict", "within"),
     ),
     "What is shown": (
-        *("sections", "compare", "density", "colour_by", "grade", "cmap", "title", "note", "unit"),
-        "exaggerate",
+        *("sections", "compare", "colour_by", "cmap", "title", "note", "unit", "exaggerate"),
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),
