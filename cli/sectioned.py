@@ -22,7 +22,7 @@ SECTIONS = {
         *("strict", "within"),
     ),
     "What is shown": (
-        *("sections", "compare", "density", "colour_by", "grade", "cmap", "title", "note", "unit"),
+        *("sections", "compare", "colour_by", "sampled", "cmap", "title", "note", "unit"),
         "exaggerate",
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin"),
