@@ -9,6 +9,7 @@ import click
 
 from geodomain.cli import hole_options, options, values
 from geodomain.cli.console import Console
+from geodomain.cli.grades import grade_option
 from geodomain.cli.section import section_option, title_option
 from geodomain.cli.sectioned import Sectioned
 from geodomain.cli.values import by_name
@@ -33,7 +34,7 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
 
 def _samples(given: dict[str, Any]) -> str | None:
     """Return the table of samples whose grade is drawn, if one is."""
-    if given["grade"] is None:
+    if given["sampled"] is None:
         return None
     if not given["collar"] or not given["intervals"]:
         message = "--grade is of samples along drillholes: it needs --collar and --intervals"
@@ -82,10 +83,10 @@ def _samples(given: dict[str, Any]) -> str | None:
     metavar="LENGTH",
     help="With --collar: draw the drillholes that are so near to a section, projected onto it.",
 )
-@click.option(
-    "--grade",
-    metavar="COLUMN",
-    help="With --intervals: colour the samples along the holes by this column of the first file.",
+@grade_option(
+    "With --intervals: colour the samples along the holes by this column of the first file.",
+    "sampled",
+    multiple=False,
 )
 @title_option("Title of each page.")
 @click.option("--unit", metavar="TEXT", default="", help="Unit of the coordinates, such as m.")
@@ -145,6 +146,7 @@ def plot(
             holes=holes,
             within=within,
             samples=samples,
+            grade=given.pop("sampled"),
             progress=console.on_terminal,
             **given,
         )

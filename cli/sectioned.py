@@ -22,7 +22,8 @@ SECTIONS = {
         *("strict", "within"),
     ),
     "What is shown": (
-        *("sections", "compare", "colour_by", "cmap", "title", "note", "unit", "exaggerate"),
+        *("sections", "compare", "colour_by", "sampled", "cmap", "title", "note", "unit"),
+        "exaggerate",
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),
