@@ -71,8 +71,9 @@ def proportions_blocks(
     Warns
     -----
     GeodomainWarning
-        For blocks that are cut along lines because triangles of one mesh cross, and for blocks
-        without a share beyond the footprint of a surface.
+        For blocks that are cut along lines because triangles of one mesh cross, for blocks
+        without a share beyond the footprint of a surface, and for centroids that look like those
+        of a rotated model in the world.
 
     Examples
     --------
