@@ -34,6 +34,7 @@ def measure_blocks(
     backend: str,
     threads: int | None,
     name: str,
+    index: Labeller | None = None,
 ) -> tuple[Floats, NDArray[np.intp]]:
     """Return shares of each domain, (k, n), and labels as codes, a part at a time.
 
@@ -51,6 +52,8 @@ def measure_blocks(
         As `Labeller` has them.
     name : str
         What messages call the blocks.
+    index : Labeller, optional
+        Of the same domains, where there is one already.
 
     Raises
     ------
@@ -63,7 +66,9 @@ def measure_blocks(
             "dx=, dy= and dz="
         )
         raise TableError(message)
-    labeller = Labeller(domains, rule=rule, backend=backend, threads=threads)
+    labeller = index
+    if labeller is None:
+        labeller = Labeller(domains, rule=rule, backend=backend, threads=threads)
     sharer = Sharer(labeller, frame_of(labeller, axes, name), settings)
     allowed = allowed_rows(domains, column)
     wanted = len(labeller.targets) if settings.proportions is not None else 0
