@@ -44,7 +44,7 @@ def label(**given: Any) -> None:
 
     BLOCKS may also be a folder of Parquet or text files, or a pattern of them in quotes. Then -o
     names a folder that gets the same files, labelled, and the same command again goes on where it
-    was stopped.
+    was stopped. Both may be URLs, such as s3://bucket/blocks.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """
