@@ -23,7 +23,8 @@ Example:
 def devices(as_json: bool) -> None:
     """List the CPU and the GPUs, which would be used, and why the others would not.
 
-    Of several GPUs the first is used, or the one whose number is in GEODOMAIN_DEVICE.
+    All the GPUs listed are used, or those that --devices of a command names, or those whose
+    numbers are in GEODOMAIN_DEVICE, such as 0,1. CUDA_VISIBLE_DEVICES leaves out GPUs altogether.
 
     Exit codes: 0 ok, with or without a GPU, 1 a bug, 2 usage.
     """

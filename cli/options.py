@@ -303,6 +303,13 @@ machine_options = together(
         show_default=True,
         help="Where to compute; every backend gives the same answers.",
     ),
+    click.option(
+        "--devices",
+        callback=values.chosen_devices,
+        expose_value=False,
+        metavar="N[,N...]",
+        help="The GPUs to use, by their numbers in 'geodomain devices'.  [default: all]",
+    ),
     threads_option,
 )
 

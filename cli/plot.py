@@ -31,6 +31,17 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     return value
 
 
+def _samples(given: dict[str, Any]) -> str | None:
+    """Return the table of samples whose grade is drawn, if one is."""
+    if given["grade"] is None:
+        return None
+    if not given["collar"] or not given["intervals"]:
+        message = "--grade is of samples along drillholes: it needs --collar and --intervals"
+        raise click.UsageError(message)
+    table: str = given["intervals"][0]
+    return table
+
+
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
 @click.argument("labelled", metavar="LABELLED")
 @section_option(
@@ -60,7 +71,7 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     callback=_colour_map,
     default="viridis",
     show_default=True,
-    help="Colours for --colour-by: a colour map of matplotlib.",
+    help="Colours for --colour-by and --grade: a colour map of matplotlib.",
 )
 @hole_options.optional_holes
 @hole_options.intervals_option
@@ -70,6 +81,11 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     callback=values.finite,
     metavar="LENGTH",
     help="With --collar: draw the drillholes that are so near to a section, projected onto it.",
+)
+@click.option(
+    "--grade",
+    metavar="COLUMN",
+    help="With --intervals: colour the samples along the holes by this column of the first file.",
 )
 @title_option("Title of each page.")
 @click.option("--unit", metavar="TEXT", default="", help="Unit of the coordinates, such as m.")
@@ -116,6 +132,7 @@ def plot(
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
     options.require_rotation(given)
+    samples = _samples(given)
     holes, within, output = hole_options.read_optional(given), given.pop("within"), given["output"]
     if (holes is None) != (within is None):
         message = "--collar and --within go together: which drillholes, and how near to a section"
@@ -127,6 +144,7 @@ def plot(
             domains=domains or by_name(solids),
             holes=holes,
             within=within,
+            samples=samples,
             progress=console.on_terminal,
             **given,
         )

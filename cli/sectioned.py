@@ -8,6 +8,7 @@ import click
 SECTIONS = {
     "Domains": ("solids", "domains", "codes", "rule", "allow_open", "weld", "by", "split"),
     "Blocks that are cut": ("proportions", "percent", "lines"),
+    "Tonnes and grade": ("density", "grade", "bench", "cutoff", "proportion"),
     "Output": (
         *("output", "column", "background", "unassigned", "flags", "overwrite", "replace_column"),
         *("in_place", "dry_run", "record", "report", "min_length", "coordinates"),
@@ -20,9 +21,13 @@ SECTIONS = {
         *("collar", "survey", "intervals", "desurvey", "dip_down", "vertical", "hole_columns"),
         *("strict", "within"),
     ),
+    "What is shown": (
+        *("sections", "compare", "density", "colour_by", "grade", "cmap", "title", "note", "unit"),
+        "exaggerate",
+    ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),
-    "Machine and messages": ("backend", "threads", "scheduler", "as_json", "quiet"),
+    "Machine and messages": ("backend", "devices", "threads", "scheduler", "as_json", "quiet"),
 }
 
 

@@ -116,3 +116,23 @@ def terrain_triangles(value: str) -> int:
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     return triangles
+
+
+def chosen_devices(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    """Use the GPUs with these numbers in this process, and in those that it starts."""
+    if value is None or context.resilient_parsing:
+        return value
+    from geodomain.backends.chosen_devices import use_devices
+
+    words = [word.strip() for word in value.split(",")]
+    if not all(word.isdecimal() for word in words):
+        message = f"{value!r} is not numbers with commas between them, such as 0,1"
+        raise click.BadParameter(message)
+    try:
+        use_devices([int(word) for word in words])
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    os.environ["GEODOMAIN_DEVICE"] = ",".join(words)
+    return value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from geodomain import synthetic as synthetic
+    from geodomain.backends.chosen_devices import use_devices
     from geodomain.backends.device_arrays import DeviceArray
     from geodomain.backends.pinned import pinned_empty
     from geodomain.datasets.labelling import label_dataset
@@ -183,6 +184,7 @@ _HOME = {
     "subblock_file": "subblocks.file",
     "tonnes": "volumes.tonnes",
     "tonnes_file": "volumes.tonnes",
+    "use_devices": "backends.chosen_devices",
     "weld": "inputs.wireframes",
     "winding_numbers": "query.counts",
     "write_mesh": "inputs.wireframes",
@@ -272,6 +274,7 @@ __all__ = [
     "subblock_file",
     "tonnes",
     "tonnes_file",
+    "use_devices",
     "view",
     "weld",
     "winding_numbers",

@@ -167,10 +167,9 @@ def ask_read(
     points: Points, dtype: type[Number], out: object, backend: Backend
 ) -> Question[Number]:
     """Return points that were read already answers beside them or in ``out``, as `ask`."""
-    here = isinstance(points, tuple)
     rows = len(points[0]) if isinstance(points, tuple) else points.rows
-    if out is None and not here:
-        out = device_arrays.DeviceArray(rows, dtype)
+    if out is None and not isinstance(points, tuple):
+        out = device_arrays.beside(points, dtype)
     if is_on_device(out):
         there = device_room((rows,), dtype, out, backend)
         _require_apart(not isinstance(points, tuple) and device_arrays.overlap(points, there))

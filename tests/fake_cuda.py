@@ -2,7 +2,7 @@
 
 The device's memory is the host's, filled with rubbish first. What is sent to a stream is done
 when something waits for it and not before, so that code which waits too little reads rubbish.
-The kernels are those of `fake_kernels` and `fake_segments`.
+The kernels are those of `fake_kernels` and its neighbours.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
@@ -19,6 +20,7 @@ import numpy as np
 from fake_distance import KERNELS as DISTANCE_KERNELS
 from fake_kernels import KERNELS
 from fake_segments import KERNELS as SEGMENT_KERNELS
+from fake_shares import KERNELS as SHARE_KERNELS
 
 RUBBISH = 0xA5
 
@@ -62,17 +64,23 @@ class FakeCuda(ModuleType):
         self.__spec__ = ModuleSpec("pycuda.driver", None)
         self.capabilities = capabilities
         self.memory: dict[int, ctypes.Array[Any]] = {}
+        self.homes: dict[int, int] = {}  # the device of each allocation, by its address
         self.pinned: dict[int, int] = {}  # address: bytes
         self.room = 1 << 40  # bytes of the device that are left
         self.most_bytes = self.used_bytes = 0
         self.crash: Exception | None = None  # an error that stays
+        self.crashed: dict[int, Exception] = {}  # likewise, by device
+        # By device: how many launches of the kernel there are until it crashes, and with what.
+        self.crash_after: dict[int, tuple[str, int, Exception]] = {}
         self.attributes = {"ratio": 2}
         self.unsure = 0  # pairs of triangle and column that are left to the full arithmetic
         self.surfaces: dict[int, Any] = {}  # by the address of their packets
+        self.shed: tuple[Any, ...] = ()  # mesh and weights whose shares come next
         self.crowded = False  # whether meshes have cells that are the host's to build
         self.fail_launch: dict[str, Exception] = {}
         self.fail_launch_for_good: dict[str, Exception] = {}
         self.calls: list[str] = []
+        self.launched: Counter[tuple[int | None, str]] = Counter()  # by device and kernel
         self.images: list[bytes] = []
         self.refuses: Callable[[bytes], bool] = lambda image: False
         self.streams: list[Stream] = []
@@ -100,21 +108,28 @@ class FakeCuda(ModuleType):
                 return 8 << 30
 
             def retain_primary_context(self) -> Context:
-                return Context()
+                return Context(self.number)
 
         class Context:
+            def __init__(self, number: int) -> None:
+                self.number = number
+
             def push(self) -> None:
-                fake.depth(+1)
+                fake.stack.append(self.number)
 
             @staticmethod
             def pop() -> None:
-                fake.depth(-1)
+                if not fake.stack:
+                    msg = "cannot pop context from empty stack"
+                    raise LogicError(msg)
+                fake.stack.pop()
 
             @staticmethod
             def synchronize() -> None:
                 fake.check("synchronize")
                 for stream in fake.streams:
-                    stream.run()
+                    if stream.device == fake.current:
+                        stream.run()
 
         self.Device, self.Context = Device, Context
         self.Stream = lambda flags=0: Stream(self)
@@ -126,19 +141,33 @@ class FakeCuda(ModuleType):
         self.Context.synchronize()
         return NullStream(self)
 
-    def depth(self, step: int) -> None:
-        self.held.count = getattr(self.held, "count", 0) + step
-        if self.held.count < 0:
-            msg = "cannot pop context from empty stack"
-            raise LogicError(msg)
+    @property
+    def stack(self) -> list[int]:
+        """The devices whose contexts a thread has made current, the last one last."""
+        if not hasattr(self.held, "stack"):
+            self.held.stack = []
+        return self.held.stack
+
+    @property
+    def current(self) -> int | None:
+        """The device whose context is current."""
+        return self.stack[-1] if self.stack else None
+
+    @property
+    def at_work(self) -> int | None:
+        """The device whose stream is run, or whose context is current."""
+        running = getattr(self.held, "running", None)
+        return self.current if running is None else running
 
     def check(self, call: str) -> None:
         self.calls.append(call)
-        if getattr(self.held, "count", 0) < 1:
+        if not self.stack:
             msg = f"{call} failed: invalid device context"
             raise LogicError(msg)
         if self.crash is not None:
             raise self.crash
+        if self.stack[-1] in self.crashed:
+            raise self.crashed[self.stack[-1]]
 
     def init(self) -> None:
         self.calls.append("init")
@@ -169,11 +198,20 @@ class FakeCuda(ModuleType):
     def is_pinned(self, address: int) -> bool:
         return any(start <= address < start + size for start, size in list(self.pinned.items()))
 
+    def home_of(self, address: int) -> int | None:
+        """Return the device that has an address."""
+        for start, memory in list(self.memory.items()):
+            if start <= address < start + len(memory):
+                return self.homes[start]
+        return None
+
     def at(self, address: int, count: int, dtype: Any = np.uint8) -> np.ndarray:
-        """Return memory of the device, all of it within one allocation."""
+        """Return memory of the device that is at work, all of it within one allocation."""
         size = count * np.dtype(dtype).itemsize
         for start, memory in list(self.memory.items()):
             if start <= address and address + size <= start + len(memory):
+                at_work = self.at_work
+                assert at_work is None or at_work == self.homes[start], "another device's memory"
                 return np.frombuffer(memory, np.uint8)[address - start :][:size].view(dtype)
         msg = f"{size} bytes at {address} are in no allocation"
         raise AssertionError(msg)
@@ -231,18 +269,28 @@ class FakeCuda(ModuleType):
         return SimpleNamespace(get_function=lambda name: self._function(name))
 
     def _function(self, name: str) -> Callable[..., None]:
-        kernel = (KERNELS | SEGMENT_KERNELS | DISTANCE_KERNELS)[name]
+        kernel = (KERNELS | SEGMENT_KERNELS | DISTANCE_KERNELS | SHARE_KERNELS)[name]
 
         def launch(packed: np.ndarray, *, grid: Any, block: Any, stream: Any = None) -> None:
             assert grid[0] > 0 and packed.dtype == np.uint8
+            self.launched[self.current, name] += 1
             if name in self.fail_launch:
                 raise self.fail_launch[name]
             arguments, threads = packed.tobytes(), grid[0] * block[0]
             (stream or self.null).send(name, lambda: kernel(self, arguments, threads))
             if name in self.fail_launch_for_good:
                 self.crash = self.fail_launch_for_good[name]
+            self._crash_in_time(name)
 
         return launch
+
+    def _crash_in_time(self, name: str) -> None:
+        """Let the device crash with the last launch that it had to go."""
+        kernel, left, error = self.crash_after.get(self.current, ("", 0, None))
+        if kernel == name:
+            self.crash_after[self.current] = kernel, left - 1, error
+            if left <= 1:
+                self.crashed[self.current] = error
 
 
 class Allocation:
@@ -252,6 +300,7 @@ class Allocation:
         ctypes.memset(self.memory, RUBBISH, size)
         self.address = ctypes.addressof(self.memory)
         fake.memory[self.address] = self.memory
+        fake.homes[self.address] = self.device = fake.current
         fake.room -= size
         fake.used_bytes += size
         fake.most_bytes = max(fake.most_bytes, fake.used_bytes)
@@ -267,7 +316,7 @@ class Allocation:
     def __del__(self) -> None:
         if self.address in self.fake.memory:
             # PyCUDA leaks what goes while its context is not current.
-            if getattr(self.fake.held, "count", 0) < 1:
+            if self.fake.stack[-1:] != [self.device]:
                 self.fake.calls.append("leak")
             self.free()
 
@@ -275,20 +324,25 @@ class Allocation:
 class Stream:
     def __init__(self, fake: FakeCuda) -> None:
         fake.check("Stream")
-        self.fake = fake
+        self.fake, self.device = fake, fake.current
         self.waiting: list[Callable[[], Any]] = []
         fake.streams.append(self)
 
     def send(self, call: str, action: Callable[[], Any], *, now: bool = False) -> None:
         self.fake.check(call)
+        assert self.fake.current == self.device, "a stream of another device"
         self.waiting.append(action)
         if now:
             self.run()
 
     def run(self, count: int | None = None) -> None:
         with RUNNING:  # the null stream runs what others wait with, from any thread
-            for _ in range(len(self.waiting) if count is None else count):
-                self.waiting.pop(0)()
+            self.fake.held.running, before = self.device, getattr(self.fake.held, "running", None)
+            try:
+                for _ in range(len(self.waiting) if count is None else count):
+                    self.waiting.pop(0)()
+            finally:
+                self.fake.held.running = before
 
     def synchronize(self) -> None:
         self.fake.check("Stream.synchronize")

@@ -17,13 +17,21 @@ from fake_cuda import DeviceMemoryPool, FakeCuda
 
 from geodomain import backends
 from geodomain.backends.auto import choice
-from geodomain.backends.cuda import buffers, cubins, device, lattice_in_place, libcuda, pools
+from geodomain.backends.cuda import (
+    buffers,
+    cubins,
+    device,
+    devices,
+    lattice_in_place,
+    libcuda,
+    pools,
+)
 from geodomain.backends.cuda import lattice_slabs as lattice_on_device
 
 CACHED = (
     "driver",
-    "number",
-    "_process",
+    "numbers",
+    "process",
     "context",
     "architecture",
     "has_slow_doubles",
@@ -37,7 +45,9 @@ def forget() -> None:
     for name in CACHED:
         getattr(device, name).cache_clear()
     pools.memory_pool.cache_clear()
+    devices.chosen.clear()
     backends._choosing.cache_clear()
+    backends._cuda.cache_clear()
 
 
 @pytest.fixture
@@ -64,7 +74,8 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
         monkeypatch.setitem(sys.modules, f"pycuda{name}", module)
     monkeypatch.setenv("GEODOMAIN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(cubins, "compiler", lambda: "nvcc 1")
-    monkeypatch.setattr(libcuda, "library", lambda: FakeLibcuda(made))
+    made.library = FakeLibcuda(made)
+    monkeypatch.setattr(libcuda, "library", lambda: made.library)
     forget()
     yield made
     gc.collect()
@@ -77,7 +88,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let anything pay for the GPU."""
     for name in ("_COLD", "_WARM"):
         monkeypatch.setattr(choice, name, 0.0)
-    for what in ("point", "block", "distance"):
+    for what in ("point", "block", "distance", "share", "lattice share", "clipped triangle"):
         monkeypatch.setitem(choice.COSTS, what, choice.COSTS[what]._replace(cuda=0.0))
 
 
@@ -98,19 +109,32 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class FakeLibcuda:
-    """The two calls of the driver that PyCUDA has no name for."""
+    """The calls of the driver that are not made through PyCUDA."""
 
     def __init__(self, fake: FakeCuda) -> None:
         self.fake = fake
+        self.status = 0  # of cuInit
+
+    def cuInit(self, flags: int) -> int:
+        return self.status
+
+    def cuDriverGetVersion(self, version: Any) -> int:
+        version._obj.value = self.fake.get_driver_version()
+        return 0
+
+    def cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = len(self.fake.capabilities)
+        return 0
+
+    def cuGetErrorName(self, status: int, name: Any) -> int:
+        name._obj.value = {999: b"CUDA_ERROR_UNKNOWN"}[status]
+        return 0
 
     def cuPointerGetAttributes(self, count: Any, names: Any, places: Any, address: Any) -> int:
         assert count.value == len(names) == len(places) == 1
-        held = any(
-            start <= address.value < start + len(memory)
-            for start, memory in self.fake.memory.items()
-        )
+        home = self.fake.home_of(address.value)
         pinned = self.fake.is_pinned(address.value)
-        memory_type, ordinal = (1, 0) if pinned else (2, 0) if held else (0, -2)
+        memory_type, ordinal = (1, 0) if pinned else (0, -2) if home is None else (2, home)
         value = {2: memory_type, 9: ordinal}[names[0]]
         ctypes.c_int.from_address(places[0]).value = value
         return 0

@@ -160,6 +160,7 @@ def test_points_by_dlpack(fake) -> None:
 
 def test_an_array_of_another_gpu_is_refused(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     fake.capabilities.append((9, 0))
+    monkeypatch.setenv("GEODOMAIN_DEVICE", "0")
     there = on_device(fake, points(5))
     monkeypatch.setattr(libcuda, "ordinal", lambda address: 1)
     with pytest.raises(geodomain.DeviceError, match="is on GPU 1, and GPU 0 is used: set"):

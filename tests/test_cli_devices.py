@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from fake_gpu import eager, fake
+from fake_gpu import eager, fake, forget
 from wireframes import cube
 
 import geodomain
@@ -45,6 +46,48 @@ def test_several_gpus_and_the_one_that_is_used(fake, monkeypatch: pytest.MonkeyP
     assert set(fake.calls) == {"init"} and not fake.compiled
 
 
+def test_several_gpus_are_all_used(fake) -> None:
+    fake.capabilities.append((7, 5))
+    lines = run("devices").stdout.splitlines()
+    both = "GPU 0, Imaginary GPU 0; GPU 1, Imaginary GPU 1"
+    assert lines[0] == f"--backend auto takes the GPU where it pays: {both}"
+    told = json.loads(run("devices", "--json").stdout)
+    assert [gpu["used"] for gpu in told["gpus"]] == [True, True]
+
+
+def test_a_command_uses_the_gpus_that_it_is_told(fake, table, monkeypatch) -> None:
+    fake.capabilities.append((9, 0))
+    monkeypatch.setenv("GEODOMAIN_DEVICE", "0")
+    assert run(*table, "--backend", "cuda", "--devices", "1").exit_code == 0
+    assert {number for number, _ in fake.launched} == {1}
+    assert os.environ["GEODOMAIN_DEVICE"] == "1"  # of workers, too
+
+
+@pytest.mark.parametrize("wish", ["2", "0,2", "1,1", "-1", "x", "", "0;1"])
+def test_devices_that_are_not_there_are_refused(wish: str, fake, table, monkeypatch) -> None:
+    fake.capabilities.append((9, 0))
+    monkeypatch.setenv("GEODOMAIN_DEVICE", "0")
+    result = run(*table, "--devices", wish)
+    assert result.exit_code == 2 and "Invalid value for '--devices'" in result.stderr
+    monkeypatch.setenv("GEODOMAIN_DEVICE", wish or ",")
+    forget()
+    result = run(*table, "--backend", "cuda")
+    assert result.exit_code == 5 and "it can be 0 to 1 here, or several" in result.stderr
+
+
+def test_devices_are_chosen_before_one_is_used(fake) -> None:
+    fake.capabilities.append((9, 0))
+    geodomain.use_devices([1, 0])
+    geodomain.contains(geodomain.Mesh(*_cube()), [[1, 1, 1]], backend="cuda")
+    assert {number for number, _ in fake.launched} == {1}
+    geodomain.use_devices([1, 0])
+    with pytest.raises(ValueError, match=r"other GPUs \(1, 0\) are in use: choose before"):
+        geodomain.use_devices([0])
+    for wrong in ([], [0, 0], [2], [True], [0.5], ["0"]):
+        with pytest.raises(ValueError, match="it can hold 0 to 1 here, each once, as in"):
+            geodomain.use_devices(wrong)
+
+
 def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "grid.cu from nvcc" in run("devices").stdout
     geodomain.contains(geodomain.Mesh(*_cube()), [[1, 1, 1]], backend="cuda")
@@ -56,7 +99,7 @@ def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> N
     told = json.loads(run("devices", "--json").stdout)
     for file in ("lattice.cu", "segments.cu", "winding.cu"):
         assert told["gpus"][0]["kernels"][file] == "nowhere"
-    assert told["backend"] == "cpu" and "no nvcc and no compiled kernels" in told["reason"]
+    assert told["backend"] == "cpu" and "has none for sm_90, and there is no" in told["reason"]
 
 
 @pytest.mark.parametrize("wish", ["01", ""])
@@ -64,7 +107,7 @@ def test_numbers_as_they_may_be_written(fake, monkeypatch: pytest.MonkeyPatch, w
     fake.capabilities.append((7, 5))
     monkeypatch.setenv("GEODOMAIN_DEVICE", wish)
     told = json.loads(run("devices", "--json").stdout)
-    assert [gpu["used"] for gpu in told["gpus"]] == [wish == "", wish == "01"]
+    assert [gpu["used"] for gpu in told["gpus"]] == [wish == "", True]
 
 
 def test_a_number_that_no_gpu_has(fake, monkeypatch: pytest.MonkeyPatch) -> None:

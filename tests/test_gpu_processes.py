@@ -132,14 +132,16 @@ CRASH = """
 import numpy as np
 import geodomain
 from geodomain import DeviceError, PointLocator
+from geodomain.backends import layout
 from geodomain.backends.cuda import device
 mesh = geodomain.synthetic.star_shaped_orebody(frequency=4)
 points = np.zeros((1000, 3))
 locator, both = PointLocator(mesh, backend="cuda"), PointLocator(mesh)
 locator.contains(points)
-good = locator.index.grid.view
 # The vertices' address goes astray: an illegal memory access on the device.
-locator.index.grid.view = (16).to_bytes(8, "little") + good[8:]
+view = layout.structure("GridView").read(locator.index.grid.view).copy()
+view["mesh"]["vertices"] = 16
+locator.index.grid.view = view.tobytes()
 low, high = mesh.bounds
 points = low + np.random.default_rng(0).random((500_000, 3)) * (high - low)
 for attempt in range(2):

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from geodomain.backends.api import Backend, PointIndex, SegmentIndex, Taken
 from geodomain.backends.auto.backend import AutoBackend
 from geodomain.backends.cpu.backend import CpuBackend
-from geodomain.backends.cuda.backend import CudaBackend
 from geodomain.backends.cuda.pools import release
+from geodomain.backends.gpus.backend import GpusBackend
 
 __all__ = ["BACKENDS", "Backend", "choose", "release", "taken"]
 
 _cpu = functools.cache(CpuBackend)
-_cuda = functools.cache(CudaBackend)
+_cuda = functools.cache(GpusBackend)
 
 
 @functools.cache
@@ -55,6 +55,6 @@ def choose(backend: str) -> Backend:
 
 def taken(backend: str, indexes: Sequence[PointIndex] | Sequence[SegmentIndex]) -> Taken:
     """Return where what indexes were asked was computed, "cpu" or "cuda", and why there."""
-    chosen = choose(backend)
+    chosen = _cuda() if backend == "cuda" else choose(backend)  # which may have failed since
     why = "asked for" if chosen.name == backend else "PyCUDA is not installed"
     return chosen.taken(indexes, why)

@@ -75,9 +75,20 @@ class DeviceArray:
         """Return a copy in memory."""
         copied = np.empty(self.shape, self.dtype)
         if copied.nbytes:
-            with device.current() as cuda:
+            with device.using(device.home_of(int(self._memory))), device.current() as cuda:
                 cuda.memcpy_dtoh(copied, self._memory)
         return copied
+
+
+def beside(points: DevicePoints, dtype: DTypeLike) -> DeviceArray:
+    """Return an array for an answer to each point, on the device that has them."""
+    with device.using(home(points)):
+        return DeviceArray(points.rows, dtype)
+
+
+def home(array: DevicePoints | DeviceRoom) -> int:
+    """Return the device that has an array; the first one for an empty array."""
+    return device.home_of(array.address) if len(array) else device.number()
 
 
 def read_points(values: object) -> DevicePoints:
@@ -134,7 +145,7 @@ def row_of(points: DevicePoints, number: int) -> tuple[float, ...]:
     """Return one point."""
     step, across = points.strides
     place = np.empty(3)
-    with device.current() as cuda:
+    with device.using(home(points)), device.current() as cuda:
         for axis in range(3):
             address = points.address + number * step + axis * across
             cuda.memcpy_dtoh(place[axis : axis + 1], address)
@@ -177,14 +188,15 @@ def _interface(values: object) -> ArrayInterface:
 
 
 def _require_our_device(address: int) -> None:
-    """Refuse memory of another device than the one that is used."""
+    """Refuse memory of another device than those that are used."""
     if address == 0:
         return
     with device.current():
         found = libcuda.ordinal(address)
-    if found is not None and found != device.number():
+    if found is not None and found not in device.numbers():
+        used = " and ".join(f"GPU {number}" for number in device.numbers())
         message = (
-            f"the array is on GPU {found}, and GPU {device.number()} is used: set "
-            f"GEODOMAIN_DEVICE={found} before the first call, or copy it there"
+            f"the array is on GPU {found}, and {used} {'is' if used.count('GPU') == 1 else 'are'} "
+            f"used: set GEODOMAIN_DEVICE={found} before the first call, or copy it there"
         )
         raise DeviceError(message)

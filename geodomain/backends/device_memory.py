@@ -34,6 +34,10 @@ class DevicePoints:
     stream: int | None
     owner: object = field(repr=False)
 
+    def __len__(self) -> int:
+        """Return the number of points."""
+        return self.rows
+
     def view(self, begin: int) -> bytes:
         """Return the kernels' view of the points from a row on."""
         step, across = self.strides

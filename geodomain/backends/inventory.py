@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from geodomain.backends import kernel_files, native
-from geodomain.backends.cuda import cubins, device
+from geodomain.backends.cuda import cubins, device, libcuda, steps
 from geodomain.backends.cuda import errors as cuda_errors
 from geodomain.backends.cuda.pycuda_types import Driver
 from geodomain.backends.threads import thread_count
@@ -27,7 +28,7 @@ class Gpu:
         Such as "sm_90".
     memory_bytes : int
     used : bool
-        Whether it is the one that is used.
+        Whether it is among those that are used.
     kernels : dict of str to str
         Where each kernel file would come from: "cache", "nvcc" (compiled at first use), "PTX"
         (of the wheel, compiled by the driver) or "nowhere".
@@ -51,7 +52,8 @@ class Inventory:
     backend : str
         What "auto" takes for a large job: "cuda" or "cpu".
     reason : str
-        Why that one.
+        Why that one; where a step is missing before a GPU can be used, which one, and how to
+        take it.
     gpus : tuple of Gpu
     driver : str, optional
         The CUDA version of the NVIDIA driver.
@@ -86,22 +88,21 @@ class Inventory:
 def take() -> Inventory:
     """Look at the machine; no context is made on any device, and no compiler started."""
     gpus: tuple[Gpu, ...] = ()
-    version = None
     try:
         cuda = device.driver()
-        version = cuda_errors.version_text(cuda.get_driver_version())
         gpus = _gpus(cuda)
-        used = device.number()
-        gpus = tuple(replace(gpu, used=gpu.number == used) for gpu in gpus)
-        backend, reason = _verdict(gpus[used])
+        used = device.numbers()
+        gpus = tuple(replace(gpu, used=gpu.number in used) for gpu in gpus)
+        backend, reason = _verdict([gpus[number] for number in used])
     except DeviceError as error:
-        backend, reason = "cpu", str(error)
+        backend, reason = "cpu", steps.missing(None, ()) or str(error)
+    version = libcuda.driver_version()
     compiler = cubins.compiler()
     return Inventory(
         backend=backend,
         reason=reason,
         gpus=gpus,
-        driver=version,
+        driver=None if version is None else cuda_errors.version_text(version),
         pycuda=_pycuda(),
         nvcc=compiler and compiler.rsplit(" ", 2)[0],
         cache=str(cubins.folder()),
@@ -146,11 +147,13 @@ def _origin(file: str, architecture: str) -> str:
     return next((image.origin for image in images), "nowhere")
 
 
-def _verdict(gpu: Gpu) -> tuple[str, str]:
-    missing = [file for file, origin in gpu.kernels.items() if origin == "nowhere"]
-    if missing:
-        return "cpu", f"no nvcc and no compiled kernels for {gpu.architecture}: {missing[0]}"
-    return "cuda", f"GPU {gpu.number}, {gpu.name}"
+def _verdict(gpus: Sequence[Gpu]) -> tuple[str, str]:
+    """Return what "auto" takes, and why; of several GPUs one that can be used is enough."""
+    missing = [steps.missing(gpu.architecture, gpu.kernels.values()) for gpu in gpus]
+    able = [gpu for gpu, step in zip(gpus, missing, strict=True) if step is None]
+    if not able:
+        return "cpu", missing[0] or ""
+    return "cuda", "; ".join(f"GPU {gpu.number}, {gpu.name}" for gpu in able)
 
 
 def _pycuda() -> str | None:

@@ -62,6 +62,7 @@ class _Pinned:
     """Own page-locked memory, and give it back from whatever thread the last array goes in."""
 
     def __init__(self, size: int) -> None:
+        self._home = device.number()
         try:
             with device.current() as cuda:
                 self._memory = cuda.pagelocked_empty(size, np.uint8)
@@ -75,4 +76,6 @@ class _Pinned:
 
     def __del__(self) -> None:
         """Let PyCUDA free it while its context is current; elsewhere it would leak."""
-        device.drop(lambda: self.__dict__.pop("_memory", None))
+        if "_memory" in self.__dict__:
+            with device.using(self._home):
+                device.drop(lambda: self.__dict__.pop("_memory", None))

@@ -179,7 +179,7 @@ def label_dataset(
         output=None if target is None else str(target),
         welds=ready.source.welds,
         warnings=warned,
-        earlier=_earlier(len(found.parts), len(missing)),
+        earlier=[*ready.source.notes, *_earlier(len(found.parts), len(missing))],
     )
     run.write(os.fspath(dataset), summary)
     return summary

@@ -14,11 +14,11 @@ from geodomain.inputs.frames import NAME, BlockFrame, is_lazy, is_wrapped, refus
 from geodomain.io.conditions import ArrayColumn
 from geodomain.io.header.options import TableOptions
 from geodomain.labelling.frame_warnings import warn_of_blocks
-from geodomain.labelling.labeller import KEPT
 from geodomain.labelling.points import codes_by_domains
 from geodomain.labelling.shared_domains import LabellerKeywords, SharedDomains
 from geodomain.labelling.shares.arrays import measure_blocks
 from geodomain.labelling.shares.settings import ShareSettings, share_settings
+from geodomain.labelling.verdict import KEPT
 from geodomain.query.locator import Rule
 
 if TYPE_CHECKING:
@@ -223,9 +223,17 @@ def _label(
             index=index,
         )
     else:
-        points, sizes = frame.placed(centroid)
+        points, sizes, turned = frame.placed(centroid)
         codes = codes_by_domains(points, domains, named, labelled, index=index, **asked)
-    warn_of_blocks(points, sizes, domains, whole=whole, **asked, reach=shares.by == "majority")
+    warn_of_blocks(
+        points,
+        sizes,
+        domains,
+        whole=whole,
+        **asked,
+        reach=shares.by == "majority",
+        axes=turned.axes,
+    )
     categories, table = categories_of(domains, rest, lost)
     kept = codes == len(domains.targets) + KEPT
     places = table[np.where(kept, 0, codes)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +17,14 @@ from geodomain.inputs.kinds import MeshesLike, MeshLike, PointsLike
 from geodomain.inputs.points import LatticePoints, lattice_of, point_rows
 from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.header.families import plain_name
-from geodomain.labelling.labeller import LOST, NONE, Labeller
+from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.verdict import LOST, NONE
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.first_solid import as_solids, first_codes
 from geodomain.query.locator import PointLocator, Rule
+
+if TYPE_CHECKING:
+    from geodomain.backends.device_arrays import DeviceArray
 
 # Points that are labelled at a time, where several arrays as long are needed.
 _PART = 1 << 18
@@ -118,11 +123,11 @@ def _codes_by_names(
         meshes.extend(parts)
         owners.extend([owner] * len(parts))
     codes = first_codes(points, meshes, backend=backend, threads=threads, allow_open=allow_open)
-    if is_on_device(codes):  # names are NumPy's, in memory, wherever the points are
-        codes = codes.get()  # type: ignore[attr-defined]
+    # Names are NumPy's, in memory, wherever the points are.
+    held = cast("DeviceArray", codes).get().astype(np.intp) if is_on_device(codes) else codes
     # Codes -2 and -1 count from the end of the table.
     table = np.array([*owners, len(domains) + LOST, len(domains) + NONE])
-    return list(domains), table[codes]
+    return list(domains), table[held]
 
 
 def codes_by_domains(

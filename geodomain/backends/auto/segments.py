@@ -34,7 +34,9 @@ class AutoSegmentIndex:
 
     def taken(self) -> Taken:
         """Return where most segments were asked so far, "cpu" or "cuda", and why there."""
-        return self._answered.mostly()
+        machine, why = self._answered.mostly()
+        cuda = self._choice.cuda
+        return (machine, why) if machine == "cpu" else cuda.taken([self.on(cuda)], why)
 
     @property
     def _first(self) -> SegmentIndex:

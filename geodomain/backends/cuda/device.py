@@ -1,23 +1,27 @@
-"""One CUDA device through PyCUDA: context, kernels, launches."""
+"""CUDA devices through PyCUDA: contexts, kernels, launches.
+
+A thread works on one device at a time: the first of those that are used, or, in `using`, another.
+"""
 
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import ParamSpec, TypeVar
 
 import numpy as np
 
 from geodomain.backends import layout
-from geodomain.backends.cuda import cubins
+from geodomain.backends.cuda import cubins, libcuda
 from geodomain.backends.cuda import errors as cuda_errors
 from geodomain.backends.cuda.arguments import Argument, arguments
 from geodomain.backends.cuda.context import PrimaryContext
+from geodomain.backends.cuda.devices import driver, number, numbers, process, using
+from geodomain.backends.cuda.each_device import OfEachDevice
 from geodomain.backends.cuda.pycuda_types import (
     CudaKernel,
     CudaMemory,
@@ -25,7 +29,6 @@ from geodomain.backends.cuda.pycuda_types import (
     CudaStream,
     Driver,
 )
-from geodomain.errors import DeviceError
 
 __all__ = [
     "architecture",
@@ -37,86 +40,46 @@ __all__ = [
     "drop",
     "free",
     "has_slow_doubles",
+    "home_of",
+    "in_use",
     "is_in_use",
     "kernel",
     "launch",
     "list_threads",
     "module",
     "number",
+    "numbers",
+    "of_each_device",
     "one_at_a_time",
+    "process",
+    "using",
 ]
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
+_loading = threading.Lock()
 LIST_BLOCKS = 132 * 16  # blocks that share a list whose length is on the device
 
 
-@functools.cache
-def driver() -> Driver:
-    """Return PyCUDA's driver module, initialised; DeviceError says what is missing."""
-    try:
-        import pycuda.driver
-
-        cuda: Driver = pycuda.driver
-    except Exception as error:  # a folder that is gone, another NumPy's binary interface, ...
-        message = (
-            f"no CUDA backend here: {error}; install geodomain[cuda] beside a CUDA toolkit and an "
-            "NVIDIA driver, or use backend='cpu'"
-        )
-        raise DeviceError(message) from error
-    _process()
-    try:
-        cuda.init()
-        count = cuda.Device.count()
-    except cuda.Error as error:
-        message = f"the CUDA driver does not start: {error}{_left_visible()}; use backend='cpu'"
-        raise DeviceError(message) from error
-    if count == 0:
-        message = f"there is no CUDA device{_left_visible()}; use backend='cpu'"
-        raise DeviceError(message)
-    return cuda
+def of_each_device(function: Callable[Given, Result]) -> OfEachDevice[Given, Result]:
+    """Call a function once for each device and each value."""
+    return OfEachDevice(function, number)
 
 
-def _left_visible() -> str:
-    """Name what may hide the devices, if it is set."""
-    shown = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return "" if shown is None else f" (CUDA_VISIBLE_DEVICES is {shown!r})"
-
-
-@functools.cache
-def number() -> int:
-    """Return which of the visible devices is used from here on: GEODOMAIN_DEVICE, or the first."""
-    wish = os.environ.get("GEODOMAIN_DEVICE") or "0"
-    count = driver().Device.count()
-    if not wish.isdecimal() or int(wish) >= count:
-        message = (
-            f"GEODOMAIN_DEVICE is {wish!r}; it can be 0 to {count - 1} here, as in "
-            "'geodomain devices', or use backend='cpu'"
-        )
-        raise DeviceError(message)
-    return int(wish)
-
-
-@functools.cache
-def _process() -> int:
-    """Return the process that started the driver."""
-    return os.getpid()
-
-
-@functools.cache
+@of_each_device
 def context() -> PrimaryContext:
-    """Return the context of the device."""
-    return PrimaryContext(driver(), number(), _process())
+    """Return the context of this thread's device."""
+    return PrimaryContext(driver(), number(), process())
 
 
 def one_at_a_time(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Keep threads from mixing what a function sends to the device; what is sent stays in order."""
-    turn = threading.Lock()
+    """Keep threads from mixing what a function sends to a device; what is sent stays in order."""
+    turns: dict[int | None, threading.Lock] = {}
 
     @functools.wraps(function)
     def in_turn(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-        with turn:
+        with turns.setdefault(number() if any(context.kept.values()) else None, threading.Lock()):
             return function(*args, **kwargs)
 
     return in_turn
@@ -127,19 +90,42 @@ def current() -> AbstractContextManager[Driver]:
     return context().current()
 
 
+def in_use() -> list[int]:
+    """Return the devices that have a context which can be used."""
+    return [
+        device
+        for device, made in list(context.kept.items())
+        if not all(one.ended for one in made.values())
+    ]
+
+
 def is_in_use() -> bool:
     """Return whether there is a context, and it can be used."""
-    return bool(context.cache_info().currsize) and not context().ended
+    return bool(in_use())
 
 
-@functools.cache
+def home_of(address: int) -> int:
+    """Return the device that has an address; this thread's where there is one, or it is unknown."""
+    return _homes([address])[0]
+
+
+def _homes(addresses: Sequence[int]) -> list[int]:
+    some = in_use()
+    if len({*some, *numbers()}) == 1:
+        return [number()] * len(addresses)
+    with using((some or numbers())[0]), current():
+        found = [libcuda.ordinal(address) for address in addresses]
+    return [number() if one is None else one for one in found]
+
+
+@of_each_device
 def architecture() -> str:
     """Return the device's architecture, such as sm_90."""
     major, minor = driver().Device(number()).compute_capability()
     return f"sm_{major}{minor}"
 
 
-@functools.cache
+@of_each_device
 def has_slow_doubles() -> bool:
     """Return whether floats are so much faster that it pays to try them first."""
     cuda = driver()
@@ -164,10 +150,14 @@ def _build(text: str) -> bytes:
     return binary
 
 
-@functools.cache
-@one_at_a_time  # who comes second finds in the cache what nvcc took seconds for
+@of_each_device
 def module(name: str) -> CudaModule:
     """Return a kernel file's module in the current context."""
+    with _loading:  # who comes second finds in the cache what nvcc took seconds for
+        return _module(name)
+
+
+def _module(name: str) -> CudaModule:
     cuda = driver()
     refused: Exception | None = None
     for image in cubins.images(name, architecture(), _build):
@@ -183,7 +173,7 @@ def module(name: str) -> CudaModule:
     raise cuda_errors.no_kernels(cuda, name, architecture(), refused)
 
 
-@functools.cache
+@of_each_device
 def kernel(file: str, name: str) -> CudaKernel:
     """Return one kernel of a kernel file."""
     return module(file).get_function(name)
@@ -219,18 +209,25 @@ def launch(
 
 def free(*memory: CudaMemory | None) -> None:
     """Free device memory in the context that it came from; None is passed over."""
+    if sys.is_finalizing() or not is_in_use():
+        return  # the driver frees what a context had when it goes
+    held = [one for one in memory if one is not None]
+    homes: dict[int, list[CudaMemory]] = {}
+    for one, home in zip(held, _homes([*map(int, held)]), strict=True):
+        homes.setdefault(home, []).append(one)
+    for home, some in homes.items():
+        with using(home):
+            drop(functools.partial(_free_all, some))
 
-    def release() -> None:
-        for one in memory:
-            if one is not None:
-                one.free()
 
-    drop(release)
+def _free_all(memory: list[CudaMemory]) -> None:
+    for one in memory:
+        one.free()
 
 
 def drop(release: Callable[[], object]) -> None:
-    """Let something be freed while the context is current; nothing where that is gone."""
-    if sys.is_finalizing() or not is_in_use():
-        return  # the driver frees what a context had when it goes
+    """Let something be freed while this thread's context is current; nothing where that is gone."""
+    if sys.is_finalizing() or number() not in in_use():
+        return
     with current():
         release()

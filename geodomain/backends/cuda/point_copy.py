@@ -34,10 +34,11 @@ def copy_of(points: Points) -> DeviceCopy | None:
     """
     if not isinstance(points, CachedColumns) or len(points[0]) > buffers.CHUNK:
         return None
-    copy = points.copies.get("cuda")
+    where = f"cuda {device.number()}"
+    copy = points.copies.get(where)
     if not isinstance(copy, DeviceCopy):
         try:
-            copy = points.copies["cuda"] = DeviceCopy(len(points[0]))
+            copy = points.copies[where] = DeviceCopy(len(points[0]))
         except device.driver().MemoryError:
             return None
     return copy

@@ -1,10 +1,9 @@
-"""Memory pools: buffers kept between calls, each lent to one caller at a time."""
+"""Memory pools: buffers kept between calls, each lent to one caller at a time, on its device."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +28,8 @@ Kept = TypeVar("Kept", bound=PooledMemory)
 class Pool(Generic[Kept]):
     """Buffers by their room; more are made where all are lent, fewer kept than were made.
 
+    Each device has its own, and a thread is lent those of the one that it works on.
+
     Parameters
     ----------
     make : callable
@@ -40,14 +41,19 @@ class Pool(Generic[Kept]):
     def __init__(self, make: Callable[[int], Kept], least: int) -> None:
         self._make = make
         self._least = least
-        self._idle: list[Kept] = []
+        self._idle_of: dict[int, list[Kept]] = {}
         self._lock = threading.Lock()
         _pools.add(self)
 
     @property
     def kept(self) -> int:
-        """Return how many buffers wait for the next call."""
-        return len(self._idle)
+        """Return how many buffers wait for the next call, on all the devices."""
+        return sum(map(len, list(self._idle_of.values())))
+
+    @property
+    def _idle(self) -> list[Kept]:
+        """Return those of this thread's device."""
+        return self._idle_of.setdefault(device.number(), [])
 
     @contextlib.contextmanager
     def borrowed(self, room: int) -> Iterator[Kept]:
@@ -71,7 +77,8 @@ class Pool(Generic[Kept]):
     def drain(self) -> list[Kept]:
         """Give up what is kept; the memory goes with the list, while a context is current."""
         with self._lock:
-            drained, self._idle = self._idle, []
+            drained = self._idle
+            self._idle_of[device.number()] = []
         return drained
 
     def _take(self, room: int) -> Kept:
@@ -113,7 +120,7 @@ class Drainable(Protocol):
 _pools: weakref.WeakSet[Drainable] = weakref.WeakSet()
 
 
-@functools.cache
+@device.of_each_device
 def memory_pool() -> MemoryPool:
     """Return the pool that indexes, and the work on them, take plain device memory from."""
     from pycuda.tools import DeviceMemoryPool
@@ -142,7 +149,7 @@ def _making_way(source: Callable[[int], CudaMemory], size: int) -> CudaMemory:
 
 
 def drain_all() -> bool:
-    """Free what all the pools keep; a context is current. False where there was nothing."""
+    """Free what all the pools keep on a device, whose context is current; False for nothing."""
     held = memory_pool().held_blocks > 0
     memory_pool().free_held()
     return any([held, *[pool.drain() for pool in list(_pools)]])
@@ -150,18 +157,18 @@ def drain_all() -> bool:
 
 def release() -> None:
     """Free the memory that is kept for the next call, on the device and page-locked."""
-    kept = memory_pool.cache_info().currsize or any(pool.kept for pool in list(_pools))
-    if kept and device.is_in_use():
-        with device.current():
-            drain_all()
+    if memory_pool.kept or any(pool.kept for pool in list(_pools)):
+        for number in device.in_use():
+            with device.using(number), device.current():
+                drain_all()
 
 
 def _release_for_good() -> None:
     """Free what is kept; what is freed later goes at once, since nothing would be current."""
     with contextlib.suppress(DeviceError):  # the driver frees what a device that fails had
         release()
-        if memory_pool.cache_info().currsize and device.is_in_use():
-            with device.current():
+        for number in device.in_use() if memory_pool.kept else []:
+            with device.using(number), device.current():
                 memory_pool().stop_holding()
 
 

@@ -32,6 +32,7 @@ class Resident:
     def __init__(self, packed: Floats, *, sorted: bool) -> None:
         self.rows = len(packed)
         self.sorted = sorted
+        self.home = device.number()
         self._whole: Resident | None = None
         with device.current():
             self._memory = [upload(packed), allocate(self.nbytes - packed.nbytes)]
@@ -64,7 +65,7 @@ class Resident:
 def resident(segments: SegmentRows) -> Resident:
     """Return the device's copy of segments, made when it is first asked for."""
     kept = segments.device.get("cuda")
-    if not isinstance(kept, Resident):
+    if not isinstance(kept, Resident) or kept.home != device.number():
         kept = segments.device["cuda"] = Resident(
             segments.packed, sorted=segments.order is not None
         )
@@ -149,9 +150,10 @@ class CudaSegmentIndex:
             hierarchy.view, segments.ends, ctypes.c_uint32(segments.rows), *fields,
         )  # fmt: skip
 
-    def _answer(
+    def answer(
         self, question: str, segments: SegmentRows, out: NDArray[Number], nothing: int
     ) -> NDArray[Number]:
+        """Write and return answers, whose bytes are ``nothing`` where no triangle is crossed."""
         if len(out) == 0:
             return out
         kept = resident(segments)
@@ -174,17 +176,17 @@ class CudaSegmentIndex:
     def boolean(self, segments: SegmentRows, threads: int) -> NDArray[np.bool_]:
         """Return whether each segment crosses the surface."""
         out = np.empty(len(segments.packed), dtype=np.bool_)
-        return self._answer("boolean", segments, out, 0)
+        return self.answer("boolean", segments, out, 0)
 
     def count(self, segments: SegmentRows, threads: int) -> NDArray[np.int32]:
         """Return how many triangles each segment crosses."""
         out = np.empty(len(segments.packed), dtype=np.int32)
-        return self._answer("count", segments, out, 0)
+        return self.answer("count", segments, out, 0)
 
     def nearest(self, segments: SegmentRows, threads: int) -> NDArray[np.int32]:
         """Return the first triangle that each segment crosses, or -1."""
         out = np.empty(len(segments.packed), dtype=np.int32)
-        return self._answer("nearest", segments, out, 0xFF)
+        return self.answer("nearest", segments, out, 0xFF)
 
     def all(
         self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int

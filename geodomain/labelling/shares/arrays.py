@@ -15,10 +15,15 @@ from geodomain.labelling.shares.pieces import Bools, Floats
 from geodomain.labelling.shares.report import share_warnings
 from geodomain.labelling.shares.settings import ShareSettings
 from geodomain.labelling.shares.sharer import Sharer, frame_of
+from geodomain.labelling.turned import turned_warnings
 from geodomain.query.locator import Rule
 
 # Blocks at a time.
 _PART = 1 << 18
+_MEND = (
+    "give local coordinates with the columns of a rotated Datamine model, or label a file with "
+    "rotation= and origin="
+)
 
 
 def measure_blocks(
@@ -59,6 +64,11 @@ def measure_blocks(
     ------
     TableError
         For blocks without sizes.
+
+    Warns
+    -----
+    GeodomainWarning
+        As `label_file` for shares, and for centroids that look like those of a rotated model.
     """
     if sizes is None:
         message = (
@@ -70,6 +80,10 @@ def measure_blocks(
     if labeller is None:
         labeller = Labeller(domains, rule=rule, backend=backend, threads=threads)
     sharer = Sharer(labeller, frame_of(labeller, axes, name), settings)
+    if not sharer.tally.turned:
+        some_boxes = points[:_PART][np.isfinite(sizes[:_PART]).all(axis=1)]
+        for sentence in turned_warnings(some_boxes, name, "measured", _MEND):
+            warn(sentence)
     allowed = allowed_rows(domains, column)
     wanted = len(labeller.targets) if settings.proportions is not None else 0
     shares, codes = np.empty((wanted, len(points))), np.empty(len(points), np.intp)

@@ -1,0 +1,1 @@
+"""Several GPUs as one backend: a question is cut into parts, and each GPU takes part after part."""
