@@ -46,7 +46,7 @@ def label(**given: Any) -> None:
 
     BLOCKS may also be a folder of Parquet or text files, or a pattern of them in quotes. Then -o
     names a folder that gets the same files, labelled, and the same command again goes on where it
-    was stopped.
+    was stopped. Both may be URLs, such as s3://bucket/blocks.
 
     With --density the labelled file is read once more, and volume, tonnes, mean grades and metal by
     domain stand below the summary, as from `geodomain tonnes`.

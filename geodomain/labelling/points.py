@@ -140,17 +140,23 @@ def codes_by_domains(
     backend: str,
     threads: int | None,
     allow_open: bool,
+    index: Labeller | None = None,
 ) -> NDArray[np.intp]:
     """Return codes as in `Verdict` for points, computed a part at a time.
 
     `column` gives the columns of conditions; blocks that are `labelled` are as in `Labeller`. Where
-    all domains are closed solids without conditions, one pass of the kernels does all of it.
+    all domains are closed solids without conditions, one pass of the kernels does all of it, unless
+    there is an `index` of them already.
     """
     plain = rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks
-    if plain and labelled is None:
+    if index is None and plain and labelled is None:
         return _codes_of_solids(points, domains, backend, threads, allow_open)
     rows_of = points.rows if isinstance(points, LatticePoints) else points
-    labeller = Labeller(domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
+    labeller = index
+    if labeller is None:
+        labeller = Labeller(
+            domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
+        )
     allowed = allowed_rows(domains, column)
     codes = np.empty(len(points), np.intp)
     for begin in range(0, len(points), _PART):

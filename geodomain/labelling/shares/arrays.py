@@ -39,6 +39,7 @@ def measure_blocks(
     backend: str,
     threads: int | None,
     name: str,
+    index: Labeller | None = None,
 ) -> tuple[Floats, NDArray[np.intp]]:
     """Return shares of each domain, (k, n), and labels as codes, a part at a time.
 
@@ -56,6 +57,8 @@ def measure_blocks(
         As `Labeller` has them.
     name : str
         What messages call the blocks.
+    index : Labeller, optional
+        Of the same domains, where there is one already.
 
     Raises
     ------
@@ -73,7 +76,9 @@ def measure_blocks(
             "dx=, dy= and dz="
         )
         raise TableError(message)
-    labeller = Labeller(domains, rule=rule, backend=backend, threads=threads)
+    labeller = index
+    if labeller is None:
+        labeller = Labeller(domains, rule=rule, backend=backend, threads=threads)
     sharer = Sharer(labeller, frame_of(labeller, axes, name), settings)
     if not sharer.tally.turned:
         some_boxes = points[:_PART][np.isfinite(sizes[:_PART]).all(axis=1)]
