@@ -125,6 +125,7 @@ def chosen_devices(
     if value is None or context.resilient_parsing:
         return value
     from geodomain.backends.chosen_devices import use_devices
+    from geodomain.errors import DeviceError
 
     words = [word.strip() for word in value.split(",")]
     if not all(word.isdecimal() for word in words):
@@ -132,6 +133,8 @@ def chosen_devices(
         raise click.BadParameter(message)
     try:
         use_devices([int(word) for word in words])
+    except DeviceError:  # no GPU at all: said as everywhere, with its own exit code
+        raise
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     os.environ["GEODOMAIN_DEVICE"] = ",".join(words)

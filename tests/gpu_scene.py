@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from shapes import star
 
 import geodomain
 from geodomain import PointLocator
+from geodomain.backends.cuda import devices
 
 MESH = star(20)
 
 
 POINTS = np.random.default_rng(0).normal(size=(3_000_000, 3)) * 60
+
+
+@pytest.fixture
+def one_gpu() -> Iterator[None]:
+    """Use one GPU alone, where several would share: a test may look into its index."""
+    before = list(devices.chosen)
+    devices.chosen[:] = [devices.numbers()[:1]]
+    devices.numbers.cache_clear()
+    try:
+        yield
+    finally:
+        devices.chosen[:] = before
+        devices.numbers.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -49,6 +49,21 @@ def test_every_row_comes_once_and_in_its_place(fake, shape: str, threads: int) -
         assert np.array_equal(there(memory, (ROWS - 32_768, 3)), given[32_768:])
 
 
+@pytest.mark.parametrize("rows", [0, 1, 999, 12_345, 40_000])
+def test_answers_come_back_by_the_ring(fake, monkeypatch, rows: int) -> None:
+    """Large ones, in ordinary memory; the others by one call."""
+    monkeypatch.setattr(staging, "_LARGE", 4000)
+    monkeypatch.setattr(buffers, "PIECE_ROWS", 500)
+    given = np.arange(rows, dtype=np.int32)
+    with device.current() as cuda:
+        memory = cuda.mem_alloc(4 * rows + 4)
+        cuda.memcpy_htod(memory, given)
+        for out in (np.empty(rows, np.int32), cuda.pagelocked_empty(rows + 1, np.int32)[:rows]):
+            staging.download(out, int(memory))
+            assert np.array_equal(out, given)
+    assert fake.calls.count("dtoh") == (-(-4 * rows // 12_000) if rows > 1000 else 0)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted by Linux")
 @pytest.mark.parametrize(("rows", "threads"), [(100, 0), (8192, 0), (8193, 2), (ROWS, 8)])
 def test_few_rows_are_not_worth_threads(fake, rows: int, threads: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import warnings
 from collections.abc import Iterator
@@ -66,6 +67,10 @@ def two(fake: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
     gc.collect()
     pools.release()
     assert fake.crashed or "leak" not in fake.calls
+
+
+def locator_of_cpu() -> PointLocator:
+    return PointLocator(MESH, backend="cpu")
 
 
 def shares(fake: FakeCuda, kernel: str) -> list[int]:
@@ -173,6 +178,54 @@ def test_where_all_gpus_fail_the_cpu_goes_on(two: FakeCuda) -> None:
     assert np.array_equal(geodomain.contains(MESH, POINTS), expected == 0)
 
 
+def test_a_call_that_is_refused_is_an_error_and_no_gpu_is_out(two: FakeCuda) -> None:
+    """Any GPU would refuse it."""
+    expected = geodomain.contains(MESH, POINTS, backend="cpu")
+    locator = PointLocator(MESH, backend="cuda")
+    locator.contains(POINTS)
+    two.fail_launch["geodomain_look_up"] = two.LogicError("invalid argument")
+    with pytest.raises(geodomain.DeviceError, match="reported an error: invalid argument"):
+        locator.contains(POINTS)
+    two.fail_launch.clear()
+    before = shares(two, "look_up")
+    assert np.array_equal(locator.contains(POINTS), expected)
+    after = shares(two, "look_up")
+    assert after[0] > before[0] and after[1] > before[1]
+
+
+def test_a_forked_process_leaves_all_gpus_alone(two: FakeCuda, monkeypatch) -> None:
+    locator = PointLocator(MESH, backend="cuda")
+    locator.contains(POINTS)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: -1)
+        two.calls.clear()
+        for points in (POINTS, POINTS[:100]):
+            with pytest.raises(geodomain.DeviceError, match="was forked from one"):
+                locator.contains(points)
+        assert np.array_equal(geodomain.contains(MESH, POINTS), locator_of_cpu().contains(POINTS))
+        assert not two.calls
+    assert np.array_equal(locator.contains(POINTS), locator_of_cpu().contains(POINTS))
+
+
+def test_at_the_end_each_gpu_gives_back_its_kernels(two: FakeCuda) -> None:
+    PointLocator(MESH, backend="cuda").contains(POINTS)
+    assert {*device.kernel.kept} == {*device.module.kept} == {0, 1}
+    with warnings.catch_warnings():
+        pools._release_for_good()
+        warnings.warn("module in out-of-thread context could not be cleaned up", stacklevel=1)
+    assert not device.kernel.kept and not device.module.kept
+    geodomain.contains(MESH, POINTS, backend="cuda")  # should anyone ask yet
+
+
+def test_a_lattice_finds_the_mesh_on_each_gpu(two: FakeCuda) -> None:
+    """Where an index was made for points on one, it is made on the other too, once."""
+    locator = PointLocator(MESH, backend="cuda")
+    locator.contains(POINTS[:10])
+    for _ in range(2):
+        locator.contains_lattice(*AXES)
+    assert shares(two, "build_plan") == [1, 1]
+
+
 @pytest.mark.parametrize("kernel", OTHERS)
 def test_what_else_a_gpu_leaves_to_the_other(kernel: str, two: FakeCuda) -> None:
     ask, error = OTHERS[kernel], two.LaunchError("unspecified failure")
@@ -256,4 +309,4 @@ def test_parts_are_all_the_rows_in_their_order(rows: int, workers: int) -> None:
     assert [row for part in parts for row in range(rows)[part]] == [*range(rows)]
     sizes = [part.stop - part.start for part in parts]
     assert len(parts) == 1 or (min(sizes) >= 100 and workers > 1)
-    assert workers == 1 or max(sizes) <= max(199, rows / workers)
+    assert len(parts) == max(1, min(workers, rows // 100)) and max(sizes) - min(sizes) <= 1

@@ -154,8 +154,9 @@ def test_label_on_the_gpu_by_itself(fake, eager, table: list[str]) -> None:
 
 def test_a_gpu_that_was_asked_for_and_is_not_there_is_exit_code_5(fake, table) -> None:
     fake.capabilities.clear()
-    result = run(*table, "--backend", "cuda")
-    assert result.exit_code == 5 and "there is no CUDA device" in result.stderr
+    for options in (["--backend", "cuda"], ["--devices", "0"]):
+        result = run(*table, *options)
+        assert result.exit_code == 5 and "there is no CUDA device" in result.stderr
     assert run(*table).exit_code == 0
 
 

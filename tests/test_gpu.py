@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from gpu_scene import MESH, POINTS, expected, locator
+from gpu_scene import MESH, POINTS, expected, locator, one_gpu
 from shapes import cube, star
 
 import geodomain
 from geodomain import PointLocator
 from geodomain.backends.cuda import device, libcuda, pools
 
-__all__ = ["expected", "locator"]
+__all__ = ["expected", "locator", "one_gpu"]
 
 pytestmark = pytest.mark.gpu
 pytest.importorskip("pycuda.driver", exc_type=ImportError)
@@ -33,7 +33,7 @@ def test_ordinary_and_page_locked_arrays_of_any_form(locator, expected) -> None:
     assert np.array_equal(locator.contains(pinned[::-1])[::-1], expected)
 
 
-def test_floats_first_give_the_same_labels(monkeypatch, expected) -> None:
+def test_floats_first_give_the_same_labels(one_gpu, monkeypatch, expected) -> None:
     """As on cards with slow doubles."""
     monkeypatch.setattr(device, "has_slow_doubles", lambda: True)
     single = PointLocator(MESH, backend="cuda")
@@ -140,7 +140,9 @@ def test_answers_over_points_and_doubles_at_odd_addresses(locator) -> None:
         locator.contains(wide, out=SimpleNamespace(__cuda_array_interface__=over))
 
 
-def test_little_memory_makes_smaller_chunks_and_then_the_cpu(expected, monkeypatch) -> None:
+def test_little_memory_makes_smaller_chunks_and_then_the_cpu(
+    one_gpu, expected, monkeypatch
+) -> None:
     from geodomain.backends.cuda import buffers
 
     locator = PointLocator(MESH, backend="cuda")

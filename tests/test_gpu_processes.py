@@ -25,21 +25,27 @@ mesh = geodomain.synthetic.star_shaped_orebody(frequency=4)
 points = np.zeros((1000, 3))
 locator, both = PointLocator(mesh, backend="cuda"), PointLocator(mesh)
 expected = locator.contains(points)
+many = np.resize(points, (9_000_000, 3))  # all the GPUs share them
+assert np.array_equal(locator.contains(many)[:1000], expected)
 if os.fork() == 0:
-    try:
-        locator.contains(points)
-    except DeviceError as error:
-        assert "was forked from one" in str(error), error
-        assert np.array_equal(both.contains(points), expected)
-        os._exit(7)
-    os._exit(1)
+    for asked in (points, many):
+        try:
+            locator.contains(asked)
+        except DeviceError as error:
+            assert "was forked from one" in str(error), error
+        else:
+            os._exit(1)
+    assert np.array_equal(both.contains(points), expected)
+    os._exit(7)
 assert os.waitstatus_to_exitcode(os.wait()[1]) == 7
 assert np.array_equal(locator.contains(points), expected)
 print("said")
 """
 
 
-def test_a_forked_child_leaves_the_gpu_alone() -> None:
+@pytest.mark.parametrize("devices", ["0", ""], ids=["one", "all"])
+def test_a_forked_child_leaves_the_gpu_alone(devices: str, monkeypatch) -> None:
+    monkeypatch.setenv("GEODOMAIN_DEVICE", devices)
     command = [sys.executable, "-P", "-W", "ignore::DeprecationWarning", "-c", FORKED]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout == "said\n", done.stdout + done.stderr
@@ -155,9 +161,38 @@ print("said")
 """
 
 
-def test_nothing_is_given_out_after_an_illegal_address() -> None:
+def test_nothing_is_given_out_after_an_illegal_address(monkeypatch) -> None:
+    monkeypatch.setenv("GEODOMAIN_DEVICE", "0")  # for others would answer in its place
     done = subprocess.run([sys.executable, "-P", "-c", CRASH], capture_output=True, text=True)
     assert done.stdout == "said\n", done.stdout + done.stderr
+
+
+AT_THE_END = """
+import threading
+import numpy as np
+import geodomain
+from geodomain import PointLocator, SegmentIntersector, Segments
+mesh = geodomain.synthetic.star_shaped_orebody(frequency=4)
+locator = PointLocator(mesh, backend="cuda")
+def ask():
+    global segments, intersector
+    locator.contains(np.zeros((9_000_000, 3)))
+    segments = Segments(*np.random.default_rng(0).normal(size=(2, 3_000_000, 3)))
+    intersector = SegmentIntersector(mesh, backend="cuda")
+    intersector.intersect(segments, mode="count")
+thread = threading.Thread(target=ask)
+thread.start()
+thread.join()
+print("done")
+"""
+
+
+@pytest.mark.parametrize("devices", ["0", ""], ids=["one", "all"])
+def test_what_is_held_to_the_very_end_goes_in_silence(devices: str, monkeypatch) -> None:
+    """Of whatever thread and GPU."""
+    monkeypatch.setenv("GEODOMAIN_DEVICE", devices)
+    done = subprocess.run([sys.executable, "-P", "-c", AT_THE_END], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
 NO_NVCC = """

@@ -15,7 +15,8 @@ import time
 import numpy as np
 
 import geodomain
-from geodomain import synthetic
+from geodomain import synthetic, use_devices
+from geodomain.backends.cuda import device
 from geodomain.backends.cuda.distance import CudaNearestIndex
 
 POINTS, COMPARED = 10_000_000, 200_000
@@ -61,4 +62,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    use_devices(device.numbers()[:1])
     main()

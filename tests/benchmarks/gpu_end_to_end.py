@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 import geodomain
-from geodomain import PointLocator, synthetic
+from geodomain import PointLocator, synthetic, use_devices
 from geodomain.backends.cuda import device, pools
 
 POINTS = 10_000_000
@@ -177,6 +177,7 @@ def on_device(mesh: geodomain.Mesh) -> None:
 
 
 if __name__ == "__main__":
+    use_devices(device.numbers()[:1])
     body = synthetic.star_shaped_orebody(frequency=63)
     first_call(body)
     scattered(body)

@@ -14,7 +14,8 @@ import sys
 
 import numpy as np
 
-from geodomain import Mesh, PointLocator, synthetic
+from geodomain import Mesh, PointLocator, synthetic, use_devices
+from geodomain.backends.cuda import device
 
 MILLION = 1_000_000
 
@@ -71,4 +72,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    use_devices(device.numbers()[:1])
     main()

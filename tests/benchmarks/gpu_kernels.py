@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 import geodomain
-from geodomain import synthetic
+from geodomain import synthetic, use_devices
 from geodomain.backends import layout
 from geodomain.backends.cuda import device, lattice_in_place
 from geodomain.backends.cuda import grid_build as grid_building
@@ -195,6 +195,7 @@ STEPS = (index, points, solids, small_lattice, large_lattice, staircase)
 
 
 if __name__ == "__main__":
+    use_devices(device.numbers()[:1])
     for step in STEPS:
         if step.__name__ in sys.argv[1:] or len(sys.argv) == 1:
             step()

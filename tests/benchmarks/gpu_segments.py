@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from geodomain import Hits, Mesh, SegmentIntersector, Segments, synthetic
+from geodomain import Hits, Mesh, SegmentIntersector, Segments, synthetic, use_devices
 from geodomain.backends.cuda import device
 from geodomain.backends.cuda import segments as cuda_segments
 
@@ -164,4 +164,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    use_devices(device.numbers()[:1])
     main()

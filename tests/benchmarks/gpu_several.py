@@ -2,20 +2,26 @@
 
 On a machine with two NVIDIA GPUs or more, from the root of the checkout:
 
-    python tests/benchmarks/gpu_several.py [--devices 0,1] [--scale 1.0] [--what points,lattices]
+    PYTHONPATH=tests/benchmarks python -P tests/benchmarks/gpu_several.py
+        [--devices 0,1] [--scale 1.0] [--what points,lattices,segments] [--trace]
 
 100 million points, 10^10 blocks of a lattice to bits, and 10^8 segments, sent or there already:
 with the first GPU alone and with all of them, the best of three in wall time. Beside each is what
 page-locked copies of as many bytes take by themselves, with one GPU and with all at once: the
 host's memory and the bus allow no more. The answers of one GPU, of all and of the CPU are compared
 over all rows. It takes 20 GB of memory, and a few minutes with 32 cores; a ``--scale`` of 0.1 is
-for a tenth of everything.
+for a tenth of everything. The scenes of segments are those of gpu_segments.py, which is why
+`PYTHONPATH` names this folder where ``-P`` keeps Python from looking beside the script.
+
+With ``--trace`` the last of the calls is told step by step: on which GPU each part and each step
+in it began and ended, in milliseconds since the call began.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import sys
 import threading
 import time
@@ -26,7 +32,17 @@ from gpu_segments import along_normals, terrain
 
 import geodomain
 from geodomain import Mesh, PointLocator, SegmentIntersector, Segments, synthetic
-from geodomain.backends.cuda import device, devices
+from geodomain.backends.cuda import (
+    device,
+    devices,
+    grid,
+    hierarchy,
+    lattice_slabs,
+    pipeline,
+    segments,
+    staging,
+)
+from geodomain.backends.gpus import crew
 from geodomain.backends.threads import thread_count
 
 ROUNDS = 3
@@ -73,6 +89,60 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
+class Trace:
+    """When each GPU began and ended its parts and the steps in them, once it is switched on."""
+
+    # Where the steps are, by module and name; a dot is for a method.
+    STEPS = (
+        (crew, "Shift._answer"), (grid, "GridOnDevice.__init__"),
+        (hierarchy, "Hierarchy.__init__"), (segments, "resident"),
+        (segments, "CudaSegmentIndex.ask"), (lattice_slabs, "DeviceLattice"),
+        (lattice_slabs, "_run"), (pipeline, "_copier"),
+        (pipeline, "_run"), (segments, "upload"), (segments, "allocate"), (segments, "download"),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.spans: list[tuple[float, float, int, str]] = []
+        self.on = False
+        for module, name in self.STEPS:
+            self._watch(module, name)
+
+    def _watch(self, module: object, name: str) -> None:
+        owner: object = module
+        *classes, last = name.split(".")
+        for one in classes:
+            owner = getattr(owner, one)
+        real = getattr(owner, last)
+
+        @functools.wraps(real, updated=())
+        def timed(*given: object, **options: object) -> object:
+            begin = time.perf_counter()
+            try:
+                return real(*given, **options)
+            finally:
+                if self.on:
+                    ended = time.perf_counter()
+                    self.spans.append((begin, ended, device.number(), name))
+
+        setattr(owner, last, timed)
+
+    def tell(self, what: str, call: Callable[[], object]) -> None:
+        """Make a call, and say what it did when."""
+        self.spans.clear()
+        self.on, begin = True, time.perf_counter()
+        call()
+        self.on, took = False, time.perf_counter() - begin
+        say(f"    traced, {what}: {1e3 * took:.2f} ms")
+        for first, last, number, name in sorted(self.spans, key=lambda span: (span[2], span[0])):
+            say(
+                f"      GPU {number} {1e3 * (first - begin):8.2f} to {1e3 * (last - begin):8.2f}"
+                f" ({1e3 * (last - first):8.2f})  {name}"
+            )
+
+
+traces: list[Trace] = []
+
+
 def compare(
     what: str,
     host: Host,
@@ -84,6 +154,11 @@ def compare(
     with only(numbers[:1]):
         one = best(call)
     every = best(call)
+    for trace in traces:
+        trace.tell(f"{what}, {len(numbers)} GPUs", call)
+        with only(numbers[:1]):
+            call()
+            trace.tell(f"{what}, one GPU", call)
     alone, together = copies(host, numbers[:1], *sides), copies(host, numbers, *sides)
     count = len(numbers)
     say(f"{what}: {one:.4f} s with one GPU, {every:.4f} s with {count}: {one / every:.2f}x")
@@ -121,6 +196,8 @@ def copies(host: Host, numbers: tuple[int, ...], inward: int, outward: int) -> f
                     begin = begin + len(part) if begin + len(part) < share else 0
             for stream in streams:
                 stream.synchronize()
+            streams.clear()  # while the context is current, as PyCUDA wants it
+            del stream
 
     def all_at_once() -> None:
         threads = [
@@ -136,6 +213,31 @@ def copies(host: Host, numbers: tuple[int, ...], inward: int, outward: int) -> f
     for number in numbers:
         device.free(*rooms.pop(number))
     return took
+
+
+def fills(source: np.ndarray, teams: int) -> float:
+    """Return the seconds in which teams of threads bring an array to rings of 24 MB, and no more.
+
+    That is what ordinary memory costs before the bus takes it.
+    """
+    flat = source.reshape(-1).view(np.uint8)
+    share, size = len(flat) // teams, 6 << 20
+    rings = [np.ones(4 * size, np.uint8) for _ in range(teams)]
+
+    def move(team: int) -> None:
+        with staging.Stager(max(1, thread_count(None) // teams)) as stager:
+            for number, begin in enumerate(range(0, share - size, size)):
+                place = size * (number % 4)
+                stager.copy(flat[share * team + begin :][:size], rings[team][place : place + size])
+
+    def all_at_once() -> None:
+        threads = [threading.Thread(target=move, args=(team,)) for team in range(teams)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return best(all_at_once)
 
 
 def fill_points(mesh: Mesh, points: np.ndarray) -> None:
@@ -195,6 +297,11 @@ def of_points(host: Host, numbers: tuple[int, ...], count: int) -> int:
         return shared.contains(ordinary, out=into)
 
     compare(f"{what}, ordinary memory", host, numbers, by_the_ring, (24 * count, count))
+    teams = len(numbers)
+    say(
+        f"    copies to rings in memory alone: {fills(ordinary, 1):.4f} s by one team of threads, "
+        f"{fills(ordinary, teams):.4f} s by {teams}"
+    )
     with only(numbers[:1]):
         one = shared.contains(points)
     begin = time.perf_counter()
@@ -271,6 +378,8 @@ def of_segments(host: Host, numbers: tuple[int, ...], count: int) -> int:
     compare(f"{what}, sent", host, numbers, send_and_ask, (48 * count, 4 * count))
     every = np.asarray(ask())
     there = best(ask)
+    for trace in traces:
+        trace.tell("there", ask)
     kept.close()
     with only(numbers[:1]):
         one, alone = np.asarray(ask()), best(ask)
@@ -293,7 +402,10 @@ def main() -> None:
     parser.add_argument("--devices", help="such as 0,1")
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--what", default="points,lattices,segments")
+    parser.add_argument("--trace", action="store_true")
     options = parser.parse_args()
+    if options.trace:
+        traces.append(Trace())
     if options.devices:
         geodomain.use_devices([int(word) for word in options.devices.split(",")])
     numbers = device.numbers()

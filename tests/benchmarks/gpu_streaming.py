@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from gpu_segments import MODES, along_normals, differences, terrain
 
-from geodomain import Hits, Mesh, intersect
+from geodomain import Hits, Mesh, intersect, use_devices
 from geodomain.backends.cuda import device
 
 ROOM = 4_000_000_000
@@ -121,4 +121,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    use_devices(device.numbers()[:1])
     main()

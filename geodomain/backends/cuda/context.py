@@ -76,8 +76,11 @@ class PrimaryContext:
 
     def _require_alive(self) -> None:
         """Raise DeviceError where an earlier error has left nothing on the device to trust."""
-        if self.ended:
-            raise DeviceError(self.ended)
+        ended = self.ended
+        if ended == _FORKED:
+            raise cuda_errors.RefusedCall(ended)
+        if ended:
+            raise DeviceError(ended)
 
     def _meaning_of(self, error: Exception) -> DeviceError:
         """Return what PyCUDA's error means; the first one that ends the context stays."""

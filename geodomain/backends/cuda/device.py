@@ -52,6 +52,7 @@ __all__ = [
     "of_each_device",
     "one_at_a_time",
     "process",
+    "unload",
     "using",
 ]
 
@@ -205,6 +206,12 @@ def launch(
     blocks = (threads + block - 1) // block
     packed = np.frombuffer(arguments(*fields), dtype=np.uint8)
     kernel(file, name)(packed, grid=(blocks, times), block=(block, 1, 1), stream=stream)
+
+
+def unload() -> None:
+    """Let go of the kernels of this thread's device, whose context is current."""
+    kernel.kept.pop(number(), None)
+    module.kept.pop(number(), None)
 
 
 def free(*memory: CudaMemory | None) -> None:

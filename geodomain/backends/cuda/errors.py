@@ -18,6 +18,10 @@ class DeadContext(DeviceError):
     """Nothing on the device can be used any more."""
 
 
+class RefusedCall(DeviceError):
+    """What was asked cannot be done, on this device or on another; the device still works."""
+
+
 def meaning_of(cuda: Driver, error: Exception) -> DeviceError:
     """Return what PyCUDA's error means for the call, having asked whether the context lives.
 
@@ -33,7 +37,7 @@ def meaning_of(cuda: Driver, error: Exception) -> DeviceError:
             "returned: run again, or use backend='cpu'"
         )
         return DeadContext(message)
-    return DeviceError(f"the GPU reported an error: {error}; use backend='cpu'")
+    return RefusedCall(f"the GPU reported an error: {error}; use backend='cpu'")
 
 
 def is_dead(cuda: Driver) -> bool:

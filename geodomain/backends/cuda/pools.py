@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
@@ -164,12 +165,19 @@ def release() -> None:
 
 
 def _release_for_good() -> None:
-    """Free what is kept; what is freed later goes at once, since nothing would be current."""
+    """Free what is kept; what is freed later goes at once, since nothing would be current.
+
+    What callers keep to the very end the driver frees: PyCUDA can do so in one thread alone, that
+    which first used the device, and otherwise warns.
+    """
+    warnings.filterwarnings("ignore", ".* in out-of-thread context could not be cleaned up")
     with contextlib.suppress(DeviceError):  # the driver frees what a device that fails had
         release()
-        for number in device.in_use() if memory_pool.kept else []:
+        for number in device.in_use():
             with device.using(number), device.current():
-                memory_pool().stop_holding()
+                if memory_pool.kept:
+                    memory_pool().stop_holding()
+                device.unload()
 
 
 atexit.register(_release_for_good)

@@ -16,7 +16,7 @@ from geodomain.backends.cuda import device
 from geodomain.backends.cuda.arguments import Argument
 from geodomain.backends.cuda.hierarchy import Hierarchy, Rooms
 from geodomain.backends.cuda.pools import allocate
-from geodomain.backends.cuda.staging import upload
+from geodomain.backends.cuda.staging import download, upload
 from geodomain.backends.data import Floats, MeshArrays, SegmentRows
 from geodomain.backends.native import library, pointer
 
@@ -170,7 +170,7 @@ class CudaSegmentIndex:
                     self.ask_brute("nearest", kept, least, found)
                 else:
                     self.ask_brute(question, kept, found)
-            cuda.memcpy_dtoh(out, found)
+            download(out, found)
         return out
 
     def boolean(self, segments: SegmentRows, threads: int) -> NDArray[np.bool_]:

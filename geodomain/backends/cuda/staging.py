@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Self
@@ -10,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.cuda import buffers, device
+from geodomain.backends.cuda import buffers, device, libcuda
 from geodomain.backends.cuda.buffers import Piece
 from geodomain.backends.cuda.pools import allocate, allocate_pooled
 from geodomain.backends.cuda.pycuda_types import CudaMemory, CudaStream
@@ -149,6 +150,40 @@ def upload(array: NDArray[np.generic]) -> CudaMemory:
 def upload_pooled(array: NDArray[np.generic]) -> CudaMemory:
     """Return a device copy of a contiguous array, in memory of the pool, to which it goes back."""
     return _filled(allocate_pooled(array.nbytes), array)
+
+
+def download(out: NDArray[np.generic], address: int) -> None:
+    """Bring a contiguous array from the device, from behind all that was sent to it before.
+
+    Ordinary memory is filled by several threads from page-locked pieces, which the bus fills
+    meanwhile; the driver alone would copy with one thread, and wait for new memory as it does.
+    """
+    cuda = device.driver()
+    if out.nbytes < _LARGE or libcuda.is_pinned(out.ctypes.data, out.nbytes):
+        cuda.memcpy_dtoh(out, address)
+        return
+    flat = out.reshape(-1).view(np.uint8)
+    cuda.Context.synchronize()  # the answers are there
+    stream = cuda.Stream()
+    with buffers.rings.borrowed(buffers.PIECE_ROWS) as ring, Stager(thread_count(None)) as stager:
+        under_way: deque[tuple[Piece, NDArray[np.uint8], NDArray[np.uint8]]] = deque()
+
+        def take_out() -> None:
+            piece, kept, part = under_way.popleft()
+            piece.free.synchronize()
+            stager.copy(kept, part)
+
+        size = POINT_BYTES * ring.room
+        for number, begin in enumerate(range(0, out.nbytes, size)):
+            if len(under_way) == len(ring.pieces):
+                take_out()
+            piece, part = ring.pieces[number % len(ring.pieces)], flat[begin : begin + size]
+            kept = piece.memory.reshape(-1).view(np.uint8)[: part.nbytes]
+            cuda.memcpy_dtoh_async(kept, address + begin, stream)
+            piece.free.record(stream)
+            under_way.append((piece, kept, part))
+        while under_way:
+            take_out()
 
 
 def _filled(memory: CudaMemory, array: NDArray[np.generic]) -> CudaMemory:

@@ -117,7 +117,7 @@ class GpusBackend:
 
         decided = self._crew.share(
             parts,
-            lambda some: self._one.lattice_packed(mesh, *slab(some), each, _made_here(index)),
+            lambda some: self._one.lattice_packed(mesh, *slab(some), each, _here_too(index)),
             lambda some: cpu_lattices.lattice_packed(mesh, *slab(some), threads),
         )
         return all(decided)
@@ -127,7 +127,7 @@ class GpusBackend:
     ) -> bool:
         """Write labels of a lattice to an array on a GPU, which is where they are made."""
         with device.using(device_arrays.home(room)):
-            return self._one.lattice_there(mesh, axes, room, _made_here(index))
+            return self._one.lattice_there(mesh, axes, room, _here_too(index))
 
     def lattice_shares(
         self,
@@ -157,6 +157,8 @@ class GpusBackend:
         return machine, self._crew.told(reason)
 
 
-def _made_here(index: PointIndex | None) -> PointIndex | None:
-    """Return what this thread's device has of an index."""
-    return index.copies.made_here() if isinstance(index, SharedPointIndex) else index
+def _here_too(index: PointIndex | None) -> PointIndex | None:
+    """Return an index on this thread's device, if any device has it."""
+    if not isinstance(index, SharedPointIndex):
+        return index
+    return index.copies.here() if index.copies.made() else None

@@ -29,10 +29,6 @@ class Copies(Generic[OnGpu, OnCpu]):
                 self._made[number] = self._make()
             return self._made[number]
 
-    def made_here(self) -> OnGpu | None:
-        """Return that of the GPU that this thread works on, if there is one."""
-        return self._made.get(device.number())
-
     def made(self) -> list[OnGpu]:
         """Return those of all GPUs that have been asked."""
         return [*self._made.values()]

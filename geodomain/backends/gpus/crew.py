@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from geodomain.backends.cuda import device
-from geodomain.backends.cuda.errors import OutOfDeviceMemory
+from geodomain.backends.cuda.errors import OutOfDeviceMemory, RefusedCall
 from geodomain.errors import DeviceError, warn
 
 Part = TypeVar("Part")
@@ -16,24 +17,22 @@ Answer = TypeVar("Answer")
 
 
 def cut(rows: int, workers: int, least: int) -> list[slice]:
-    """Cut rows for so many workers: large parts first, so that none waits long at the end.
+    """Cut rows into equal parts, one for each of so many workers.
 
-    No part is smaller than ``least``, but for one alone.
+    Each part fills and empties a pipeline once, which takes as long as some copies of millions of
+    rows: more and smaller parts cost more than they save. No part is smaller than ``least``, but
+    for one alone.
     """
-    parts, begin = list[slice](), 0
-    while begin < rows:
-        left = rows - begin
-        size = max(least, -(-left // (2 * workers * least)) * least)
-        end = rows if workers == 1 or left - size < least else begin + size
-        parts.append(slice(begin, end))
-        begin = end
-    return parts or [slice(0, rows)]
+    count = max(1, min(workers, rows // max(1, least)))
+    bounds = [rows * place // count for place in range(count + 1)]
+    return [slice(*ends) for ends in pairwise(bounds)]
 
 
 class Shift(Generic[Part, Answer]):
     """One question's parts: those that wait, the answers so far, and what went wrong.
 
-    A part goes to the GPU that is its home, if it has one that works.
+    A part goes to the GPU that is its home, if it has one that works; of the others the first
+    GPU takes the first part, the second GPU the second, and so on.
     """
 
     def __init__(
@@ -56,7 +55,9 @@ class Shift(Generic[Part, Answer]):
             while self.fatal is None and (taken := self._take(number)) is not None:
                 place, part = taken
                 try:
-                    self.answers[place] = self._ask(part)
+                    self._answer(place, part)
+                except RefusedCall as error:  # as on any other GPU
+                    self.fatal = error
                 except DeviceError as error:
                     with self._lock:
                         self.left[place] = part
@@ -65,9 +66,13 @@ class Shift(Generic[Part, Answer]):
                 except BaseException as error:
                     self.fatal = error
 
+    def _answer(self, place: int, part: Part) -> None:
+        self.answers[place] = self._ask(part)
+
     def _take(self, number: int) -> tuple[int, Part] | None:
         with self._lock:
-            for place in sorted(self.left):
+            rank = list(self.at_work).index(number)
+            for place in sorted(self.left, key=lambda place: (place < rank, place)):
                 home = self._home_of(self.left[place])
                 if home == number or home not in self.at_work:
                     return place, self.left.pop(place)
@@ -111,7 +116,8 @@ class Crew:
         Raises
         ------
         DeviceError
-            If all of them fail, and none has ever answered anything.
+            If all of them fail, and none has ever answered anything; or one whose GPU still works,
+            since the others would refuse the call as well.
         """
         shift = Shift(parts, ask, home_of)
         while shift.left:
