@@ -148,6 +148,7 @@ def test_auto_asks_the_gpu_where_it_pays(fake) -> None:
     assert "geodomain_blocks_share" in fake.calls
 
 
+@pytest.mark.filterwarnings("ignore:.*hardly any two columns")
 @pytest.mark.usefixtures("eager", "fake")
 def test_blocks_of_a_table_by_the_gpu() -> None:
     pandas = pytest.importorskip("pandas")
