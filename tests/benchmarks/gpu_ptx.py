@@ -28,7 +28,7 @@ HIT_COLUMNS = ("segment", "triangle", "t", "u", "v", "distance", "point")
 
 
 def answers(backend: str) -> dict[str, np.ndarray]:
-    """Ask something of every kernel file that the package launches."""
+    """Ask about points, a lattice, distances and segments."""
     import geodomain
     from geodomain import Mesh, PointLocator, SegmentIntersector, Segments, synthetic
 
