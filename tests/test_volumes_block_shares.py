@@ -162,6 +162,9 @@ def test_rows_that_are_not_finite_and_sizes_that_are_wrong() -> None:
     for sizes in ([1, 0, 1], [1, 1, -1], [1, np.nan, 1], [1, 1, np.inf], [1, 1, 1e-12]):
         with pytest.raises(ValueError, match="block 1 has size"):
             geodomain.proportions(cube(), [[np.nan] * 3, [7e6, 7e6, 7e6]], sizes)
+    for size in (2.0**-307, 2.0**340):  # areas and volumes of blocks stay numbers
+        with pytest.raises(ValueError, match=r"between 2\^-306 and 2\^339"):
+            geodomain.proportions(cube(), [[0, 0, 0]], [1, size, 1])
     with pytest.raises(ValueError, match="sizes must have shape"):
         geodomain.proportions(cube(), [[0, 0, 0]], [1, 1])
     with pytest.raises(ValueError, match="kind is 'inside'"):

@@ -150,6 +150,9 @@ def test_what_cannot_be_answered_is_refused() -> None:
         shares(cube(), [edges[0], [0], edges[2]])
     with pytest.raises(ValueError, match="z_edges must be finite"):
         shares(cube(), [edges[0], edges[1], [0, np.nan]])
+    for far in (2.0**-307, 2.0**340):  # areas and volumes of blocks stay numbers
+        with pytest.raises(ValueError, match=r"x_edges must be apart by .* 2\^-306 and 2\^339"):
+            shares(cube(), [[0, far], edges[1], edges[2]])
 
 
 def test_a_shell_that_crosses_itself_goes_along_lines() -> None:

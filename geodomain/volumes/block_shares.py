@@ -88,7 +88,7 @@ def proportions(
     MeshError
         If a solid is not closed, or has no winding number and the rule is "winding".
     ValueError
-        If a size is not positive, or too small beside the centroid.
+        If a size is not between 2^-306 and 2^339, or too small beside the centroid.
 
     Examples
     --------
@@ -219,6 +219,15 @@ class Shares:
         )
 
 
+# With a mesh's own range for sizes no area and no volume of a block overflows, or falls to 0.
+SIZES = "between 2^-306 and 2^339"
+
+
+def sizes_fit(sizes: Floats) -> NDArray[np.bool_]:
+    """Return which sizes of blocks, in the shape given, can have shares."""
+    return (sizes >= 2.0**-306) & (sizes <= 2.0**339)
+
+
 def _corners(centres: Floats, sizes: ArrayLike) -> tuple[Floats, Floats]:
     """Return the lowest and highest corners of blocks, (n, 3), checked."""
     lengths = as_doubles(sizes, "sizes")
@@ -226,13 +235,13 @@ def _corners(centres: Floats, sizes: ArrayLike) -> tuple[Floats, Floats]:
         message = f"sizes must have shape (3,) or {centres.shape}, not {lengths.shape}"
         raise ValueError(message)
     lows, highs = centres - lengths / 2, centres + lengths / 2
-    fits = (lows < centres) & (centres < highs) & np.isfinite(lows) & np.isfinite(highs)
+    fits = (lows < centres) & (centres < highs) & sizes_fit(lengths)
     wrong = np.flatnonzero(~fits.all(axis=1) & np.isfinite(centres).all(axis=1))
     if len(wrong):
         row = int(wrong[0])
         size = np.broadcast_to(lengths, centres.shape)[row]
         message = (
-            f"block {row} has size {tuple(map(float, size))}: sizes must be positive and finite, "
+            f"block {row} has size {tuple(map(float, size))}: sizes must be {SIZES}, "
             "and not below the resolution of float64 at the centroid"
         )
         raise ValueError(message)

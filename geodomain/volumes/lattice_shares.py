@@ -14,7 +14,7 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.query import contains as query
 from geodomain.query.lattice import Axes, label_bits
 from geodomain.query.locator import Rule, check_rule
-from geodomain.volumes.block_shares import Kind, Shares, check_kind
+from geodomain.volumes.block_shares import SIZES, Kind, Shares, check_kind, sizes_fit
 from geodomain.volumes.shells import triangle_weights
 
 
@@ -134,6 +134,9 @@ def _edges(values: ArrayLike, name: str) -> Floats:
             f"{name} must ascend, with a number between each and the next: values {first} and "
             f"{first + 1} are {edges[first]} and {edges[first + 1]}"
         )
+        raise ValueError(message)
+    if not sizes_fit(np.diff(edges)).all():
+        message = f"{name} must be apart by sizes that are {SIZES}"
         raise ValueError(message)
     return edges
 
