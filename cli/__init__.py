@@ -7,6 +7,7 @@ import importlib.util
 
 import click
 
+from geodomain.cli.console import warnings_last
 from geodomain.cli.errors import WANTED, exit_codes, wants_json
 from geodomain.cli.help import did_you_mean
 from geodomain.cli.options import CONTEXT
@@ -74,7 +75,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; bad data ends in one line and an exit code, a bug in a traceback."""
-        with exit_codes():
+        with exit_codes(), warnings_last():
             return super().invoke(ctx)
 
 

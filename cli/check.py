@@ -9,7 +9,7 @@ import click
 
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
-from geodomain.cli.errors import print_error
+from geodomain.cli.errors import print_error, said_of
 
 _NOT_FIT = 3
 
@@ -69,7 +69,8 @@ def check(
 
     _require_one_change(meshes, output, changed=weld is not None or fill is not None)
     found, wrong = [], list[Exception]()
-    with Console(quiet=False).listening():
+    console = Console(quiet=False)
+    with console.listening():
         for path in meshes:
             try:
                 one = check_file(path, output, weld=weld, fill=fill, kind=kind, overwrite=overwrite)
@@ -77,13 +78,14 @@ def check(
             except (GeodomainError, OSError) as error:
                 wrong.append(error)
                 if len(meshes) > 1:  # the last of them ends the command
-                    print_error(str(error))
+                    print_error(said_of(error))
                 continue
             if not as_json:
                 print_text(found[-1])
     if as_json and (found or not wrong):
         print_json([one.as_dict() for one in found])
     if len(meshes) > 1 and wrong:
+        console.tell()  # of those that could be read
         message = f"{len(wrong)} of {len(meshes)} meshes could not be read"
         raise type(wrong[-1])(message)
     if wrong:

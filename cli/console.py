@@ -1,4 +1,4 @@
-"""Printing of results and warnings, and progress on a terminal."""
+"""Printing of results, of warnings after them, and progress on a terminal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TextIO
 
 import click
 
@@ -15,20 +16,22 @@ from geodomain.cli.errors import WRITTEN
 from geodomain.cli.spelling import as_options
 from geodomain.errors import GeodomainWarning
 
+# The key of a context: consoles with warnings to print once the command has printed its result.
+_LATER = "geodomain.warnings later"
 # Keys of JSON whose values are sentences; those of all others are data.
 _SENTENCES = {"backend_reason", "faults", "notes", "reason", "rotation", "warnings"}
 
 
 @dataclass
 class Console:
-    """Print warnings, notes and progress to stderr.
+    """Print notes and progress to stderr, and warnings after the result.
 
     Attributes
     ----------
     quiet : bool
         Print nothing.
     said : list of str
-        Warnings printed so far.
+        Warnings so far.
     """
 
     quiet: bool
@@ -40,31 +43,47 @@ class Console:
             click.echo(text, err=True)
 
     def warn(self, message: str) -> None:
-        """Print a warning, once."""
+        """Keep a warning, once."""
         message = as_options(" ".join(str(message).split()))
-        if message in self.said:
-            return
-        self.said.append(message)
-        if self.on_terminal:
-            _show_step("")  # a warning takes the place of the line of progress
-        if not self.quiet:
-            click.secho(f"warning: {message}", fg="yellow", err=True)
+        if message not in self.said:
+            self.said.append(message)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Print the library's warnings as they occur."""
+        """Gather the library's warnings, to be printed after the result of the command.
+
+        Where a command ends in an error, the error is what it says: warnings would hide it.
+        Without a command around it, they are printed at the end of the block.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("always", GeodomainWarning)
             show = warnings.showwarning
 
-            def showwarning(message: Warning | str, category: type[Warning], *rest: object) -> None:
+            def showwarning(
+                message: Warning | str,
+                category: type[Warning],
+                filename: str,
+                lineno: int,
+                file: TextIO | None = None,
+                line: str | None = None,
+            ) -> None:
                 if issubclass(category, GeodomainWarning):
                     self.warn(str(message))
                 else:
-                    show(message, category, *rest)  # type: ignore[arg-type]
+                    show(message, category, filename, lineno, file, line)
 
-            warnings.showwarning = showwarning  # type: ignore[assignment]
+            warnings.showwarning = showwarning
             yield
+        context = click.get_current_context(silent=True)
+        if context is None:
+            self.tell()
+        else:
+            context.meta.setdefault(_LATER, {})[id(self)] = self
+
+    def tell(self) -> None:
+        """Print the warnings."""
+        for message in () if self.quiet else self.said:
+            click.secho(f"warning: {message}", fg="yellow", err=True)
 
     @property
     def on_terminal(self) -> bool:
@@ -80,6 +99,26 @@ class Console:
         finally:
             if shown:
                 _show_step("")
+
+
+@contextmanager
+def warnings_last() -> Iterator[None]:
+    """Print what the consoles of a command have gathered when it ends, unless by an error.
+
+    A command that has printed its result and ends with an exit code has its warnings, too.
+    """
+    context = click.get_current_context()
+    try:
+        yield
+    except (SystemExit, click.exceptions.Exit):
+        _tell_all(context)
+        raise
+    _tell_all(context)
+
+
+def _tell_all(context: click.Context) -> None:
+    for console in context.meta.pop(_LATER, {}).values():
+        console.tell()
 
 
 def _show_step(name: str) -> None:

@@ -50,7 +50,7 @@ def exit_codes() -> Iterator[None]:
     except BrokenPipeError:
         _leave_pipe()
     except OSError as error:
-        _fail(_say(error), INPUT_OUTPUT)
+        _fail(said_of(error), INPUT_OUTPUT)
     except MemoryError:
         _fail("not enough memory", INPUT_OUTPUT)
     except RuntimeError as error:
@@ -92,8 +92,10 @@ def _write_json(message: str, code: int) -> None:
     click.echo(json.dumps({"error": error}, indent=2), err=where == "stderr")
 
 
-def _say(error: OSError) -> str:
-    """Return the file and the reason."""
+def said_of(error: Exception) -> str:
+    """Return what an error says; of files, the file and the reason."""
+    if not isinstance(error, OSError):
+        return str(error)
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename else reason
 

@@ -18,9 +18,9 @@ def density_option(what: str, *, required: bool = False) -> Decorator:
     )
 
 
-def grade_option(what: str) -> Decorator:
-    """Make the option that names grades."""
-    return click.option("--grade", multiple=True, metavar="COLUMN", help=what)
+def grade_option(what: str, name: str = "grade", *, multiple: bool = True) -> Decorator:
+    """Make the option that names grades, or one; it goes by a name of its own where one is said."""
+    return click.option("--grade", name, multiple=multiple, metavar="COLUMN", help=what)
 
 
 def _density(value: str) -> str | float:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from geodomain.cli import options
+from geodomain.cli.amounts import amounts_options
 from geodomain.cli.labelling import run_labelling
 from geodomain.cli.sectioned import Sectioned
 from geodomain.cli.share_options import share_options
@@ -24,6 +25,7 @@ Example:
 @options.table_options
 @options.frame_options
 @share_options
+@amounts_options()
 @options.rule_options
 @options.meeting_options
 @options.machine_options
@@ -35,7 +37,7 @@ def label(**given: Any) -> None:
     """Label the blocks of BLOCKS by the wireframes that they are in, above or below.
 
     Name closed wireframes with --solid, or list domains in a file, --domains domains.toml: solids,
-    surfaces and stacks of them, with conditions, codes and an order (see the README).
+    surfaces and stacks of them, with conditions, codes and an order: see 'geodomain help domains'.
 
     BLOCKS is a text table (- for stdin, .csv.gz too), Parquet, a VTK data set, Datamine's .dm,
     GSLIB, or OMF, where FILE:NAME is one of several models. The output has the same format: a text
@@ -44,7 +46,10 @@ def label(**given: Any) -> None:
 
     BLOCKS may also be a folder of Parquet or text files, or a pattern of them in quotes. Then -o
     names a folder that gets the same files, labelled, and the same command again goes on where it
-    was stopped.
+    was stopped. Both may be URLs, such as s3://bucket/blocks.
+
+    With --density the labelled file is read once more, and volume, tonnes, mean grades and metal by
+    domain stand below the summary, as from `geodomain tonnes`.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from geodomain.cli.amounts import AMOUNTS, require_sense
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.options import require_rotation
 from geodomain.cli.values import by_name
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from geodomain.labelling.run_record import RunRecord
     from geodomain.labelling.summary import Summary
+    from geodomain.volumes.tonnes_table import Tonnes
 
 
 def run_labelling(command: str, given: dict[str, Any]) -> None:
@@ -27,6 +29,7 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     run = RunRecord(command, dict(given), given.pop("record"), hashed=page is not None)
     as_json, quiet = given.pop("as_json"), given.pop("quiet")
     require_rotation(given)
+    amounts = {name: given.pop(name) for name in AMOUNTS if name in given}
     made = _columns(given) | _places(given) | {"domains": domains_of(given)}
     made["samples"] = command == "flag"
     asked = given | made  # what is left of the options goes by the same names
@@ -39,17 +42,22 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     elif asked.pop("scheduler", None) is not None:
         _misuse("--scheduler is for a dataset: a folder, or a pattern of files")
     _require_page(page, asked)
+    _require_amounts(amounts, asked, in_parts=in_parts)
     # JSON on stderr holds the warnings itself, and must stay JSON.
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():
         summary = _verb(in_parts)(**asked, record=run, progress=console.on_terminal)
-        done = _write_page(page, asked, run, summary)
-    if as_json:
-        print_json(summary.as_dict(), err=to_stdout)
-    elif not quiet:
-        print_text(summary, err=True)
-    if done:
-        console.say(done)
+        if not as_json and not quiet:
+            print_text(summary, err=True)
+        tonnes = _add_up(amounts, asked)
+        if as_json:
+            added = {"tonnes": tonnes.as_dict()} if tonnes else {}
+            print_json(summary.as_dict() | added, err=to_stdout)
+        elif tonnes and not quiet:
+            print_text(tonnes, err=True)
+        # The model is labelled by now, and said to be, whatever becomes of its report.
+        if page is not None:
+            console.say(_write_page(page, asked, run, summary, progress=console.on_terminal))
 
 
 def _verb(in_parts: bool) -> Callable[..., Summary]:
@@ -91,22 +99,50 @@ def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
     require_places([page], overwrite=asked["overwrite"])
 
 
-# What a report is asked with that a labelling is asked with too.
-_SHARED = (
+# What a table is read with, and what a report is asked with that a labelling is asked with too.
+_TABLE = (
     *("x", "y", "z", "dx", "dy", "dz", "missing", "position", "rotation", "origin"),
-    *("local_origin", "delimiter", "decimal", "encoding", "column", "domains", "overwrite"),
+    *("local_origin", "delimiter", "decimal", "encoding", "gslib_grid"),
 )
+_SHARED = (*_TABLE, "points_are_middles", "column", "domains", "overwrite")
 
 
-def _write_page(page: Path | None, asked: dict[str, Any], run: RunRecord, summary: Summary) -> str:
-    """Write the report, if there is to be one, and say so."""
-    if page is None:
-        return ""
+def _write_page(
+    page: Path, asked: dict[str, Any], run: RunRecord, summary: Summary, *, progress: bool
+) -> str:
+    """Write the report, and say so."""
     from geodomain.report.file import report_file
 
     shared = {name: asked[name] for name in _SHARED if name in asked}
     record = run.as_dict(str(asked["model"]), summary)
-    return str(report_file(asked["output"], page, record=record, **shared))
+    return str(report_file(asked["output"], page, record=record, progress=progress, **shared))
+
+
+def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts: bool) -> None:
+    """Refuse to add up without a density, or what is not written to one file."""
+    if not any(amounts.values()):
+        return
+    if amounts["density"] is None:
+        _misuse("--grade, --bench, --cutoff and --proportion add up tonnes: give --density")
+    if asked.get("output") in (None, "-") or in_parts:
+        _misuse("--density adds up one labelled file: use -o OUT.csv, or geodomain tonnes")
+    require_sense(None, amounts["proportion"], amounts["grade"], amounts["cutoff"])
+
+
+def _add_up(amounts: dict[str, Any], asked: dict[str, Any]) -> Tonnes | None:
+    """Return the tonnes of the labelled file, if they are asked for."""
+    if amounts.get("density") is None:
+        return None
+    from geodomain.volumes.tonnes import tonnes_file
+
+    table = {name: asked[name] for name in _TABLE}
+    proportion = dict(amounts["proportion"])
+    return tonnes_file(
+        asked["output"],
+        domain=asked["column"],
+        threads=asked["threads"],
+        **(amounts | {"proportion": proportion} | table),
+    )
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import click
 
 from geodomain.cli import hole_options, options, values
 from geodomain.cli.console import Console
+from geodomain.cli.grades import grade_option
 from geodomain.cli.section import section_option, title_option
 from geodomain.cli.sectioned import Sectioned
 from geodomain.cli.values import by_name
@@ -29,6 +30,17 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
     return value
+
+
+def _samples(given: dict[str, Any]) -> str | None:
+    """Return the table of samples whose grade is drawn, if one is."""
+    if given["sampled"] is None:
+        return None
+    if not given["collar"] or not given["intervals"]:
+        message = "--grade is of samples along drillholes: it needs --collar and --intervals"
+        raise click.UsageError(message)
+    table: str = given["intervals"][0]
+    return table
 
 
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
@@ -60,7 +72,7 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     callback=_colour_map,
     default="viridis",
     show_default=True,
-    help="Colours for --colour-by: a colour map of matplotlib.",
+    help="Colours for --colour-by and --grade: a colour map of matplotlib.",
 )
 @hole_options.optional_holes
 @hole_options.intervals_option
@@ -70,6 +82,11 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     callback=values.finite,
     metavar="LENGTH",
     help="With --collar: draw the drillholes that are so near to a section, projected onto it.",
+)
+@grade_option(
+    "With --intervals: colour the samples along the holes by this column of the first file.",
+    "sampled",
+    multiple=False,
 )
 @title_option("Title of each page.")
 @click.option("--unit", metavar="TEXT", default="", help="Unit of the coordinates, such as m.")
@@ -116,6 +133,7 @@ def plot(
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
     options.require_rotation(given)
+    samples = _samples(given)
     holes, within, output = hole_options.read_optional(given), given.pop("within"), given["output"]
     if (holes is None) != (within is None):
         message = "--collar and --within go together: which drillholes, and how near to a section"
@@ -127,6 +145,8 @@ def plot(
             domains=domains or by_name(solids),
             holes=holes,
             within=within,
+            samples=samples,
+            grade=given.pop("sampled"),
             progress=console.on_terminal,
             **given,
         )

@@ -8,6 +8,7 @@ import click
 SECTIONS = {
     "Domains": ("solids", "domains", "codes", "rule", "allow_open", "weld", "by", "split"),
     "Blocks that are cut": ("proportions", "percent", "lines"),
+    "Tonnes and grade": ("density", "grade", "bench", "cutoff", "proportion"),
     "Output": (
         *("output", "column", "background", "unassigned", "flags", "overwrite", "replace_column"),
         *("in_place", "dry_run", "record", "report", "min_length", "coordinates"),
@@ -19,6 +20,10 @@ SECTIONS = {
     "Drillholes": (
         *("collar", "survey", "intervals", "desurvey", "dip_down", "vertical", "hole_columns"),
         *("strict", "within"),
+    ),
+    "What is shown": (
+        *("sections", "compare", "colour_by", "sampled", "cmap", "title", "note", "unit"),
+        "exaggerate",
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),

@@ -26,7 +26,7 @@ KEYWORDS = {
         *("count", "fit", "margin", "fill", "size"),
         *("proportions", "percent", "by", "lines"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
-        *("within", "colour_by", "scheduler"),
+        *("within", "colour_by", "grade", "scheduler"),
         *("resolution", "extensive", "parent", "scheme"),
     )
 } | {

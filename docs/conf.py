@@ -57,6 +57,8 @@ numpydoc_xref_param_type = False
 
 sphinx_gallery_conf = gallery.configuration(HERE.parent / "examples")
 
+# Examples in the help of commands are prose to Sphinx: --solid must stay two hyphens.
+smartquotes = False
 html_theme = "pydata_sphinx_theme"
 html_title = "geodomain"
 html_static_path = ["_static"]

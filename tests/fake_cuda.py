@@ -2,7 +2,7 @@
 
 The device's memory is the host's, filled with rubbish first. What is sent to a stream is done
 when something waits for it and not before, so that code which waits too little reads rubbish.
-The kernels are those of `fake_kernels` and `fake_segments`.
+The kernels are those of `fake_kernels` and its neighbours.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from fake_distance import KERNELS as DISTANCE_KERNELS
 from fake_kernels import KERNELS
 from fake_segments import KERNELS as SEGMENT_KERNELS
+from fake_shares import KERNELS as SHARE_KERNELS
 
 RUBBISH = 0xA5
 
@@ -74,6 +75,7 @@ class FakeCuda(ModuleType):
         self.attributes = {"ratio": 2}
         self.unsure = 0  # pairs of triangle and column that are left to the full arithmetic
         self.surfaces: dict[int, Any] = {}  # by the address of their packets
+        self.shed: tuple[Any, ...] = ()  # mesh and weights whose shares come next
         self.crowded = False  # whether meshes have cells that are the host's to build
         self.fail_launch: dict[str, Exception] = {}
         self.fail_launch_for_good: dict[str, Exception] = {}
@@ -267,7 +269,7 @@ class FakeCuda(ModuleType):
         return SimpleNamespace(get_function=lambda name: self._function(name))
 
     def _function(self, name: str) -> Callable[..., None]:
-        kernel = (KERNELS | SEGMENT_KERNELS | DISTANCE_KERNELS)[name]
+        kernel = (KERNELS | SEGMENT_KERNELS | DISTANCE_KERNELS | SHARE_KERNELS)[name]
 
         def launch(packed: np.ndarray, *, grid: Any, block: Any, stream: Any = None) -> None:
             assert grid[0] > 0 and packed.dtype == np.uint8

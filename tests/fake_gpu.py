@@ -74,7 +74,8 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
         monkeypatch.setitem(sys.modules, f"pycuda{name}", module)
     monkeypatch.setenv("GEODOMAIN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(cubins, "compiler", lambda: "nvcc 1")
-    monkeypatch.setattr(libcuda, "library", lambda: FakeLibcuda(made))
+    made.library = FakeLibcuda(made)
+    monkeypatch.setattr(libcuda, "library", lambda: made.library)
     forget()
     yield made
     gc.collect()
@@ -87,7 +88,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let anything pay for the GPU."""
     for name in ("_COLD", "_WARM"):
         monkeypatch.setattr(choice, name, 0.0)
-    for what in ("point", "block", "distance"):
+    for what in ("point", "block", "distance", "share", "lattice share", "clipped triangle"):
         monkeypatch.setitem(choice.COSTS, what, choice.COSTS[what]._replace(cuda=0.0))
 
 
@@ -108,10 +109,26 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class FakeLibcuda:
-    """The two calls of the driver that PyCUDA has no name for."""
+    """The calls of the driver that are not made through PyCUDA."""
 
     def __init__(self, fake: FakeCuda) -> None:
         self.fake = fake
+        self.status = 0  # of cuInit
+
+    def cuInit(self, flags: int) -> int:
+        return self.status
+
+    def cuDriverGetVersion(self, version: Any) -> int:
+        version._obj.value = self.fake.get_driver_version()
+        return 0
+
+    def cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = len(self.fake.capabilities)
+        return 0
+
+    def cuGetErrorName(self, status: int, name: Any) -> int:
+        name._obj.value = {999: b"CUDA_ERROR_UNKNOWN"}[status]
+        return 0
 
     def cuPointerGetAttributes(self, count: Any, names: Any, places: Any, address: Any) -> int:
         assert count.value == len(names) == len(places) == 1

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from collections.abc import Callable
+from typing import NoReturn
 
+import click
 import pytest
+from click.testing import CliRunner
 
+from geodomain.cli import Commands, main
 from geodomain.cli.console import Console
-from geodomain.errors import GeodomainWarning
+from geodomain.errors import GeodomainWarning, MeshError
 
 
 def test_a_warning_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,3 +36,53 @@ def test_quiet_keeps_warnings_for_the_report(capsys: pytest.CaptureFixture[str])
 def test_other_warnings_stay_what_they_are() -> None:
     with pytest.warns(DeprecationWarning, match="old"), Console(quiet=False).listening():
         warnings.warn("old", DeprecationWarning, stacklevel=1)
+
+
+TORN = MeshError("ore.stl is torn")
+# Geodomain's commands, with one that warns and then ends in a way of its own.
+ENDS = {
+    "well": (lambda: None, 0, ["result", "warning: odd"]),
+    "not fit": (lambda: sys.exit(3), 3, ["result", "warning: odd"]),
+    "bad data": (
+        lambda: fail(TORN),
+        3,
+        ["result", "error: ore.stl is torn"],
+    ),
+    "misuse": (lambda: fail(click.UsageError("no")), 2, ["result", "Usage: ", "Try ", "Error: no"]),
+}
+
+
+def fail(error: Exception) -> NoReturn:
+    raise error
+
+
+@pytest.mark.parametrize(("end", "code", "said"), ENDS.values(), ids=ENDS)
+def test_warnings_come_after_the_result_and_hide_no_error(
+    end: Callable[[], None], code: int, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @click.command
+    def warns() -> None:
+        console = Console(quiet=False)
+        with console.listening():
+            warnings.warn("odd", GeodomainWarning, stacklevel=1)
+        console.say("result")
+        end()
+
+    monkeypatch.setattr(Commands, "get_command", lambda *_: warns)
+    done = CliRunner().invoke(main, ["check"])
+    assert done.exit_code == code
+    lines = [line for line in done.stderr.splitlines() if line]
+    assert len(lines) == len(said)
+    assert all(line.startswith(start) for line, start in zip(lines, said, strict=True))
+
+
+def test_a_failed_run_says_its_error_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command
+    def fails() -> None:
+        with Console(quiet=False).listening():
+            warnings.warn("odd", GeodomainWarning, stacklevel=1)
+            fail(TORN)
+
+    monkeypatch.setattr(Commands, "get_command", lambda *_: fails)
+    done = CliRunner().invoke(main, ["check"])
+    assert (done.exit_code, done.stderr) == (3, "error: ore.stl is torn\n")

@@ -99,7 +99,7 @@ def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> N
     told = json.loads(run("devices", "--json").stdout)
     for file in ("lattice.cu", "segments.cu", "winding.cu"):
         assert told["gpus"][0]["kernels"][file] == "nowhere"
-    assert told["backend"] == "cpu" and "no nvcc and no compiled kernels" in told["reason"]
+    assert told["backend"] == "cpu" and "has none for sm_90, and there is no" in told["reason"]
 
 
 @pytest.mark.parametrize("wish", ["01", ""])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -211,3 +213,32 @@ def test_another_limit_of_distance_is_another_job(folder: Path) -> None:
     label_dataset("blocks", skin(1), "out")
     with pytest.raises(TableError, match="overwrite"):
         label_dataset("blocks", skin(2), "out")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
+def test_ten_kills_at_random_moments_change_nothing(folder: Path) -> None:
+    """The moments are of the clock, from before the first part to near the end."""
+    write_csv("blocks", {f"{n:02}/{name}": part for n in range(4) for name, part in PARTS.items()})
+    began = time.perf_counter()
+    label_dataset("blocks", domains(), "reference")
+    whole, seconds = files_of("reference"), time.perf_counter() - began
+    script = (
+        "import warnings, geodomain\nfrom datasets_of_blocks import domains\n"
+        "warnings.simplefilter('ignore')\nprint('ready', flush=True)\n"
+        "geodomain.label_dataset('blocks', domains(), 'out')\n"
+    )
+    dice = random.Random(1)
+    for _ in range(10):
+        run = subprocess.Popen(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+            stdout=subprocess.PIPE,
+        )
+        with run:
+            assert run.stdout.readline() == b"ready\n"
+            time.sleep(dice.uniform(0, seconds / 4))
+            run.kill()
+        assert run.returncode in (0, -signal.SIGKILL)
+        assert files_of("out").items() <= whole.items()
+    label_dataset("blocks", domains(), "out")
+    assert files_of("out") == whole

@@ -14,6 +14,7 @@ from datasets_of_blocks import PARTS, domains, folder, write_csv
 import geodomain
 from geodomain import GeodomainError, label_dataset
 from geodomain.datasets.states import States
+from geodomain.datasets.stores import LocalStore
 from geodomain.datasets.workers import SharedJob, threads_of
 from geodomain.io.header.options import TableOptions
 
@@ -105,7 +106,7 @@ if __name__ == "__main__":
 
 
 def test_the_index_stays_where_it_was_built() -> None:
-    states = States(Path("states"), "hash", None)
+    states = States(LocalStore(Path("states")), "hash", None)
     job = SharedJob(domains(), {}, TableOptions(), states, False, geodomain.__version__)
     first = job.labeller
     assert job.labeller is first

@@ -192,3 +192,8 @@ def test_links_of_the_readme_work_on_other_sites() -> None:
     links = links_of(ROOT / "README.md")
     assert len(links) > 10
     assert all(link.startswith("https://") for link in links)
+
+
+def test_hyphens_of_options_stay_hyphens() -> None:
+    """Else the examples of commands have an en dash on the site, and cannot be copied."""
+    assert re.search(r"^smartquotes = False$", (DOCS / "conf.py").read_text(), re.MULTILINE)

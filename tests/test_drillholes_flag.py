@@ -158,6 +158,8 @@ def test_rows_without_a_place_are_unassigned_and_counted(folder: Path) -> None:
     assert found[0] == found[1] == found[2] == ["ORE", "?", "?", "?", "?", "?", "W"]
     summary = flag_file("assay.csv", ORE, None, collar="collar.csv", survey="survey.csv")
     assert summary.unusable == 5
+    lengths = {part.name: (part.samples, part.length) for part in summary.parts}
+    assert lengths["unassigned"] == (5, 2.0)  # of the first without a hole, and the one too deep
     assert "1 intervals below the end of their hole (line 7)" in str(summary)
     with pytest.raises(TableError, match="1 intervals of a hole without a collar"):
         flagged(assay, strict=True)

@@ -28,6 +28,18 @@ def test_the_lowest_versions_are_those_that_are_tested() -> None:
         assert padded(tested[name]) == padded(lowest), name
 
 
+def test_the_conda_recipe_needs_the_same() -> None:
+    text = (ROOT / ".ci/conda-forge/recipe.yaml").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    run = re.search(r"^  run:\n((?:    - .*\n)+)", text, re.MULTILINE)[1]
+    needed = dict(re.findall(r"- ([\w-]+) >=([\d.]+)", run))
+    floors = {line.split(">=")[0]: line.split(">=")[1] for line in project["dependencies"]}
+    assert needed == floors
+    assert f'version: "{project["version"]}"' in text
+    assert f'python_min: "{project["requires-python"].removeprefix(">=")}"' in text
+    assert f'summary: "{project["description"]}"' in text
+
+
 def padded(version: str) -> list[int]:
     """Return the three numbers of a version, of which the last may be left out."""
     numbers = [int(part) for part in version.split(".")]

@@ -16,7 +16,8 @@ import geodomain
 from geodomain import write_mesh
 from geodomain.cli import main
 from geodomain.inspection.lattice_guess import find_lattice, sub_blocking
-from geodomain.inspection.survey import Survey, azimuth_of
+from geodomain.inspection.survey import Survey
+from geodomain.io.header.azimuth import azimuth_of
 from geodomain.io.header.frames import LocalFrame
 from geodomain.synthetic import deposit
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +128,38 @@ def test_what_cannot_be_converted_is_said() -> None:
     with pytest.raises(TableError, match=r"d\.xyz"):
         convert_blocks("a.csv", "d.xyz")
     assert sorted(path.name for path in Path().iterdir()) == ["a.csv", "b.parquet", "c.csv"]
+
+
+def test_a_table_that_counts_its_rows_from_0_is_of_blocks() -> None:
+    """Strings of Surpac begin with such a row, below a name; so do tables with an index."""
+    regular().reset_index(names="Id").to_csv("t.csv", index=False)
+    assert "24 blocks" in convert("t.csv", "t.omf").stderr
+    Path("s.str").write_text(
+        "s,1-Jan-26,,\n0, 0.0, 0.0, 0.0,\n1, 5.0, 5.0, 5.0,\n0, 0, 0, 0, END\n"
+    )
+    assert "strings are no surface" in convert("s.str", "s.omf", code=3).stderr
+
+
+@pytest.mark.parametrize("kind", [regular, divided])
+def test_turned_coordinates_of_the_world_are_boxes_that_are_turned(
+    kind: Callable[[], pd.DataFrame],
+) -> None:
+    turned, angle = kind(), np.radians(30)
+    turned = pd.concat([turned] * 6) if kind is divided else turned
+    if kind is divided:
+        turned["Y"] += np.repeat(np.arange(6) * 10.0, 3)
+    x, y = turned["X"].to_numpy(), turned["Y"].to_numpy()
+    turned["X"] = np.cos(angle) * x - np.sin(angle) * y
+    turned["Y"] = np.sin(angle) * x + np.cos(angle) * y
+    turned.to_csv("t.csv", index=False)
+    convert("t.csv", "t.vtu")
+    grid = pyvista.read("t.vtu")
+    corners = np.array([[dx, dy] for dx in (-0.5, 0.5) for dy in (-0.5, 0.5)])
+    for cell, row in enumerate(turned[["X", "Y", "DX", "DY"]].to_numpy()):
+        spread = corners * row[2:]
+        expected = row[:2] + spread @ np.array([[np.cos(angle), np.sin(angle)],
+                                                [-np.sin(angle), np.cos(angle)]])  # fmt: skip
+        found = grid.get_cell(cell).points[:, :2]
+        gaps = np.abs(found[:, None] - expected[None]).sum(axis=2).min(axis=0)
+        assert gaps.max() < 1e-4
+    convert("t.csv", "t.omf")

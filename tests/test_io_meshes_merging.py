@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,18 @@ def test_rows_are_numbered_by_first_appearance(rows):
 
 def test_many_rows_of_few_values():
     rows = np.random.default_rng(3).integers(0, 9, (20_000, 3)) * 0.1
+    unique, index = merge_equal(rows)
+    expected, where = merged_plainly(rows)
+    assert np.array_equal(unique, expected)
+    assert np.array_equal(index, where)
+
+
+@pytest.mark.parametrize("again", [0, 30_000, 500_000])
+def test_many_rows_of_many_values(again):
+    """All different, or some of them again and far away: however many rows there are room for."""
+    random = np.random.default_rng(4)
+    rows = random.normal(size=(100_000, 3))
+    rows = np.concatenate([rows, rows[random.integers(0, len(rows), again)]])
     unique, index = merge_equal(rows)
     expected, where = merged_plainly(rows)
     assert np.array_equal(unique, expected)

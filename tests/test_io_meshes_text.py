@@ -78,6 +78,33 @@ def test_stl(lines: str, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(found.vertices[found.corners], soup)
 
 
+def facet_lines(chance: random.Random, corners: list[list[str]]) -> str:
+    """Write a facet in one of a few ways that follow each other in any order."""
+    blank = chance.choice([" ", " ", "\t", "  ", " \n"])
+    head, end = chance.choice([("facet normal", "endfacet"), ("  FACET  Normal", " EndFacet ")])
+    rest = chance.choice(["", "", "", "\ncolour 1 2 3", "\nendsolid a\nsolid b"])
+    lines = "".join(f"\n  vertex {blank.join(corner)}" for corner in corners)
+    if chance.random() < 0.1:  # line by line
+        return f"facet\n{lines.replace(blank, ' ')}\nx\nendfacet\n"
+    loop = chance.choice(["outer loop", "outer loop", "outer\nloop"])
+    return f"{head} 0 {chance.random()} 1\n {loop}{lines}\n endloop\n{end}{rest}\n"
+
+
+@pytest.mark.parametrize("piece", [1, 300, 1 << 20])
+@pytest.mark.parametrize("seed", range(4))
+def test_facets_of_stl_written_in_turns(seed: int, piece: int, monkeypatch) -> None:
+    """What is remembered of one facet is not taken for the next one, if that is another way."""
+    monkeypatch.setattr(stl, "_PIECE", piece)
+    chance, words = random.Random(seed), iter(numbers(9 * 300, seed))
+    text, expected = ["solid a\n"], []
+    for _ in range(300):
+        corners = [[next(words) for _ in range(3)] for _ in range(3)]
+        expected += [[float(word) for word in corner] for corner in corners]
+        text.append(facet_lines(chance, corners))
+    faces = stl.read_ascii("".join([*text, "endsolid a\n"]).encode(), "a.stl")
+    assert faces.vertices[faces.corners].tolist() == expected
+
+
 @pytest.mark.parametrize("width", [0, 1, 7])
 @pytest.mark.parametrize("kind", ["triangles", "mixed"])
 def test_ply(kind: str, width: int) -> None:

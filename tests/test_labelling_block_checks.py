@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +23,14 @@ def blocks() -> pandas.DataFrame:
     return pandas.DataFrame(where).assign(DX=10.0, DY=10.0, DZ=10.0)
 
 
-def said(table: pandas.DataFrame, tmp_path: Path) -> dict[str, str]:
+def said(table: pandas.DataFrame, tmp_path: Path, ore: geodomain.Mesh = ORE) -> dict[str, str]:
     """Return what label_file, label_blocks and inspect_file warn of."""
     path = tmp_path / "b.csv"
     table.to_csv(path, index=False)
     texts = {}
     for name, call in {
-        "label": lambda: label_file(path, {"ORE": ORE}, None),
-        "blocks": lambda: label_blocks(table, {"ORE": ORE}),
+        "label": lambda: label_file(path, {"ORE": ore}, None),
+        "blocks": lambda: label_blocks(table, {"ORE": ore}),
         "inspect": lambda: inspect_file(path),
     }.items():
         with pytest.warns() as caught:
@@ -123,3 +124,53 @@ def test_samples_may_have_any_place_and_size(tmp_path: Path) -> None:
     with pytest.warns(GeodomainWarning, match="more volume than its wireframe") as caught:
         label_file(path, {"ORE": ORE}, None, samples=True)
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize("lowest", [0.0, -99.0])
+def test_blocks_twice_at_a_place_like_a_code_are_said_too(tmp_path: Path, lowest: float) -> None:
+    table = blocks().assign(X=lambda t: t.X - 410_005, Y=lambda t: t.Y - 7_000_005)
+    table["Z"] += lowest - 305
+    twice = pandas.concat([table, table[:1]])
+    assert twice.iloc[-1][["X", "Y", "Z"]].tolist() == [0, 0, lowest]
+    for name, text in said(twice, tmp_path, box((0, 0, -90), (90, 90, 90))).items():
+        assert ("again" if name == "inspect" else "1 block has the same centroid") in text
+
+
+TURNS = [
+    [("z", 90.0)],
+    [("x", 90.0)],
+    [("y", -90.0)],
+    [("z", 270.0), ("y", 90.0)],
+    [("z", 180.0), ("x", 90.0)],
+    [("x", 45.0)],
+]
+
+
+@pytest.mark.parametrize("turns", TURNS, ids=str)
+@pytest.mark.parametrize("one", ["x", "y", "z"])
+def test_turned_blocks_lie_along_their_own_edges(
+    tmp_path: Path, turns: list[tuple[str, float]], one: str
+) -> None:
+    """Blocks of 10 x 4 x 2, many or one of them along an axis, fill their box and no more."""
+    counts = {axis: 1 if axis == one else 8 for axis in "xyz"}
+    steps = {"x": 10.0, "y": 4.0, "z": 2.0}
+    places = [(np.arange(counts[axis]) + 0.5) * steps[axis] for axis in "xyz"]
+    x, y, z = (grid.ravel() for grid in np.meshgrid(*places, indexing="ij"))
+    table = pandas.DataFrame({"X": x, "Y": y, "Z": z}).assign(DX=10.0, DY=4.0, DZ=2.0)
+    path, world = tmp_path / "b.csv", box((-200, -200, -200), (200, 200, 200))
+    table.to_csv(path, index=False)
+    how = {"rotation": turns, "origin": (1.0, 2.0, 3.0)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        label_file(path, {"ORE": world}, None, **how)
+        inspect_file(path, **how)
+    other = next(axis for axis in "xyz" if axis != one)
+    table[f"D{other.upper()}"] *= 3
+    table.to_csv(path, index=False)
+    if turns[0][1] == 45:  # only along x do blocks lie in a row along an axis of the world
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        label_file(path, {"ORE": world}, None, **how)
+    (overlap,) = (str(one.message) for one in caught if "neighbours" in str(one.message))
+    assert overlap.endswith(f"Check d{other}=")

@@ -265,6 +265,6 @@ def test_a_summary_says_what_it_is_in_a_notebook_and_elsewhere() -> None:
 def test_progress_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     label_file("b.csv", "d.toml", "out.csv", progress=True)
     said = capsys.readouterr()
-    assert said.out == "" and "\rlabelling 100%" in said.err and said.err.endswith("\r\x1b[K")
+    assert said.out == "" and "\r\x1b[Klabelling 100%" in said.err and said.err.endswith("\r\x1b[K")
     label_file("b.csv", "d.toml", None)
     assert capsys.readouterr().err == ""

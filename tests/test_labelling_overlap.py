@@ -29,6 +29,8 @@ APART = {
         "400,000 added to x and 7,400,000 added to y",
     ),
     "a mine's datum": (shifted(z=5_000), "with 5,000 taken from z of the mesh"),
+    "heights in feet": (MESH * [1, 1, 0.54] - [0, 0, 50], "z of the mesh times 3.28084"),
+    "heights in metres": (MESH * [1, 1, 5.4] - [0, 0, 400], "z of the mesh times 0.3048"),
     "elevation": (shifted(z=400), "in plan and not in elevation"),
     "elsewhere": (shifted(x=12_345), "12,000 taken from x"),
     "near by": (shifted(x=700), ""),
@@ -58,3 +60,11 @@ def test_a_mesh_that_fits_better_the_other_way() -> None:
     long = np.array([[0.0, 0, 0], [90, 950, 40]])
     assert "x and y exchanged" in explain_better(long, model)
     assert explain_better(long[:, [1, 0, 2]], model) == ""
+
+
+def test_the_best_fit_is_said_not_the_first() -> None:
+    """Heights in feet: y and z exchanged would meet as well, and hold less of the mesh."""
+    model = np.array([[0.0, 0, 87.7], [180, 200, 273.2]])
+    mesh = np.array([[-5.0, -5, 25.9], [185, 205, 86.5]])
+    assert meet(mesh[:, [0, 2, 1]], model)
+    assert explain_apart(mesh, model).startswith("with z of the mesh times 3.28084")

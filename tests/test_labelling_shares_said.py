@@ -37,6 +37,23 @@ def test_world_centroids_of_a_rotated_model_are_warned_of(tmp_path: Path, asked)
     assert sum(said in one for one in found.warnings) == 1
 
 
+def test_the_same_is_said_of_frames(tmp_path: Path) -> None:
+    turned_model(tmp_path / "a.csv")
+    frame = pandas.read_csv(tmp_path / "a.csv")
+    said = "as if the model were rotated; blocks are measured along the axes of the world"
+    for call in (
+        lambda given: geodomain.proportions_blocks(given, {"ORE": ORE}),
+        lambda given: geodomain.label_blocks(given, {"ORE": ORE}, by="majority"),
+    ):
+        with pytest.warns(GeodomainWarning) as warned:
+            call(frame)
+        assert sum(said in str(one.message) for one in warned) == 1
+        local = np.stack(np.meshgrid(*[np.arange(5.0, 50, 10)] * 3), -1).reshape(-1, 3)
+        call(frame.assign(X=local[:, 0], Y=local[:, 1], Z=local[:, 2]))
+        call(frame[:9])  # too few to tell
+    geodomain.label_blocks(frame, {"ORE": ORE})  # by centroids it is right
+
+
 @pytest.mark.filterwarnings("ignore:.*has .* volume than its wireframe")
 @pytest.mark.filterwarnings("ignore:.*have .* volume than its wireframe")
 def test_centroids_alone_and_local_coordinates_are_not_warned_of(tmp_path: Path) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from report_page import Page, labelled_model, page_of, run
+from wireframes import box
 
-from geodomain import tonnes_file
+from geodomain import Drillholes, label_file, tonnes_file
 from geodomain.cli import main
 from geodomain.io.header.keywords import table_options
+from geodomain.io.meshes.writing import write_mesh
 from geodomain.report.blocks import read_blocks
 from geodomain.report.page import escaped_json
 from geodomain.report.tables import facts_table
@@ -127,6 +130,13 @@ def test_tonnes_and_grades_are_those_of_the_command(labelled: Path) -> None:
     assert html.count("Histogram of AU in") == html.count("Grade-tonnage curve of AU in") == 2
 
 
+def test_tonnes_of_blocks_whose_lattice_shows_their_size(tmp_path: Path) -> None:
+    rows = [f"{2 * x},{3 * y},{4 * z},A" for z in range(2) for y in range(3) for x in range(4)]
+    (tmp_path / "b.csv").write_text("\n".join(["X,Y,Z,domain", *rows, ""]))
+    page = page_of(tmp_path / "b.csv", density=2.5)
+    assert page.tables["tonnes"][1][:4] == ["A", "24", "576", "1,440"]
+
+
 def test_a_grade_without_numbers_is_said(labelled: Path) -> None:
     page_of(labelled, grade="domain")
     assert (
@@ -150,6 +160,46 @@ def test_drillholes_are_drawn_where_they_are(labelled: Path) -> None:
     assert np.abs(np.array(ends) - expected).max() < 1e-5
     done = run(labelled, "--survey", collar, "-o", labelled.parent / "no.html")
     assert done.exit_code == 2 and "needs --collar" in done.output
+
+
+def test_the_head_says_which_bytes_and_every_file_is_hashed(labelled: Path) -> None:
+    collar = labelled.parent / "collar.csv"
+    collar.write_text("BHID,X,Y,Z,DEPTH,AZIMUTH,DIP\nA,1,2,4,4,90,90\n")
+    page = page_of(labelled, record=labelled.parent / "run.json", holes=Drillholes(collar))
+    html = (labelled.parent / "report.html").read_text()
+    head = html[html.index("<header>") : html.index("</header>")]
+    digest = hashlib.sha256(labelled.read_bytes()).hexdigest()
+    assert digest[:16] in head and f"{labelled.stat().st_size:,} bytes" in head
+    started = json.loads((labelled.parent / "run.json").read_text())["started"][:10]
+    assert f"labelled {started}" in head
+    digest = hashlib.sha256(collar.read_bytes()).hexdigest()
+    assert ["drillholes", str(collar), f"{collar.stat().st_size:,}", digest] in page.tables["files"]
+
+
+def test_each_section_names_its_colours(labelled: Path) -> None:
+    page_of(labelled, domains={"ORE": labelled.parent / "ore.stl"}, sections=["z=0.5", "x=6.5"])
+    html = (labelled.parent / "report.html").read_text()
+    legends = re.findall(r'<p class="legend">(.*?)</p>', html)
+    names = [re.findall(r"</svg> (.*?)</span>", legend) for legend in legends]
+    # ORE, from z = 1 and to x = 6, is neither on z = 0.5 nor on x = 6.5.
+    assert [sorted(one) for one in names] == [["DYKE", "WASTE"], ["DYKE", "WASTE"]]
+    page_of(labelled, domains={"ORE": labelled.parent / "ore.stl"}, sections="z=1.5")
+    html = (labelled.parent / "report.html").read_text()
+    (legend,) = re.findall(r'<p class="legend">(.*?)</p>', html)
+    for name in ("DYKE", "ORE", "WASTE"):
+        colour = re.search(rf'fill="(#\w+)" stroke="#888"/></svg> {name}', legend)
+        assert colour is not None and html.count(colour[1]) > 2
+
+
+def test_notes_of_the_labelling_are_among_the_warnings(tmp_path: Path) -> None:
+    write_mesh(box((0, 0, 0), (9, 1, 1)), tmp_path / "long.stl")
+    (tmp_path / "b.csv").write_text("X,Y,Z,DX,DY,DZ\n0.5,0.5,0.5,1,1,1\n1.5,0.5,0.5,1,1,1\n")
+    record, out = tmp_path / "run.json", tmp_path / "out.csv"
+    label_file(tmp_path / "b.csv", {"LONG": tmp_path / "long.stl"}, out, record=record)
+    page_of(out, record=record)
+    html = (tmp_path / "report.html").read_text()
+    part = html[html.index('id="warnings"') : html.index('id="view"')]
+    assert "long.stl of LONG leaves the block model: of its volume 7 (77.8%)" in part
 
 
 def test_zero_is_a_fact() -> None:

@@ -211,3 +211,52 @@ def test_without_scripts_tables_and_sections_are_there(browser: Any, report: Pat
     assert page.locator("#domains tbody tr").count() == 4
     assert page.locator("#no-view").is_visible() and not page.locator("#viewer").is_visible()
     context.close()
+
+
+CORNER = """() => {
+  const source = document.getElementById("canvas");
+  const copy = document.createElement("canvas");
+  Object.assign(copy, { width: source.width, height: source.height });
+  copy.getContext("2d").drawImage(source, 0, 0);
+  return [...copy.getContext("2d").getImageData(3, 3, 1, 1).data.slice(0, 3)];
+}"""
+
+
+# The most lines that a number of the summary takes.
+LINES = """() => Math.max(...[...document.querySelectorAll("#domains td")].map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return range.getClientRects().length;
+}))"""
+
+
+def test_it_prints_on_white_without_controls(opened: Any) -> None:
+    page = opened(1400, "dark")
+    assert max(page.evaluate(CORNER)) < 60
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(CORNER) == [255, 255, 255]
+    page.emulate_media(media="print")
+    assert not page.locator(".controls").is_visible() and not page.locator("#strip").is_visible()
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(paper) == "rgb(255, 255, 255)"
+    page.set_viewport_size({"width": 700, "height": 990})  # A4
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    assert page.evaluate(LINES) == 1  # no number is broken
+    page.emulate_media(media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert max(page.evaluate(CORNER)) < 60
+
+
+def test_without_webgl_tables_and_sections_are_there(browser: Any, report: Path) -> None:
+    blind = browser.browser_type.launch(
+        executable_path=CHROMIUM, args=["--no-sandbox", "--disable-3d-apis"]
+    )
+    page = blind.new_page()
+    page.goto(report.as_uri())
+    page.wait_for_selector("#no-view:has-text('could not be drawn')")
+    assert not page.locator("#viewer").is_visible()
+    assert page.locator("#domains tbody tr").count() == 4
+    before = page.locator("figure:visible").get_attribute("data-section")
+    page.get_by_role("button", name="Next").click()
+    assert page.locator("figure:visible").get_attribute("data-section") != before
+    blind.close()

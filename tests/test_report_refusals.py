@@ -153,3 +153,13 @@ def test_label_needs_a_file_to_report_on(labelled: Path) -> None:
     words += ["--solid", f"ORE={labelled.parent / 'ore.stl'}"]
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 2 and "--report needs a labelled file" in done.output
+
+
+def test_grades_are_no_labels(tmp_path: Path) -> None:
+    rows = "\n".join(f"{x}.5,0.5,0.5,1,1,1,{x / 7:.2f},{x % 3}" for x in range(200))
+    (tmp_path / "b.csv").write_text(f"X,Y,Z,DX,DY,DZ,AU,domain\n{rows}\n")
+    done = run(tmp_path / "b.csv", "--column", "AU", "-o", tmp_path / "r.html")
+    assert done.exit_code == 3 and not (tmp_path / "r.html").exists()
+    assert "column 'AU' holds 200 different numbers, and is no column of labels" in done.output
+    assert "--column" in done.output
+    assert run(tmp_path / "b.csv", "-o", tmp_path / "r.html").exit_code == 0

@@ -6,14 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fake_gpu import fake
 from shapes import cube, cube_in_six, joined, odd_on_purpose, random_body, staircase, star
 from shares import enters, exact_share
 
 import geodomain
-from geodomain import DeviceError, Mesh, MeshError
-
-__all__ = ["fake"]
+from geodomain import Mesh, MeshError
 
 
 def shares(mesh: Mesh, edges, **options) -> np.ndarray:
@@ -153,15 +150,6 @@ def test_what_cannot_be_answered_is_refused() -> None:
         shares(cube(), [edges[0], [0], edges[2]])
     with pytest.raises(ValueError, match="z_edges must be finite"):
         shares(cube(), [edges[0], edges[1], [0, np.nan]])
-
-
-def test_a_gpu_has_no_shares_yet(fake) -> None:
-    edges = [np.arange(3.0)] * 3
-    for kind in ("solid", "above"):
-        with pytest.raises(DeviceError, match="shares of blocks are computed on the CPU only"):
-            shares(cube(), edges, kind=kind, backend="cuda")
-    with pytest.raises(DeviceError, match="shares of blocks are computed on the CPU only"):
-        geodomain.proportions(cube(), [[0, 0, 0]], [1, 1, 1], backend="cuda")
 
 
 def test_a_shell_that_crosses_itself_goes_along_lines() -> None:

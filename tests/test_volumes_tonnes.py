@@ -12,8 +12,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
+from wireframes import box
 
 import geodomain
+from geodomain import write_mesh
 from geodomain.cli import main
 from geodomain.errors import GeodomainWarning, TableError
 from geodomain.volumes.benches import split_by_bench
@@ -73,6 +75,36 @@ def test_a_table_worked_out_by_hand(model: Path) -> None:
         "name": "CU", "mean": 0.5, "metal": 1000.0, "tonnes": 2000.0, "missing": 1
     }  # fmt: skip
     assert "t.csv" in run("model.csv", *options, "-o", "t.csv", code=4).stderr
+
+
+def test_a_labelling_adds_up_what_it_wrote(model: Path) -> None:
+    write_mesh(box((0, 0, 0), (20, 10, 20)), "ore.ply")
+    wanted = ["--density", "SG", "--grade", "AU", "--bench", "10", "--cutoff", "1"]
+    model_and_ore = ["label", "model.csv", "--solid", "ORE=ore.ply", "--column", "new"]
+
+    def label(*more: str) -> Result:
+        return CliRunner().invoke(main, [*model_and_ore, *more])
+
+    done = label(*wanted, "-o", "out.csv")
+    assert done.exit_code == 0, done.output
+    said = run("out.csv", "--domain", "new", *wanted).stdout
+    assert said and said in done.stderr and "wireframe volume" in done.stderr
+    found = json.loads(label(*wanted, "-o", "again.csv", "--json").stdout)
+    alone = json.loads(run("out.csv", "--domain", "new", *wanted, "--json").stdout)
+    assert found["tonnes"] == alone and found["rows"] == alone["blocks"] == 4
+    shares = ["--proportions", "--proportion", "IN=prop_ore", "--json"]
+    found = json.loads(label(*wanted, *shares, "-o", "shares.csv").stdout)
+    (row,) = found["tonnes"]["domains"][:1]
+    assert row["domain"] == "IN"
+    assert row["volume"] == pytest.approx(found["domains"][0]["proportion_volume"], rel=1e-12)
+    for more, said in (
+        ([*wanted, "--dry-run"], "-o OUT.csv"),
+        ([*wanted, "-o", "-"], "-o OUT.csv"),
+        (["--grade", "AU", "-o", "no.csv"], "give --density"),
+    ):
+        wrong = label(*more)
+        assert wrong.exit_code == 2 and said in wrong.stderr
+    assert not Path("no.csv").exists()
 
 
 def test_benches_split_blocks_and_have_their_lower_end(model: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from geodomain.backends import kernel_files, native
-from geodomain.backends.cuda import cubins, device
+from geodomain.backends.cuda import cubins, device, libcuda, steps
 from geodomain.backends.cuda import errors as cuda_errors
 from geodomain.backends.cuda.pycuda_types import Driver
 from geodomain.backends.threads import thread_count
@@ -52,7 +52,8 @@ class Inventory:
     backend : str
         What "auto" takes for a large job: "cuda" or "cpu".
     reason : str
-        Why that one.
+        Why that one; where a step is missing before a GPU can be used, which one, and how to
+        take it.
     gpus : tuple of Gpu
     driver : str, optional
         The CUDA version of the NVIDIA driver.
@@ -87,22 +88,21 @@ class Inventory:
 def take() -> Inventory:
     """Look at the machine; no context is made on any device, and no compiler started."""
     gpus: tuple[Gpu, ...] = ()
-    version = None
     try:
         cuda = device.driver()
-        version = cuda_errors.version_text(cuda.get_driver_version())
         gpus = _gpus(cuda)
         used = device.numbers()
         gpus = tuple(replace(gpu, used=gpu.number in used) for gpu in gpus)
         backend, reason = _verdict([gpus[number] for number in used])
     except DeviceError as error:
-        backend, reason = "cpu", str(error)
+        backend, reason = "cpu", steps.missing(None, ()) or str(error)
+    version = libcuda.driver_version()
     compiler = cubins.compiler()
     return Inventory(
         backend=backend,
         reason=reason,
         gpus=gpus,
-        driver=version,
+        driver=None if version is None else cuda_errors.version_text(version),
         pycuda=_pycuda(),
         nvcc=compiler and compiler.rsplit(" ", 2)[0],
         cache=str(cubins.folder()),
@@ -149,19 +149,11 @@ def _origin(file: str, architecture: str) -> str:
 
 def _verdict(gpus: Sequence[Gpu]) -> tuple[str, str]:
     """Return what "auto" takes, and why; of several GPUs one that can be used is enough."""
-    missing = {gpu.number: _missing(gpu) for gpu in gpus}
-    able = [gpu for gpu in gpus if not missing[gpu.number]]
+    missing = [steps.missing(gpu.architecture, gpu.kernels.values()) for gpu in gpus]
+    able = [gpu for gpu, step in zip(gpus, missing, strict=True) if step is None]
     if not able:
-        return "cpu", missing[gpus[0].number]
+        return "cpu", missing[0] or ""
     return "cuda", "; ".join(f"GPU {gpu.number}, {gpu.name}" for gpu in able)
-
-
-def _missing(gpu: Gpu) -> str:
-    """Say which kernels a GPU has not; "" for none."""
-    missing = [file for file, origin in gpu.kernels.items() if origin == "nowhere"]
-    return (
-        f"no nvcc and no compiled kernels for {gpu.architecture}: {missing[0]}" if missing else ""
-    )
 
 
 def _pycuda() -> str | None:

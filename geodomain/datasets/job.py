@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 
+from geodomain.datasets.stores import Store
 from geodomain.domains.order import Domains
 from geodomain.io.conditions import Condition
 from geodomain.io.header.options import TableOptions
@@ -21,7 +21,7 @@ from geodomain.mesh.mesh import Mesh
 _FORMAT = 1
 
 
-def describe_job(base: Path, ready: Prepared, options: TableOptions) -> dict[str, object]:
+def describe_job(base: Store, ready: Prepared, options: TableOptions) -> dict[str, object]:
     """Return all that decides what a part's output and its counts are.
 
     Backends and threads are no part of it, since they give the same labels.
@@ -30,7 +30,7 @@ def describe_job(base: Path, ready: Prepared, options: TableOptions) -> dict[str
     return {
         "format": _FORMAT,
         "version": version("geodomain"),
-        "dataset": base.resolve().as_posix(),
+        "dataset": base.place,
         "domains": _of_domains(labeller.domains),
         "options": {
             **{name: value for name, value in asdict(plan).items()},

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Unpack, cast
 
 from geodomain.datasets.job import describe_job, hash_of
+from geodomain.datasets.object_stores import store_of
 from geodomain.datasets.output_folder import open_output, require_output_folder
 from geodomain.datasets.part_labeller import PartLabeller
 from geodomain.datasets.parts import Dataset, PartFile, find_parts
 from geodomain.datasets.schema import require_one_schema
 from geodomain.datasets.states import DonePart, States
+from geodomain.datasets.stores import LocalStore, Store
 from geodomain.datasets.workers import (
     SharedJob,
     label_by_workers,
@@ -31,7 +33,7 @@ from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.io.header.options import TableOptions
 from geodomain.labelling.counts import Counts
 from geodomain.labelling.prepared import LabelKeywords, Prepared, prepare, refuse_slips
-from geodomain.labelling.run_record import PartFacts, RunRecord, hash_of_file
+from geodomain.labelling.run_record import FileHash, PartFacts, RunRecord, hash_of_file
 from geodomain.labelling.summarise import summarise
 from geodomain.labelling.summary import Summary
 from geodomain.labelling.table import conclude
@@ -66,12 +68,14 @@ def label_dataset(
     ----------
     dataset : path
         A folder of Parquet files or of text (.csv, .csv.gz, ..), or a pattern such as
-        ``blocks/*/*.parquet``. Names that begin with a dot or an underscore are passed over.
+        ``blocks/*/*.parquet``, or a URL of one (``s3://``, ``gs://``, ``az://``). Names that begin
+        with a dot or an underscore are passed over.
     domains : mapping, sequence of Domain and Stack, Domains, or path
         As for `label_file`.
     output : path or None
-        The folder to write, outside of the dataset's: new, empty, or begun by the same job. Its
-        folder ``_geodomain`` says which parts are done. None labels and reports without writing.
+        The folder to write, or its URL, outside of the dataset's: new, empty, or begun by the same
+        job. Its folder ``_geodomain`` says which parts are done. None labels and reports without
+        writing.
     overwrite : bool
         Remove the parts that another job has written to the output, and replace a record.
     allow_disjoint : bool
@@ -149,7 +153,7 @@ def label_dataset(
         run.inputs.extend(ready.source.files)
         require_one_schema(found.parts, options, ready.columns)
         with _open_states(found, target, ready, options, overwrite=overwrite) as states:
-            missing = [part for part in found.parts if not states.has(part)]
+            missing = states.missing(found.parts)
             hashed = run.source is not None
             if scheduler is None:
                 labeller = PartLabeller(ready, options, states, hashed)
@@ -175,7 +179,7 @@ def label_dataset(
         output=None if target is None else str(target),
         welds=ready.source.welds,
         warnings=warned,
-        earlier=_earlier(len(found.parts), len(missing)),
+        earlier=[*ready.source.notes, *_earlier(len(found.parts), len(missing))],
     )
     run.write(os.fspath(dataset), summary)
     return summary
@@ -183,17 +187,18 @@ def label_dataset(
 
 def _require_target(
     found: Dataset, output: PathGiven | None, run: RunRecord, *, overwrite: bool
-) -> Path | None:
+) -> Store | None:
     """Return the folder to write; refuse places that cannot be used."""
     if output is not None and os.fspath(output) == STANDARD:
         message = "a labelled dataset is a folder of files: name one as the output, not -"
         raise TableError(message)
-    target = None if output is None else Path(output)
+    target = None if output is None else store_of(output)
     if target is not None:
         require_output_folder(found, target)
     if run.path is not None:
-        refuse_inputs([run.path], [part.path for part in found.parts])
-        if target is not None and Path(run.path).resolve().is_relative_to(target.resolve()):
+        if isinstance(found.base, LocalStore):
+            refuse_inputs([run.path], [found.base.path / part.name for part in found.parts])
+        if target is not None and Path(run.path).resolve().is_relative_to(target.place):
             message = f"the record {run.path} would be inside the output {target}: put it beside it"
             raise TableError(message)
         require_places([run.path], overwrite=overwrite)
@@ -202,7 +207,7 @@ def _require_target(
 
 @contextmanager
 def _open_states(
-    found: Dataset, target: Path | None, ready: Prepared, options: TableOptions, *, overwrite: bool
+    found: Dataset, target: Store | None, ready: Prepared, options: TableOptions, *, overwrite: bool
 ) -> Iterator[States]:
     """Open what is known of the parts, in the output or for this run alone."""
     job = describe_job(found.base, ready, options)
@@ -210,7 +215,7 @@ def _open_states(
         yield open_output(target, job, found.parts, overwrite=overwrite)
         return
     with tempfile.TemporaryDirectory(prefix="geodomain-") as folder:
-        yield States(Path(folder), hash_of(job), None)
+        yield States(LocalStore(Path(folder)), hash_of(job), None)
 
 
 def _label_all(
@@ -298,21 +303,27 @@ def _merged(states: States, parts: Sequence[PartFile], ready: Prepared, run: Run
         for sentence in done.warnings:
             warn(sentence)
         if run.path is not None:
-            run.parts.append(_facts(part, done, states.target(part)))
+            run.parts.append(_facts(part, done, states.output))
         counts.merge(done.counts)
     return counts
 
 
-def _facts(part: PartFile, done: DonePart, target: Path | None) -> PartFacts:
+def _facts(part: PartFile, done: DonePart, target: Store | None) -> PartFacts:
     """Return what a record says of a part; one that an earlier run did not hash is read again."""
-    paths = [part.path] if target is None else [part.path, target]
-    hashes = list(done.hashes[: len(paths)]) or [hash_of_file(path) for path in paths]
+    stores = [part.store] if target is None else [part.store, target]
+    hashes = list(done.hashes[: len(stores)]) or [_hash(store, part.name) for store in stores]
     return {
         "part": part.name,
         "rows": done.counts.tally.rows,
         "input": hashes[0],
         "output": None if target is None else hashes[1],
     }
+
+
+def _hash(store: Store, name: str) -> FileHash:
+    """Hash a file, wherever it is."""
+    with store.fetched(name) as place:
+        return hash_of_file(place)
 
 
 def _earlier(parts: int, missing: int) -> list[str]:

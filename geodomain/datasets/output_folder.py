@@ -5,15 +5,15 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from geodomain.datasets.job import hash_of
 from geodomain.datasets.parts import Dataset, PartFile
 from geodomain.datasets.states import STATE_FOLDER, States
+from geodomain.datasets.stores import LocalStore, Store
 from geodomain.errors import TableError
-from geodomain.io.files.streams import replaced
 
-_JOB = "job.json"
+_JOB = f"{STATE_FOLDER}/job.json"
 # What two jobs may differ in, by its key, in words.
 _DIFFERENCES = {
     "dataset": "its dataset is {}",
@@ -24,23 +24,20 @@ _DIFFERENCES = {
 }
 
 
-def require_output_folder(dataset: Dataset, output: Path) -> None:
+def require_output_folder(dataset: Dataset, output: Store) -> None:
     """Refuse an output that cannot be a folder, or whose parts would be parts of the dataset.
 
     Raises
     ------
     TableError, FileNotFoundError
     """
-    if output.exists() and not output.is_dir():
-        message = f"{output} is a file, and a labelled dataset is a folder: name another output"
-        raise TableError(message)
-    if not output.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(output.parent))
-    base, place = dataset.base.resolve(), output.resolve()
+    if isinstance(output, LocalStore):
+        _require_folder(output)
+    base, place = (f"{folder.place.rstrip('/')}/" for folder in (dataset.base, output))
     # A pattern without wildcards in folders names no file below the base's own folder.
     flat = bool(dataset.pattern) and "/" not in dataset.pattern
-    inside = base in place.parents and not flat
-    if base == place or inside or place in base.parents:
+    inside = base != place and place.startswith(base) and not flat
+    if base == place or inside or base.startswith(place):
         where = "is" if base == place else "is inside" if inside else "holds"
         message = (
             f"the output {output} {where} the dataset's folder {dataset.base}: name a folder "
@@ -49,15 +46,24 @@ def require_output_folder(dataset: Dataset, output: Path) -> None:
         raise TableError(message)
 
 
+def _require_folder(output: LocalStore) -> None:
+    """Refuse a file, and a folder in one that is not there."""
+    if output.path.exists() and not output.path.is_dir():
+        message = f"{output} is a file, and a labelled dataset is a folder: name another output"
+        raise TableError(message)
+    if not output.path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(output.path.parent))
+
+
 def open_output(
-    output: Path, job: Mapping[str, object], parts: Sequence[PartFile], *, overwrite: bool
+    output: Store, job: Mapping[str, object], parts: Sequence[PartFile], *, overwrite: bool
 ) -> States:
     """Open a new folder, or one that the same job began; refuse any other.
 
     Parameters
     ----------
-    output : Path
-        The folder; its own folder is there.
+    output : Store
+        The folder; its own folder is there, if it is on disk.
     job : mapping
         What is to be done: see `describe_job`.
     parts : sequence of PartFile
@@ -69,10 +75,9 @@ def open_output(
     ------
     TableError
     """
-    states = States(output / STATE_FOLDER / "parts", hash_of(job), output)
-    place = output / STATE_FOLDER / _JOB
-    if place.is_file():
-        done = _read(place)
+    states = States(output, hash_of(job), output)
+    done = _read(output)
+    if done is not None:
         names = {part.name for part in parts}
         other = done.get("job") != states.job
         stale = [name for name in states.names() if other or name not in names]
@@ -91,29 +96,29 @@ def open_output(
         for name in stale:
             _require_within(name, output)
             states.remove(name)
-    elif output.is_dir() and any(path.name != STATE_FOLDER for path in output.iterdir()):
+    elif not output.is_bare(STATE_FOLDER):
         message = (
             f"{output} is not empty, and is no output of this command: name a folder that is new "
             "or empty"
         )
         raise TableError(message)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with replaced(place) as file:
-        file.write((json.dumps({"job": states.job, **job}, indent=2) + "\n").encode())
+    output.write(_JOB, (json.dumps({"job": states.job, **job}, indent=2) + "\n").encode())
     return states
 
 
-def _require_within(name: str, output: Path) -> None:
+def _require_within(name: str, output: Store) -> None:
     """Refuse to remove what is not in the output."""
     if ".." in PurePosixPath(name).parts:
-        message = f"{output / STATE_FOLDER} names {name}, which is not in {output}"
+        message = f"{output}/{STATE_FOLDER} names {name}, which is not in {output}"
         raise TableError(message)
 
 
-def _read(place: Path) -> Mapping[str, object]:
-    """Read what was done; what cannot be read is another job's."""
+def _read(output: Store) -> Mapping[str, object] | None:
+    """Read what was done, None where nothing was; what cannot be read is another job's."""
     try:
-        found: object = json.loads(place.read_bytes())
+        found: object = json.loads(output.read(_JOB))
+    except FileNotFoundError:
+        return None
     except ValueError:
         found = {}
     return found if isinstance(found, dict) else {}

@@ -54,11 +54,13 @@ class PartLabeller:
         with (
             blaming(part),
             _kept_warnings() as said,
-            open_model(str(part.path), self.options, digest=source) as model,
+            part.store.fetched(part.name) as place,
+            self._destination(part, target) as destination,
+            open_model(str(place), self.options, digest=source) as model,
         ):
             count_table(
                 model,
-                self._destination(part, target),
+                destination,
                 self.ready.labeller,
                 self.ready.plan,
                 counts,
@@ -68,13 +70,14 @@ class PartLabeller:
         hashes = [hash_of(digest) for digest in (source, target) if digest is not None]
         self.states.write(part, DonePart(counts, tuple(said), tuple(hashes)))
 
-    def _destination(self, part: PartFile, digest: Digest | None) -> Destination | None:
-        """Return where a part goes, in a folder that is there."""
-        target = self.states.target(part)
-        if target is None:
-            return None
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return Destination(str(target), overwrite=True, digest=digest)
+    @contextmanager
+    def _destination(self, part: PartFile, digest: Digest | None) -> Iterator[Destination | None]:
+        """Give where a part goes; it is there, whole, only after the block."""
+        if self.states.output is None:
+            yield None
+            return
+        with self.states.output.placed(part.name) as place:
+            yield Destination(str(place), overwrite=True, digest=digest)
 
 
 @contextmanager

@@ -1,14 +1,15 @@
-"""The files of a dataset, by a folder or a pattern; reads none of them."""
+"""The files of a dataset, by a folder or a pattern, here or on a store; reads none of them."""
 
 from __future__ import annotations
 
-import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from geodomain.datasets.object_stores import is_url, store_of
+from geodomain.datasets.stores import FileMark, Store
 from geodomain.errors import GeodomainError, TableError
 from geodomain.io.files.standard import STANDARD
 
@@ -20,41 +21,27 @@ _ENDINGS = (
 
 
 @dataclass(frozen=True)
-class FileMark:
-    """The size of a file, and when it was last changed, in nanoseconds: whether it is the same."""
-
-    size: int
-    time: int
-
-    @classmethod
-    def of(cls, path: Path) -> FileMark:
-        """Look at a file."""
-        status = path.stat()
-        return cls(status.st_size, status.st_mtime_ns)
-
-
-@dataclass(frozen=True)
 class PartFile:
     """One file of a dataset.
 
     Attributes
     ----------
-    path : Path
-        Where it is.
+    store : Store
+        The folder of the dataset.
     name : str
         Its path within the dataset, with slashes: where it goes in the output, and what
         messages call it.
     mark : FileMark
-        Its size and time when the dataset was listed.
+        Its size, and its time or tag, when the dataset was listed.
     """
 
-    path: Path
+    store: Store
     name: str
     mark: FileMark
 
     def absolute(self) -> PartFile:
         """Return the part with a path that holds in any folder."""
-        return replace(self, path=self.path.absolute())
+        return replace(self, store=self.store.absolute())
 
     @property
     def keys(self) -> list[str]:
@@ -68,14 +55,14 @@ class Dataset:
 
     Attributes
     ----------
-    base : Path
+    base : Store
         The folder; with a pattern, the last one before its first wildcard.
     pattern : str
         The rest of the pattern, empty for a whole folder.
     parts : tuple of PartFile
     """
 
-    base: Path
+    base: Store
     pattern: str
     parts: tuple[PartFile, ...]
 
@@ -83,6 +70,8 @@ class Dataset:
 def is_dataset(model: str | os.PathLike[str]) -> bool:
     """Return whether a path is a folder, or a pattern of files such as ``blocks/*.parquet``."""
     text = os.fspath(model)
+    if is_url(text):
+        return True
     place = Path(text)
     if text == STANDARD or place.is_file():
         return False
@@ -98,7 +87,8 @@ def find_parts(dataset: str | os.PathLike[str]) -> Dataset:
     Parameters
     ----------
     dataset : path
-        A folder, with all in it, or a pattern with ``*``, ``?``, ``[..]`` or ``**``.
+        A folder, with all in it, or a pattern with ``*``, ``?``, ``[..]`` or ``**``; or a URL of
+        one, such as ``s3://bucket/blocks``.
 
     Returns
     -------
@@ -112,65 +102,44 @@ def find_parts(dataset: str | os.PathLike[str]) -> Dataset:
         If there is no such folder.
     """
     text = os.fspath(dataset)
-    base, pattern = (Path(text), "") if Path(text).is_dir() else _split(text)
-    if not base.is_dir():
-        raise FileNotFoundError(2, "the folder is not there", str(base))
-    found = _matching(base, pattern) if pattern else _below(base)
-    files = sorted(
-        (PartFile(path, path.relative_to(base).as_posix(), FileMark.of(path)) for path in found),
-        key=lambda part: part.name,
-    )
+    base, pattern = _split_url(text) if is_url(text) else _split_path(text)
+    store = store_of(base)
+    if not is_url(text) and not Path(base).is_dir():
+        raise FileNotFoundError(2, "the folder is not there", base)
+    found = store.matching(pattern)
+    files = [PartFile(store, name, mark) for name, mark in sorted(found.items())]
     for part in files:
         _require_ending(text, part)
     if not files:
         message = f"{text} has no Parquet or CSV files: name a folder or a pattern that has some"
         raise TableError(message)
-    return Dataset(base, pattern, tuple(files))
+    return Dataset(store, pattern, tuple(files))
 
 
-def _split(text: str) -> tuple[Path, str]:
+def _split_path(text: str) -> tuple[str, str]:
     """Return the folder before the first wildcard, and the pattern from there on."""
+    if Path(text).is_dir():
+        return text, ""
     names = Path(text).parts
-    first = next((at for at, name in enumerate(names) if _has_wildcard(name)), len(names))
-    return Path(*names[:first]), "/".join(names[first:])
+    first = _first_wildcard(names)
+    return str(Path(*names[:first])), "/".join(names[first:])
+
+
+def _split_url(url: str) -> tuple[str, str]:
+    """Return the URL before the first wildcard, and the pattern from there on."""
+    names = url.split("/")
+    first = _first_wildcard(names)
+    return "/".join(names[:first]), "/".join(names[first:])
+
+
+def _first_wildcard(names: Sequence[str]) -> int:
+    """Return the place of the first name that is a pattern."""
+    return next((at for at, name in enumerate(names) if _has_wildcard(name)), len(names))
 
 
 def _has_wildcard(text: str) -> bool:
     """Return whether a text is a pattern."""
     return any(mark in text for mark in "*?[")
-
-
-def _matching(base: Path, pattern: str) -> Iterator[Path]:
-    """Yield the files that a pattern names, but for hidden ones."""
-    # Path.glob raises for `a**` and does not follow links to folders.
-    for name in glob.glob(pattern, root_dir=base, recursive=True):  # noqa: PTH207
-        if (base / name).is_file() and not _is_hidden(name):
-            yield base / name
-
-
-def _below(base: Path) -> Iterator[Path]:
-    """Yield all files in a folder and its folders, but for hidden ones."""
-    for folder, folders, files in os.walk(base, onerror=_raise, followlinks=True):
-        folders[:] = [name for name in folders if not _is_hidden(name)]
-        yield from (_regular(Path(folder, name)) for name in files if not _is_hidden(name))
-
-
-def _regular(path: Path) -> Path:
-    """Refuse a pipe or a device, which may never end."""
-    if path.exists() and not path.is_file():
-        message = f"{path} is no regular file: take it out of the dataset"
-        raise TableError(message)
-    return path
-
-
-def _raise(error: OSError) -> None:
-    """Raise what `os.walk` would pass over, and its rows with it."""
-    raise error
-
-
-def _is_hidden(name: str) -> bool:
-    """Return whether a path has a name that readers of datasets pass over."""
-    return any(part.startswith((".", "_")) for part in Path(name).parts)
 
 
 def _require_ending(dataset: str, part: PartFile) -> None:

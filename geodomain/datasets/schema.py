@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path
 
 from geodomain.datasets.parts import PartFile, blaming
 from geodomain.errors import TableError
-from geodomain.io.blocks.model import kind_of, open_model
+from geodomain.io.blocks import parquet
+from geodomain.io.blocks.model import BlockFile, kind_of, open_model
 from geodomain.io.header.frames import Frame
 from geodomain.io.header.options import TableOptions
 
@@ -63,20 +63,25 @@ def require_one_schema(
 
 def schema_of(part: PartFile, options: TableOptions) -> PartSchema:
     """Read the head of a part."""
-    kind = kind_of(str(part.path))
-    if kind not in _KINDS:
-        message = f"{part.name} holds {kind}: the parts of a dataset are text or Parquet"
-        raise TableError(message)
-    with blaming(part), open_model(str(part.path), options) as model:
-        names = _typed_names(part.path) if kind == "parquet" else model.columns
-        return PartSchema(_KINDS[kind], names, model.centroid, model.sizes, model.frame)
+    with blaming(part), part.store.head(part.name) as head:
+        kind = kind_of(str(head))
+        if kind not in _KINDS:
+            message = f"{part.name} holds {kind}: the parts of a dataset are text or Parquet"
+            raise TableError(message)
+        if kind == "parquet":
+            return _of_parquet(part, options)
+        with open_model(str(head), options) as model:
+            return _schema(kind, model.columns, model)
 
 
-def _typed_names(path: Path) -> tuple[str, ...]:
-    """Return the columns of a Parquet file with their types."""
-    from pyarrow import parquet
+def _of_parquet(part: PartFile, options: TableOptions) -> PartSchema:
+    """Read the schema and the first rows, which are at the end and the beginning of the file."""
+    with part.store.opened(part.name) as file, parquet.open_stream(file, part.name, options) as one:
+        return _schema("parquet", one.typed_columns, one)
 
-    return tuple(f"{field.name}: {field.type}" for field in parquet.read_schema(path))
+
+def _schema(kind: str, columns: tuple[str, ...], model: BlockFile) -> PartSchema:
+    return PartSchema(_KINDS[kind], columns, model.centroid, model.sizes, model.frame)
 
 
 def _difference(one: PartSchema, first: PartSchema) -> str:

@@ -7,28 +7,27 @@ import json
 import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TypedDict, cast
 
 import numpy as np
 
-from geodomain.datasets.parts import FileMark, PartFile
+from geodomain.datasets.parts import PartFile
+from geodomain.datasets.stores import FileMark, Store
 from geodomain.domains.order import DomainOrLayer
-from geodomain.io.files.streams import replaced
 from geodomain.labelling.counts import Counts
 from geodomain.labelling.run_record import FileHash
 
 # Readers of datasets pass over names with an underscore.
 STATE_FOLDER = "_geodomain"
-_END, _FACTS = ".npz", "facts"
+_PARTS, _END, _FACTS = f"{STATE_FOLDER}/parts", ".npz", "facts"
 
 
 class _Facts(TypedDict):
     """What is stored of a part beside its counts."""
 
     job: str
-    input: list[int]
-    output: list[int]
+    input: list[int | str]
+    output: list[int | str]
     hashes: list[FileHash]
     warnings: list[str]
 
@@ -56,30 +55,31 @@ class States:
 
     Parameters
     ----------
-    folder : Path
-        Where they are.
+    kept : Store
+        What has them in a folder of its own.
     job : str
         The job's hash; states of other jobs are none.
-    output : Path, optional
+    output : Store, optional
         Where labelled parts are; without one nothing but the counts is kept.
     """
 
-    def __init__(self, folder: Path, job: str, output: Path | None) -> None:
-        self.folder, self.job, self.output = folder, job, output
+    def __init__(self, kept: Store, job: str, output: Store | None) -> None:
+        self.kept, self.job, self.output = kept, job, output
 
     def absolute(self) -> States:
         """Return the states with paths that hold in any folder."""
         output = None if self.output is None else self.output.absolute()
-        return States(self.folder.absolute(), self.job, output)
+        return States(self.kept.absolute(), self.job, output)
 
-    def target(self, part: PartFile) -> Path | None:
-        """Return where a labelled part is."""
-        return None if self.output is None else self.output / part.name
+    def missing(self, parts: Sequence[PartFile]) -> list[PartFile]:
+        """Return the parts that are not done; only states that are listed are read."""
+        listed = set(self.names())
+        return [part for part in parts if part.name not in listed or not self._has(part)]
 
-    def has(self, part: PartFile) -> bool:
+    def _has(self, part: PartFile) -> bool:
         """Return whether a part is done, and neither its input nor its output has changed."""
         try:
-            with self._place(part.name).open("rb") as file, np.load(file) as stored:
+            with self._open(part.name) as file, np.load(file) as stored:
                 facts = _read_facts(str(stored[_FACTS]))
             return facts["job"] == self.job and self._marks(part) == [
                 facts["input"],
@@ -90,8 +90,6 @@ class States:
 
     def write(self, part: PartFile, done: DonePart) -> None:
         """Store that a part is done, once its output is in its place."""
-        place = self._place(part.name)
-        place.parent.mkdir(parents=True, exist_ok=True)
         before, after = self._marks(part)
         facts: _Facts = {
             "job": self.job,
@@ -106,35 +104,39 @@ class States:
             for name, array in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)
-        with replaced(place) as file:
-            file.write(buffer.getbuffer())
+        self.kept.write(_place(part.name), buffer.getbuffer())
 
     def read(self, part: PartFile, targets: Sequence[DomainOrLayer]) -> DonePart:
         """Return what is known of a part that is done."""
-        with self._place(part.name).open("rb") as file, np.load(file) as stored:
+        with self._open(part.name) as file, np.load(file) as stored:
             facts = _read_facts(str(stored[_FACTS]))
             counts = Counts.restored(targets, {name: stored[name] for name in stored.files})
         return DonePart(counts, tuple(facts["warnings"]), tuple(facts["hashes"]))
 
     def names(self) -> list[str]:
         """Return the names of all parts that have a state, of this job or another."""
-        found = (path.relative_to(self.folder) for path in self.folder.rglob(f"*{_END}"))
-        return sorted(path.as_posix().removesuffix(_END) for path in found)
+        found = self.kept.below(_PARTS)
+        return sorted(name.removesuffix(_END) for name in found if name.endswith(_END))
 
     def remove(self, name: str) -> None:
         """Remove a labelled part and its state."""
         if self.output is not None:
-            (self.output / name).unlink(missing_ok=True)
-        self._place(name).unlink(missing_ok=True)
+            self.output.remove(name)
+        self.kept.remove(_place(name))
 
-    def _place(self, name: str) -> Path:
-        return self.folder / f"{name}{_END}"
+    def _open(self, name: str) -> io.BytesIO:
+        """Read what is stored of a part."""
+        return io.BytesIO(self.kept.read(_place(name)))
 
-    def _marks(self, part: PartFile) -> list[list[int]]:
-        """Return the size and time of a part as listed, and of its output as it is."""
-        target = self.target(part)
-        after = FileMark(0, 0) if target is None else FileMark.of(target)
+    def _marks(self, part: PartFile) -> list[list[int | str]]:
+        """Return the mark of a part as listed, and of its output as it is."""
+        after = FileMark(0, 0) if self.output is None else self.output.mark(part.name)
         return [[*asdict(mark).values()] for mark in (part.mark, after)]
+
+
+def _place(name: str) -> str:
+    """Name the file that a part's state is in."""
+    return f"{_PARTS}/{name}{_END}"
 
 
 def _read_facts(text: str) -> _Facts:

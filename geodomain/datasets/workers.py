@@ -108,9 +108,11 @@ def label_by_workers(
     Raises
     ------
     GeodomainError, OSError
-        As `PartLabeller.label`; and where no scheduler answers, or a part ends its workers.
+        As `PartLabeller.label`; and where no scheduler answers, the connection to it or all of
+        its workers are lost, or a part ends its workers.
     """
     import distributed
+    from distributed.client import FutureCancelledError
 
     with _client(scheduler) as client:
         shared = client.scatter(job, broadcast=True, hash=False)
@@ -123,6 +125,12 @@ def label_by_workers(
                 message = (
                     f"{part.name} ended each worker that labelled it: is there enough memory? The "
                     "same command again goes on with it"
+                )
+                raise OSError(message) from error
+            except FutureCancelledError as error:
+                message = (
+                    f"{scheduler} lost its workers, or the connection to it: the same command "
+                    "again goes on with the parts that are missing"
                 )
                 raise OSError(message) from error
             finished(part)

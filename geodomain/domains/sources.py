@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,11 +32,12 @@ DomainsGiven = (
 
 @dataclass(frozen=True)
 class DomainSource:
-    """Domains, every file that was read for them, and what welding changed."""
+    """Domains, every file that was read for them, what welding changed, and what files held."""
 
     domains: Domains
     files: tuple[Path, ...]
     welds: tuple[Weld, ...]
+    notes: tuple[str, ...] = ()
 
 
 def domains_to_label(given: DomainsGiven, *, weld: float | None = None) -> DomainSource:
@@ -65,9 +66,11 @@ def domains_to_label(given: DomainsGiven, *, weld: float | None = None) -> Domai
         As `geodomain.domains.solids.read_solid`, for meshes that are read.
     """
     welds: list[Weld] = []
+    notes: list[str] = []
 
     def read(path: Path) -> Mesh:
         mesh, changed = read_solid(path, weld=weld)
+        notes.extend(_note_of_several(path, mesh))
         welds.extend(changed)
         return mesh
 
@@ -77,7 +80,14 @@ def domains_to_label(given: DomainsGiven, *, weld: float | None = None) -> Domai
         return mesh
 
     domains, files = _gathered(given, read, keep)
-    return DomainSource(domains, files, tuple(welds))
+    return DomainSource(domains, files, tuple(welds), tuple(notes))
+
+
+def _note_of_several(path: Path, mesh: Mesh) -> Iterator[str]:
+    """Say which solids were read as one, where a file held several and the path names none."""
+    file, wanted = split_name(path)
+    if wanted is None and mesh.name != file.name:
+        yield f"{mesh.name} is taken as one mesh; FILE:NAME is one of its solids"
 
 
 def domains_to_draw(given: DomainsGiven) -> Domains:

@@ -20,7 +20,8 @@ from geodomain.drillholes.flagging import flag_parts, label_gaps
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, warn
-from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.verdict import LOST
 from geodomain.query.locator import Rule
 
 

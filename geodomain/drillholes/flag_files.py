@@ -31,8 +31,9 @@ from geodomain.io.files.places import refuse_inputs
 from geodomain.io.files.streams import open_target
 from geodomain.labelling.cells import Labels, labels_of
 from geodomain.labelling.columns import ColumnPlan
-from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.overlap import apart, explain_apart, say_box
+from geodomain.labelling.verdict import LOST
 from geodomain.query.locator import Rule
 
 

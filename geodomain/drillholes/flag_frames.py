@@ -13,7 +13,8 @@ from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.flagging import BY, By, flag_middles, flag_parts, majority
 from geodomain.inputs.frames import BlockFrame
 from geodomain.labelling.dataframe import LabelColumn, as_categorical, categories_of
-from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.verdict import LOST
 from geodomain.query.locator import Rule
 
 if TYPE_CHECKING:

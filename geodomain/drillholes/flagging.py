@@ -15,7 +15,8 @@ from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.paths import HolePaths
 from geodomain.drillholes.walls import cross_walls
 from geodomain.errors import DomainError
-from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.verdict import LOST
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.rim import rim
 

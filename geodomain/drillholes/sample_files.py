@@ -34,9 +34,9 @@ class FlaggedRows:
     ----------
     codes : (m,) intp
     lengths : (m,) float64
-        NaN for an interval that cannot be used.
+        NaN for an interval whose TO is not below FROM.
     middles : (m, 3) float64
-        NaN likewise.
+        NaN for an interval that cannot be used.
     cuts : Cuts or None
         Which pieces they are, where intervals were split.
     """
@@ -75,7 +75,7 @@ def sample_file(table: HoleTable) -> SampleFile:
 def flagged_rows(made: Drillholes, rows: Intervals, flags: Flags, cuts: Cuts | None) -> FlaggedRows:
     """Return the rows that are written."""
     if cuts is None:
-        lengths = np.where(rows.usable, rows.ends - rows.starts, np.nan)
+        lengths = _lengths(rows.starts, rows.ends)
         return FlaggedRows(flags.codes, lengths, flags.middles, None)
     begins, ends = cuts.depths(rows.starts, rows.ends)
     middles = np.full((len(cuts.codes), 3), np.nan)
@@ -83,8 +83,13 @@ def flagged_rows(made: Drillholes, rows: Intervals, flags: Flags, cuts: Cuts | N
     middles[usable] = made.points_at(
         rows.holes[cuts.rows[usable]], 0.5 * (begins[usable] + ends[usable])
     )
-    lengths = np.where(rows.usable[cuts.rows], ends - begins, np.nan)
-    return FlaggedRows(cuts.codes, lengths, middles, cuts)
+    return FlaggedRows(cuts.codes, _lengths(begins, ends), middles, cuts)
+
+
+def _lengths(begins: Floats, ends: Floats) -> Floats:
+    """Return the lengths of rows, unassigned ones too; NaN for one that has none."""
+    with np.errstate(invalid="ignore"):
+        return np.where(ends > begins, ends - begins, np.nan)
 
 
 @dataclass(frozen=True)

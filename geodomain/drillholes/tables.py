@@ -220,7 +220,7 @@ def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[Tab
     best: tuple[bytes, Row, tuple[str, ...]] | None = None
     likely: tuple[str, ...] = ()
     for delimiter in (options.delimiter,) if options.delimiter else DELIMITERS:
-        for row in islice(split_rows(head, delimiter, start, whole=whole), _HEAD_ROWS):
+        for row in islice(split_rows(head, delimiter, start, whole=whole, name=name), _HEAD_ROWS):
             if row.cells[0].startswith(b"#") or len(row.cells) < 3:
                 continue
             names = tuple(cell_text(cell, options.encoding) for cell in row.cells)

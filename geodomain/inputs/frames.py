@@ -6,13 +6,21 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.arrays import Floats, as_doubles, warn_of_single
+from geodomain.arrays import Floats, warn_of_single
 from geodomain.errors import TableError
+from geodomain.inputs.series import (
+    is_numeric,
+    names_of,
+    numbered,
+    numbers_of,
+    objects_of,
+    with_column,
+)
 from geodomain.io.conditions import ArrayColumn
 from geodomain.io.header.choice import SAMPLE_ROWS, Choice, choose_columns
 from geodomain.io.header.families import Triplet, find_column
@@ -22,9 +30,6 @@ from geodomain.io.header.rotation import require_constants
 
 if TYPE_CHECKING:
     import narwhals.stable.v1 as nw
-    import pandas
-    import polars
-    import pyarrow
     from narwhals.stable.v1.typing import IntoDataFrame, IntoSeries
 
 NAME = "the frame"
@@ -104,10 +109,10 @@ class BlockFrame:
             message = refusal(native)
             raise TypeError(message if name == NAME else f"{name} is no table: {message}")
         self.native = native
-        given = _names_of(native)
+        given = names_of(native)
         self.names = tuple(str(name) for name in given)
         self._frame: nw.DataFrame[IntoDataFrame] = nw.from_native(
-            native if given == list(dict.fromkeys(self.names)) else _numbered(native, len(given)),
+            native if given == list(dict.fromkeys(self.names)) else numbered(native, len(given)),
             eager_only=True,
         )
 
@@ -129,8 +134,8 @@ class BlockFrame:
         import narwhals.stable.v1 as types
 
         series = self._series(place)
-        numeric = _is_numeric(series) or series.dtype == types.Boolean
-        return ArrayColumn(_numbers(series) if numeric else _objects(series), self.names[place])
+        numeric = is_numeric(series) or series.dtype == types.Boolean
+        return ArrayColumn(numbers_of(series) if numeric else objects_of(series), self.names[place])
 
     def numbers(self, place: int) -> Floats:
         """Give a column as numbers, NaN where missing; TableError where it holds others."""
@@ -145,7 +150,7 @@ class BlockFrame:
         follow each other, so that only the first of each run is looked up.
         """
         series = self._series(place)
-        values = _objects(series)
+        values = objects_of(series)
         first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])[: len(values)])
         some = values[first]
         if series.dtype.is_integer():
@@ -179,9 +184,9 @@ class BlockFrame:
         ]
         native: IntoDataFrame = taken.to_native()
         for one in changed:
-            native = _with_column(native, one.name, one.to_native())
+            native = with_column(native, one.name, one.to_native())
         for name, values in added.items():
-            native = _with_column(native, name, values)
+            native = with_column(native, name, values)
         return native
 
     def with_numbers(self, added: Mapping[str, Floats]) -> IntoDataFrame:
@@ -191,12 +196,12 @@ class BlockFrame:
         native: IntoDataFrame = self.native
         for name, values in added.items():
             column = nw.new_series(name, values, backend=self._frame.implementation)
-            native = _with_column(native, name, column.to_native())
+            native = with_column(native, name, column.to_native())
         return native
 
     def texts(self, place: int, rows: NDArray[np.bool_]) -> list[str]:
         """Return some values of a column as texts."""
-        return [str(value) for value in _objects(self._series(place))[rows]]
+        return [str(value) for value in objects_of(self._series(place))[rows]]
 
     def centroids(self, options: TableOptions | None = None) -> Floats:
         """Return the world centroids, (n, 3), column-major, so that no column is copied twice.
@@ -220,14 +225,14 @@ class BlockFrame:
         sizes = choice.frame.sized(points, columns)
         return choice.frame.centroids(points, sizes), sizes, choice.frame
 
-    def placed(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None]:
-        """Return world centroids as `centroids` does, and sizes where all three are numbers."""
+    def placed(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
+        """Return what `blocks` does, but no sizes where one of the three holds no numbers."""
         choice = self._choose(options)
         points = choice.frame.centroids(self._triple(choice.xyz), None)
         for place in choice.sizes or ():
-            if not _is_numeric(self._series(place)):
-                return points, None
-        return points, self._triple(choice.sizes) if choice.sizes else None
+            if not is_numeric(self._series(place)):
+                return points, None, choice.frame
+        return points, self._triple(choice.sizes) if choice.sizes else None, choice.frame
 
     def _choose(self, options: TableOptions | None) -> Choice:
         """Find the columns of the centroid and the sizes."""
@@ -253,85 +258,20 @@ class BlockFrame:
     def _coordinates(self, place: int) -> Floats:
         """Return a column as numbers, NaN where missing."""
         series, name = self._series(place), self.names[place]
-        if not _is_numeric(series):
+        if not is_numeric(series):
             message = f"{self._name}'s column {name!r} holds {series.dtype}, not numbers"
             raise TableError(message)
-        return _numbers(series, exact=f"{self._name}'s column {name!r}")
+        return numbers_of(series, exact=f"{self._name}'s column {name!r}")
 
     def _sample(self) -> list[list[str]]:
         """Return the first rows as text, from which the columns are recognised."""
         cells = []
         for place in range(len(self.names)):
             series = self._series(place).head(SAMPLE_ROWS)
-            values = _numbers(series).tolist() if _is_numeric(series) else []
+            values = numbers_of(series).tolist() if is_numeric(series) else []
             shown = ["" if value != value else repr(value) for value in values]
             cells.append(shown or [""] * len(series))
         return [list(row) for row in zip(*cells, strict=True)]
 
     def _series(self, place: int) -> nw.Series[IntoSeries]:
         return self._frame.get_column(self._frame.columns[place])
-
-
-def _names_of(native: IntoDataFrame) -> list[object]:
-    """Return the names of the columns: any objects in pandas, and not always distinct."""
-    table = cast("pandas.DataFrame", native)
-    return list(getattr(table, "column_names", table.columns))
-
-
-def _with_column(native: IntoDataFrame, name: str, values: object) -> IntoDataFrame:
-    """Return a table with a column that is replaced, or comes last."""
-    if hasattr(native, "append_column"):
-        arrow = cast("pyarrow.Table", native)
-        if name not in arrow.column_names:
-            return arrow.append_column(name, values)
-        return arrow.set_column(arrow.column_names.index(name), name, [values])
-    if hasattr(native, "iloc"):
-        table = cast("pandas.DataFrame", native)
-        return table.assign(**{name: getattr(values, "array", values)})
-    column = cast("polars.Series", values)
-    return cast("polars.DataFrame", native).with_columns(column.rename(name))
-
-
-def _numbered(native: IntoDataFrame, count: int) -> IntoDataFrame:
-    """Return a table with numbers as column names, because narwhals needs distinct names."""
-    names = [str(place) for place in range(count)]
-    if hasattr(native, "rename_columns"):
-        return native.rename_columns(names)
-    return cast("pandas.DataFrame", native).set_axis(names, axis=1)
-
-
-def _is_numeric(series: nw.Series[IntoSeries]) -> bool:
-    """Return whether a column holds numbers, including widths that narwhals does not know."""
-    import narwhals.stable.v1 as types
-
-    if series.dtype == types.Unknown:
-        return getattr(getattr(series.to_native(), "dtype", None), "kind", "") in tuple("fiu")
-    return series.dtype.is_numeric()
-
-
-def _numbers(series: nw.Series[IntoSeries], *, exact: str | None = None) -> Floats:
-    """Return numbers or bools as float64, NaN where missing; `exact` names what is not rounded."""
-    import narwhals.stable.v1 as types
-
-    if series.dtype == types.Decimal:
-        series = series.cast(types.Float64)
-    lost = series.is_null().to_numpy()
-    if not lost.any():
-        values = np.asarray(series.to_numpy())
-    else:
-        blank = False if series.dtype == types.Boolean else 0
-        values = np.asarray(series.fill_null(blank).to_numpy())
-    if exact is None or values.dtype.kind == "O":
-        values = values.astype(np.float64, copy=False)
-    numbers = as_doubles(values, exact or "numbers")
-    if lost.any():
-        numbers = np.where(lost, np.nan, numbers)
-    return numbers
-
-
-def _objects(series: nw.Series[IntoSeries]) -> NDArray[np.object_]:
-    """Return the values as objects, None where they are missing."""
-    values = np.empty(len(series), object)
-    values[:] = series.to_list()
-    values[series.is_null().to_numpy()] = None
-    return values

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,9 @@ from geodomain.inputs.frames import BlockFrame, is_frame, refuse_lazy
 from geodomain.inputs.kinds import PointsLike
 from geodomain.io.blocks.cells import Cells, LatticeCells, cells_of, product
 from geodomain.mesh.datasets import is_dataset
+
+if TYPE_CHECKING:
+    import pyvista
 
 _TAKEN = (
     "an array of shape (n, 3), a pyvista.PolyData or PointSet (its points), a pyvista.ImageData, "
@@ -59,11 +63,11 @@ def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
         For a table without known columns of centroids, and a grid whose cells are no blocks.
     """
     if isinstance(points, np.ndarray | list | tuple | CachedPoints) or is_on_device(points):
-        return points  # type: ignore[return-value]
+        return cast("ArrayLike", points)
     if isinstance(points, LatticePoints):
         return points.rows
     if is_dataset(points, "PolyData", "PointSet"):
-        return np.asarray(points.points)  # type: ignore[union-attr]
+        return np.asarray(cast("pyvista.PolyData", points).points)
     if is_grid(points):
         return _centres(cells_of(points, "the grid"))
     refuse_lazy(points, "compute it first, or give it to label_blocks")
@@ -72,7 +76,7 @@ def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
     if isinstance(points, str | bytes) or not _is_array(points):
         message = f"points must be {_TAKEN}, not {type(points).__name__}"
         raise TypeError(message)
-    return points  # type: ignore[return-value]
+    return cast("ArrayLike", points)
 
 
 def lattice_of(points: object) -> LatticePoints | None:

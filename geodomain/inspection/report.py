@@ -149,7 +149,7 @@ def inspect_model(
         nonlocal looking
         began = time.perf_counter()
         survey.add(points, sizes)
-        checks.add(points, sizes)
+        checks.add(points, sizes, axes=model.axes)
         repeats.add(points, sizes)
         looking += time.perf_counter() - began
         return []

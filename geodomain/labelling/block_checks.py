@@ -21,6 +21,8 @@ _CODES = (0.0, -99.0, -999.0, -9999.0)
 _SLACK = 0.01
 # Volumes add up in another order: what is more than the box has is no rounding.
 _FULL = 1.0001
+# How centroids that are compared are stored: those without a code, and those with one.
+_APART = ("place_", "code_")
 
 
 def has_realisations(facts: Mapping[str, str]) -> bool:
@@ -45,12 +47,22 @@ class BlockChecks:
         self._reference: Floats | None = None
         self._lines: list[list[Floats]] = [[], [], []]
         self._overlapping: dict[str, str] = {}
-        self._repeated = RepeatedCentroids() if compare else None
+        # Places with a code are compared apart: far away they would make a lattice too large.
+        self._repeated: tuple[RepeatedCentroids, ...] = (
+            (RepeatedCentroids(), RepeatedCentroids()) if compare else ()
+        )
 
-    def add(self, points: Floats, sizes: Floats | None = None, box: Floats | None = None) -> None:
+    def add(
+        self,
+        points: Floats,
+        sizes: Floats | None = None,
+        box: Floats | None = None,
+        axes: Floats | None = None,
+    ) -> None:
         """Add a chunk: (n, 3) centroids, NaN where missing, and (n, 3) sizes, or None.
 
-        The box is theirs where it is known already; then none is missing.
+        The box is theirs where it is known already; then none is missing. The axes are the
+        directions of the blocks' edges, a row each, where they are not those of the world.
         """
         if not len(points):
             return
@@ -58,20 +70,27 @@ class BlockChecks:
             box = np.array([points.min(axis=0), points.max(axis=0)])
         if np.isnan(box).any():
             finite = np.isfinite(points).all(axis=1)
-            self.add(points[finite], None if sizes is None else sizes[finite])
+            self.add(points[finite], None if sizes is None else sizes[finite], axes=axes)
             return
         if np.isin(box, _CODES).any():
-            points, sizes, box = self._without_codes(points, sizes)
+            coded = self._count_codes(points)
+            self._compare(points[coded], None if sizes is None else sizes[coded], coded=True)
+            points, sizes = points[~coded], None if sizes is None else sizes[~coded]
+            box = np.array(
+                [points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)]
+            )
         self._box = np.array([np.minimum(self._box[0], box[0]), np.maximum(self._box[1], box[1])])
         if sizes is not None and len(points):
-            self._keep_lines(points, sizes, box)
-        if self._repeated is not None:
-            self._repeated.add(points, sizes)
+            self._keep_lines(points, sizes, box, np.eye(3) if axes is None else axes)
+        self._compare(points, sizes, coded=False)
 
-    def _without_codes(
-        self, points: Floats, sizes: Floats | None
-    ) -> tuple[Floats, Floats | None, Floats]:
-        """Count the rows that have a code for a coordinate, and give the others and their box."""
+    def _compare(self, points: Floats, sizes: Floats | None, *, coded: bool) -> None:
+        """Add blocks to those that are compared with each other."""
+        if self._repeated:
+            self._repeated[coded].add(points, sizes)
+
+    def _count_codes(self, points: Floats) -> NDArray[np.bool_]:
+        """Count the rows that have a code for a coordinate, and return which they are."""
         coded = np.zeros(len(points), np.bool_)
         for place, code in enumerate(_CODES):
             found = points == code
@@ -79,12 +98,13 @@ class BlockChecks:
             self._coded[place] += found[rows].sum(axis=0)
             self._rows[place] += np.count_nonzero(rows)
             coded |= rows
-        rest = points[~coded]
-        box = np.array([rest.min(axis=0, initial=np.inf), rest.max(axis=0, initial=-np.inf)])
-        return rest, None if sizes is None else sizes[~coded], box
+        return coded
 
-    def _keep_lines(self, points: Floats, sizes: Floats, box: Floats) -> None:
-        """Keep the blocks on the three lines along the axes through one of the first blocks."""
+    def _keep_lines(self, points: Floats, sizes: Floats, box: Floats, axes: Floats) -> None:
+        """Keep the blocks on the three lines along the axes through one of the first blocks.
+
+        Of blocks that are turned, only lines along their edges, with the size that lies there.
+        """
         if self._reference is None:
             self._reference = points[len(points) // 2].copy()
         place = self._reference
@@ -92,20 +112,30 @@ class BlockChecks:
         on: dict[int, NDArray[np.intp]] = {}
         # Few rows have the same y or z, and only they are looked at again.
         for axis, first, second in ((2, 1, 0), (0, 1, 2), (1, 2, 0)):
-            if met[first] and met[second]:
+            edges = np.flatnonzero(np.abs(axes[:, axis]) == 1.0)
+            if len(edges) and met[first] and met[second]:
                 if first not in on:
                     on[first] = np.flatnonzero(points[:, first] == place[first])
                 some = on[first][points[on[first], second] == place[second]]
-                self._lines[axis].append(np.column_stack([points[some, axis], sizes[some, axis]]))
+                along = np.full(len(some), float(edges[0]))
+                self._lines[axis].append(
+                    np.column_stack([points[some, axis], sizes[some, edges[0]], along])
+                )
 
     def warnings(self, *, mend: str) -> Iterator[str]:
         """Yield a warning for each thing that cannot be; `mend` says how codes become missing.
 
         In `mend`, {} stands for the code.
         """
-        yield from self._far_codes(mend)
-        if self._repeated is not None:
-            yield from self._repeated.warnings()
+        far = list(self._far_codes(mend))
+        yield from far
+        # Who has a code for a place has none; what only looks like a code is a place.
+        again = sum(one.again for one in self._repeated[: 1 if far else 2])
+        if again:
+            yield (
+                f"{again:,} {'block has' if again == 1 else 'blocks have'} the same "
+                "centroid as another: their volume counts twice; inspect says which is the first"
+            )
         yield from self._overlaps().values()
 
     def _overlaps(self) -> dict[str, str]:
@@ -126,8 +156,8 @@ class BlockChecks:
         self._rows += later._rows
         self._overlapping = later._overlaps() | self._overlaps()
         self._lines = [[], [], []]
-        if self._repeated is not None and later._repeated is not None:
-            self._repeated.merge(later._repeated)
+        for ours, others in zip(self._repeated, later._repeated, strict=False):
+            ours.merge(others)
 
     def arrays(self) -> dict[str, StoredArray]:
         """Return what `restored` makes the same checks of."""
@@ -135,8 +165,10 @@ class BlockChecks:
         found: dict[str, StoredArray] = {
             "box": self._box, "coded": self._coded, "rows": self._rows,
         }  # fmt: skip
-        repeated = {} if self._repeated is None else self._repeated.arrays()
-        return found | {"axes": axes, "sentences": sentences} | repeated
+        found |= {"axes": axes, "sentences": sentences}
+        for prefix, repeated in zip(_APART, self._repeated, strict=False):
+            found |= {f"{prefix}{name}": array for name, array in repeated.arrays().items()}
+        return found
 
     @classmethod
     def restored(cls, arrays: Mapping[str, StoredArray]) -> BlockChecks:
@@ -147,7 +179,9 @@ class BlockChecks:
         checks._rows = np.asarray(arrays["rows"], np.int64)
         pairs = zip(arrays["axes"], arrays["sentences"], strict=True)
         checks._overlapping = {str(axis): str(sentence) for axis, sentence in pairs}
-        checks._repeated = RepeatedCentroids.restored(arrays) if "kept" in arrays else None
+        places, coded = (_with_prefix(arrays, prefix) for prefix in _APART)
+        restored = RepeatedCentroids.restored
+        checks._repeated = (restored(places), restored(coded)) if places else ()
         return checks
 
     def _far_codes(self, mend: str) -> Iterator[str]:
@@ -167,9 +201,21 @@ class BlockChecks:
                 )
 
 
+def _with_prefix(arrays: Mapping[str, StoredArray], prefix: str) -> dict[str, StoredArray]:
+    """Return the arrays whose names begin with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
 def _overlapping(axis: str, line: Floats) -> Iterator[str]:
-    """Yield a warning if blocks of a line, (n, 2) centroids and sizes, reach into each other."""
-    places, sizes = line[line[:, 0].argsort()].T
+    """Yield a warning if blocks of a line reach into each other.
+
+    The line has (n, 3) centroids, sizes along it, and which of the blocks' three sizes that is.
+    """
+    places, sizes, edges = line[line[:, 0].argsort()].T
     gaps = np.diff(places)
     reach = (sizes[1:] + sizes[:-1]) / 2
     wrong = np.flatnonzero((gaps > 0) & (gaps < (1 - _SLACK) * reach))
@@ -178,7 +224,7 @@ def _overlapping(axis: str, line: Floats) -> Iterator[str]:
         yield (
             f"blocks overlap their neighbours along {axis}: centroids at {places[one]:.10g} and "
             f"{places[one + 1]:.10g} are {gaps[one]:.6g} apart, and the blocks' sizes are "
-            f"{sizes[one]:.6g} and {sizes[one + 1]:.6g}. Check d{axis}="
+            f"{sizes[one]:.6g} and {sizes[one + 1]:.6g}. Check d{'xyz'[int(edges[one])]}="
         )
 
 

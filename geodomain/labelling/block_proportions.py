@@ -71,8 +71,9 @@ def proportions_blocks(
     Warns
     -----
     GeodomainWarning
-        For blocks that are cut along lines because triangles of one mesh cross, and for blocks
-        without a share beyond the footprint of a surface.
+        For blocks that are cut along lines because triangles of one mesh cross, for blocks
+        without a share beyond the footprint of a surface, and for centroids that look like those
+        of a rotated model in the world.
 
     Examples
     --------
@@ -125,5 +126,6 @@ def proportions_blocks(
         threads=threads,
         allow_open=False,
         reach=True,
+        axes=place.axes,
     )
     return table.with_numbers(dict(zip(names, shares, strict=True)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,11 @@ from geodomain.inputs.frames import NAME, BlockFrame, is_lazy, is_wrapped, refus
 from geodomain.io.conditions import ArrayColumn
 from geodomain.io.header.options import TableOptions
 from geodomain.labelling.frame_warnings import warn_of_blocks
-from geodomain.labelling.labeller import KEPT
 from geodomain.labelling.points import codes_by_domains
+from geodomain.labelling.shared_domains import LabellerKeywords, SharedDomains
 from geodomain.labelling.shares.arrays import measure_blocks
 from geodomain.labelling.shares.settings import ShareSettings, share_settings
+from geodomain.labelling.verdict import KEPT
 from geodomain.query.locator import Rule
 
 if TYPE_CHECKING:
@@ -41,18 +42,13 @@ class _Lazy(Protocol):
         """Return a table of the same columns without rows."""
 
     def map_partitions(
-        self, function: Callable[[IntoDataFrame], LabelColumn], *, meta: LabelColumn
+        self,
+        function: Callable[[IntoDataFrame, SharedDomains], LabelColumn],
+        shared: object,
+        *,
+        meta: LabelColumn,
     ) -> LabelColumn:
         """Call a function with each part of the table when the result is computed."""
-
-
-class _Asked(TypedDict):
-    """Options that `codes_by_domains` takes."""
-
-    rule: Rule
-    backend: str
-    threads: int | None
-    allow_open: bool
 
 
 def label_blocks(
@@ -112,7 +108,8 @@ def label_blocks(
         For Arrow, of int32 and string.
     dask.dataframe.Series of category
         For dask, computed later, a partition at a time; the categories are known at once. The
-        columns of a rotated model are read in each partition.
+        columns of a rotated model are read in each partition. With `distributed`, the domains
+        travel to each worker once, which builds their index once.
 
     Raises
     ------
@@ -141,18 +138,24 @@ def label_blocks(
     ['AIR', 'ROCK', nan]
     """
     ordered = as_domains(domains)
+    shares = share_settings(ordered, by=by, lines=lines)
+    asked: LabellerKeywords = {
+        "rule": rule,
+        "backend": backend,
+        "threads": threads,
+        "allow_open": allow_open and shares.by != "majority",
+    }
+    shared = SharedDomains(ordered, asked)
     label = partial(
         _label,
-        domains=ordered,
-        shares=share_settings(ordered, by=by, lines=lines),
+        shares=shares,
         centroid=TableOptions(x=x, y=y, z=z, points_are_middles=points_are_middles),
         replace=replace,
         rest=ordered.background if background is None else background,
         lost=ordered.unassigned if unassigned is None else unassigned,
-        asked={"rule": rule, "backend": backend, "threads": threads, "allow_open": allow_open},
     )
     if not is_lazy(frame, "dask.dataframe"):
-        return label(frame)
+        return label(frame, shared)
     if replace is not None and any(domain.keep for domain in ordered):
         message = (
             "the labels that a dask table keeps are not known before it is computed: compute it "
@@ -161,22 +164,37 @@ def label_blocks(
         raise ValueError(message)
     lazy = cast(_Lazy, frame)
     part = partial(label, whole=False)
-    return lazy.map_partitions(part, meta=part(lazy._meta))
+    return lazy.map_partitions(part, _sent_once(shared), meta=part(lazy._meta, shared))
+
+
+def _sent_once(shared: SharedDomains) -> object:
+    """Make a task of its own of what all partitions need.
+
+    As part of each partition's task it would travel with each of them; the result of a task goes
+    to a worker once, and stays there.
+    """
+    from dask.delayed import delayed
+
+    return delayed(_itself, pure=False)(delayed(shared, traverse=False))
+
+
+def _itself(shared: SharedDomains) -> SharedDomains:
+    return shared
 
 
 def _label(
     native: IntoDataFrame,
+    shared: SharedDomains,
     *,
-    domains: Domains,
     shares: ShareSettings,
     centroid: TableOptions,
     replace: str | None,
     rest: str,
     lost: str,
-    asked: _Asked,
     whole: bool = True,
 ) -> LabelColumn:
     """Label a table in memory; of one that is not `whole`, domains may lie apart."""
+    domains, asked = shared.domains, shared.asked
     frame = BlockFrame(native)
     if frame.library not in _CATEGORICALS or is_wrapped(native):
         raise TypeError(refusal(native))
@@ -187,6 +205,7 @@ def _label(
     def named(name: str) -> ArrayColumn:
         return frame.column(frame.find(name))
 
+    index = None if whole else shared.labeller
     if shares.by == "majority":
         points, sizes, turned = frame.blocks(centroid)
         _, codes = measure_blocks(
@@ -201,11 +220,20 @@ def _label(
             backend=asked["backend"],
             threads=asked["threads"],
             name=NAME,
+            index=index,
         )
     else:
-        points, sizes = frame.placed(centroid)
-        codes = codes_by_domains(points, domains, named, labelled, **asked)
-    warn_of_blocks(points, sizes, domains, whole=whole, **asked, reach=shares.by == "majority")
+        points, sizes, turned = frame.placed(centroid)
+        codes = codes_by_domains(points, domains, named, labelled, index=index, **asked)
+    warn_of_blocks(
+        points,
+        sizes,
+        domains,
+        whole=whole,
+        **asked,
+        reach=shares.by == "majority",
+        axes=turned.axes,
+    )
     categories, table = categories_of(domains, rest, lost)
     kept = codes == len(domains.targets) + KEPT
     places = table[np.where(kept, 0, codes)]

@@ -220,6 +220,7 @@ def label_file(
         output=target,
         welds=ready.source.welds,
         warnings=warned,
+        earlier=ready.source.notes,
         samples=samples,
         shares=ready.plan.shares,
     )

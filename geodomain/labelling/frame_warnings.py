@@ -28,6 +28,7 @@ def warn_of_blocks(
     threads: int | None,
     allow_open: bool,
     reach: bool = False,
+    axes: Floats | None = None,
 ) -> None:
     """Warn of what `label_file` would: domains apart from the blocks, exchanged axes.
 
@@ -43,6 +44,8 @@ def warn_of_blocks(
         As for `Labeller`; a second look is on the CPU.
     reach : bool
         Whether a domain meets blocks that it enters, however their centroids lie.
+    axes : (3, 3) float64, optional
+        Directions of the blocks' edges, a row each, where they are not those of the world.
     """
     bounds = _bounds(points)
     if reach and sizes is not None:
@@ -54,7 +57,7 @@ def warn_of_blocks(
         warn(say_apart(domains.targets, bounds, "the frame"))
         return
     checks = BlockChecks()
-    checks.add(points, sizes)
+    checks.add(points, sizes, axes=axes)
     for sentence in (*placement_warnings(domains, bounds), *checks.warnings(mend="make it NaN")):
         warn(sentence)
     if sizes is None:

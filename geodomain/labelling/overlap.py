@@ -45,9 +45,8 @@ def explain_apart(box: Box, model: Box) -> str:
     most of the mesh is in the model; then a round number left out of coordinates (a truncated
     prefix such as 7,000,000), then another height datum.
     """
-    met = [
-        (share_within(other, model), said) for other, said in _changed(box) if meet(other, model)
-    ]
+    changed = (*_changed(box), *_heights_in_feet(box, model))
+    met = [(share_within(other, model), said) for other, said in changed if meet(other, model)]
     # Times 1000 anything near the origin meets anything: of other units much of it is to be there.
     met = [one for one in met if one[0] > 0.1 or " times " not in one[1]]
     if met:
@@ -75,6 +74,18 @@ def _changed(box: Box) -> Iterator[tuple[Box, str]]:
             yield _negated(box, axes), f"with the sign of {named} changed"
     for ratio, what in _UNITS:
         yield box * ratio, f"with the mesh times {ratio:.6g}, as from {what},"
+
+
+def _heights_in_feet(box: Box, model: Box) -> Iterator[tuple[Box, str]]:
+    """Yield a box with heights in feet or metres, where they are most of those of the model.
+
+    Less is no sign of another unit: some ratio brings any height anywhere.
+    """
+    for ratio, what in _UNITS[:2]:
+        changed = box * (1.0, 1.0, ratio)
+        low, high = zip(changed[:, 2], model[:, 2], strict=True)
+        if min(high) - max(low) > (max(high) - min(low)) / 2:
+            yield changed, f"with z of the mesh times {ratio:.6g}, as from {what},"
 
 
 def explain_height(surface: Box, model: Box) -> str:

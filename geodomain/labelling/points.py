@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +17,14 @@ from geodomain.inputs.kinds import MeshesLike, MeshLike, PointsLike
 from geodomain.inputs.points import LatticePoints, lattice_of, point_rows
 from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.header.families import plain_name
-from geodomain.labelling.labeller import LOST, NONE, Labeller
+from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.verdict import LOST, NONE
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.first_solid import as_solids, first_codes
 from geodomain.query.locator import PointLocator, Rule
+
+if TYPE_CHECKING:
+    from geodomain.backends.device_arrays import DeviceArray
 
 # Points that are labelled at a time, where several arrays as long are needed.
 _PART = 1 << 18
@@ -118,11 +123,11 @@ def _codes_by_names(
         meshes.extend(parts)
         owners.extend([owner] * len(parts))
     codes = first_codes(points, meshes, backend=backend, threads=threads, allow_open=allow_open)
-    if is_on_device(codes):  # names are NumPy's, in memory, wherever the points are
-        codes = codes.get()  # type: ignore[attr-defined]
+    # Names are NumPy's, in memory, wherever the points are.
+    held = cast("DeviceArray", codes).get().astype(np.intp) if is_on_device(codes) else codes
     # Codes -2 and -1 count from the end of the table.
     table = np.array([*owners, len(domains) + LOST, len(domains) + NONE])
-    return list(domains), table[codes]
+    return list(domains), table[held]
 
 
 def codes_by_domains(
@@ -135,17 +140,23 @@ def codes_by_domains(
     backend: str,
     threads: int | None,
     allow_open: bool,
+    index: Labeller | None = None,
 ) -> NDArray[np.intp]:
     """Return codes as in `Verdict` for points, computed a part at a time.
 
     `column` gives the columns of conditions; blocks that are `labelled` are as in `Labeller`. Where
-    all domains are closed solids without conditions, one pass of the kernels does all of it.
+    all domains are closed solids without conditions, one pass of the kernels does all of it, unless
+    there is an `index` of them already.
     """
     plain = rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks
-    if plain and labelled is None:
+    if index is None and plain and labelled is None:
         return _codes_of_solids(points, domains, backend, threads, allow_open)
     rows_of = points.rows if isinstance(points, LatticePoints) else points
-    labeller = Labeller(domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
+    labeller = index
+    if labeller is None:
+        labeller = Labeller(
+            domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
+        )
     allowed = allowed_rows(domains, column)
     codes = np.empty(len(points), np.intp)
     for begin in range(0, len(points), _PART):

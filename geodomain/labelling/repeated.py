@@ -102,17 +102,13 @@ class RepeatedCentroids:
             self._mark(self._kept)
         return self._bits is not None and self._bits.filled >= _FILLED
 
-    def warnings(self) -> Iterator[str]:
-        """Yield a warning if there are some, with their number."""
+    @property
+    def again(self) -> int:
+        """Count the blocks that have the centroid of another; 0 where that is not known."""
         if not self._known or (not self._sized and not self._are_blocks()):
-            return
+            return 0
         again = self._bits.again if self._bits is not None else _count_again(self._kept)
-        again += self._before
-        if again:
-            yield (
-                f"{again:,} {'block has' if again == 1 else 'blocks have'} the same "
-                "centroid as another: their volume counts twice; inspect says which is the first"
-            )
+        return again + self._before
 
 
 def _count_again(chunks: list[Floats]) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from geodomain.domains.order import DomainOrLayer
 from geodomain.domains.solids import Weld
 from geodomain.labelling.cells import Labels
-from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.overlap import within
 from geodomain.labelling.placement import BlockCounts, notes
 from geodomain.labelling.shares.report import share_notes, share_summary
@@ -18,6 +18,7 @@ from geodomain.labelling.shares.settings import ShareSettings
 from geodomain.labelling.shares.tally import ShareTally
 from geodomain.labelling.summary import Folded, Overlap, Part, Summary
 from geodomain.labelling.tally import Tally
+from geodomain.labelling.verdict import LOST
 from geodomain.labelling.warnings import tally_warnings
 from geodomain.mesh.mesh import Mesh
 

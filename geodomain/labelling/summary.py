@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from geodomain.domains.solids import Weld
 from geodomain.html.table import html_table, text_table
+from geodomain.io.files.standard import STANDARD
 from geodomain.labelling.shares.report import ShareSummary
 from geodomain.labelling.warnings import counted
 
@@ -200,7 +201,15 @@ def _notes(summary: Summary) -> list[str]:
         *(f"note: {one}" for one in summary.notes),
         f"{counted(summary.rows, 'row')} in {summary.seconds:.2f} s, "
         f"{summary.rows_per_second:,.0f} rows/s, {summary.backend} ({summary.backend_reason})",
+        *_written(summary.output),
     ]
+
+
+def _written(output: str | None) -> list[str]:
+    """Return a line with the file, or that there is none; standard output needs none."""
+    if output == STANDARD:
+        return []
+    return ["no file was written" if output is None else f"wrote {output}"]
 
 
 def _overlaps(pairs: Sequence[Overlap]) -> list[str]:

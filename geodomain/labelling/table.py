@@ -154,6 +154,7 @@ def count_table(
     tally.shares = None if sharer is None else sharer.tally
     asked = condition_columns(labeller.domains, model.columns, model.name)
     kept = _kept_column(labeller, model, plan)
+    axes = None if (model.axes == np.eye(3)).all() else model.axes
 
     def label(
         points: Floats, sizes: Floats | None, column: Callable[[int], Column]
@@ -176,8 +177,8 @@ def count_table(
             found = sharer.measure(points, lengths, verdict, allowed, labelled)
             verdict = replace(verdict, codes=found.codes)
             shares = [*(100.0 * found.shares if plan.shares.percent else found.shares)]
-        tally.add(points, sizes, verdict, allowed)
-        checks.add(points, None if samples else sizes, verdict.box)
+        tally.add(points, sizes, verdict, allowed, axes)
+        checks.add(points, None if samples else sizes, verdict.box, axes)
         flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
         unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
         return [verdict.codes, *flags, *unsure, *shares]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from geodomain.domains.order import DomainOrLayer
 from geodomain.labelling.chunk import Bools
-from geodomain.labelling.labeller import REST, Verdict
 from geodomain.labelling.shares.tally import ShareTally
+from geodomain.labelling.verdict import REST, Verdict
 
 # Places of folded columns are told apart up to so many of them.
 MOST_COLUMNS = 1_000_000
@@ -132,15 +132,20 @@ class Tally:
         sizes: NDArray[np.float64] | None,
         verdict: Verdict,
         allowed: Sequence[Bools | None] | None = None,
+        axes: NDArray[np.float64] | None = None,
     ) -> None:
-        """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, labels, who met conditions."""
+        """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, labels, who met conditions.
+
+        The axes are the directions of the blocks' edges, a row each, where they are not those of
+        the world.
+        """
         met = [0 if rows is None else int(np.count_nonzero(rows)) for rows in allowed or ()]
         with self._lock:
             self._count_met(met)
             self._count(points, verdict)
             self.keep_sample(points[:: 1 + len(points) // _SAMPLES_OF_CHUNK])
             self._count_folds(points, verdict.folded)
-            self._measure(points, sizes, verdict)
+            self._measure(points, sizes, verdict, axes)
 
     def merge(self, later: Tally) -> None:
         """Add the counts of blocks that come after these."""
@@ -227,6 +232,7 @@ class Tally:
         points: NDArray[np.float64],
         sizes: NDArray[np.float64] | None,
         verdict: Verdict,
+        axes: NDArray[np.float64] | None,
     ) -> None:
         """Add the volumes and overlaps, and grow the box."""
         finite = verdict.codes != len(self.own_blocks) + 1
@@ -248,6 +254,8 @@ class Tally:
                     self.own_volumes[index] += found.inside @ volume
             self.sized &= not self.unsized and bool(np.isfinite(self.volumes).all())
         self._count_overlaps(verdict, volume)
+        if axes is not None and sizes is not None:
+            sizes = sizes @ np.abs(axes)  # of the box of a turned block
         self._grow(points, sizes, finite)
 
     def _keep_unsized(self, unsized: Bools, sizes: NDArray[np.float64]) -> None:

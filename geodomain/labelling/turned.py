@@ -12,10 +12,13 @@ from geodomain.io.numbers import Floats
 _COLUMNS, _SHARE = 10, 0.9
 
 
-def turned_warnings(points: Floats, name: str, done: str) -> Iterator[str]:
+_MEND = "give local coordinates with rotation= and origin="
+
+
+def turned_warnings(points: Floats, name: str, done: str, mend: str = _MEND) -> Iterator[str]:
     """Yield a warning if centroids, (n, 3), lie in columns of which no two share an x or a y.
 
-    `done` is what is done to blocks along the axes: "split", "measured".
+    `done` is what is done to blocks along the axes: "split", "measured"; `mend` is what to do.
     """
     plan = points[np.isfinite(points).all(axis=1), :2]
     columns = len(np.unique(plan, axis=0))
@@ -24,5 +27,5 @@ def turned_warnings(points: Floats, name: str, done: str) -> Iterator[str]:
         yield (
             f"{name}: hardly any two columns of blocks share an x or a y, as if the model were "
             f"rotated; blocks are {done} along the axes of the world, which are not theirs then: "
-            "give local coordinates with rotation= and origin="
+            f"{mend}"
         )

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from geodomain.errors import TableError, warn
 from geodomain.inspection.lattice_guess import find_lattice
-from geodomain.inspection.survey import Survey, azimuth_of
+from geodomain.inspection.survey import Survey
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.blocks.model import BlockFile, open_model
 from geodomain.io.conditions import Column
 from geodomain.io.files.digest import Digest
+from geodomain.io.header.azimuth import azimuth_of
 from geodomain.io.header.families import find_column, plain_name
 from geodomain.io.header.frames import LocalFrame
 from geodomain.io.header.options import TableOptions
@@ -56,6 +57,8 @@ class Blocks:
     proportions : dict of str to (n,) float64
         By the name of a domain in small letters, its shares of blocks, 0 to 1, NaN where there is
         none: the columns prop_<name> and pct_<name>.
+    spacing : tuple of float, optional
+        The size of all blocks, where the file has none and their lattice shows it.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Blocks:
     texts: TextColumns
     numbers: dict[str, Floats]
     proportions: dict[str, Floats]
+    spacing: tuple[float, float, float] | None = None
 
 
 def read_blocks(
@@ -166,7 +170,8 @@ class _Reading:
         if not np.isfinite(points).all(axis=1).any():
             message = f"{model.name} has no block with a centroid: there is nothing to report"
             raise TableError(message)
-        sizes = _stacked(self._sizes) if self._sizes else _lattice_sizes(model, points)
+        spacing = None if self._sizes else _spacing(model, points)
+        sizes = np.broadcast_to(spacing, points.shape) if spacing else _stacked(self._sizes)
         local = model.frame.local or LocalFrame(
             [("z", azimuth_of(points[:_FIRST], sizes[:_FIRST]))], (0.0, 0.0, 0.0)
         )
@@ -182,7 +187,17 @@ class _Reading:
         numbers = {name: np.concatenate(chunks) for name, chunks in self._numbers.items()}
         shares = self._shares.result()
         return Blocks(
-            model.name, digest, points, sizes, matrix, labels, codes, self._texts(), numbers, shares
+            name=model.name,
+            digest=digest,
+            points=points,
+            sizes=sizes,
+            matrix=matrix,
+            labels=labels,
+            codes=codes,
+            texts=self._texts(),
+            numbers=numbers,
+            proportions=shares,
+            spacing=spacing,
         )
 
     def _labels(self, model: BlockFile) -> tuple[list[str], NDArray[np.int32]]:
@@ -239,15 +254,16 @@ def _stacked(chunks: list[Floats]) -> Floats:
     return out
 
 
-def _lattice_sizes(model: BlockFile, points: Floats) -> Floats:
-    """Return blocks without sizes those of the lattice that their centroids lie on."""
+def _spacing(model: BlockFile, points: Floats) -> tuple[float, float, float]:
+    """Return the size of blocks without one: that of the lattice that their centroids lie on."""
     survey = Survey(model.frame.local)
     survey.add(points, None)
     lattice = find_lattice(survey)
     if lattice is None:
         message = (
             f"{model.name} has no block sizes, and its centroids lie on no lattice that would show "
-            "them: name the sizes with dx=, dy= and dz="
+            "them: name the columns of sizes, or give the sizes, with dx=, dy= and dz="
         )
         raise TableError(message)
-    return np.broadcast_to(np.array(lattice.spacing), points.shape)
+    x, y, z = (float(step) for step in lattice.spacing)
+    return x, y, z

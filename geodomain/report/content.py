@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from html import escape
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +14,6 @@ from geodomain.domains.order import Domains
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.errors import TableError
 from geodomain.inspection.comparison import Comparison
-from geodomain.io.files.digest import Digest
 from geodomain.io.header.keywords import TableKeywords
 from geodomain.mesh.mesh import Mesh
 from geodomain.report import page, tables
@@ -24,8 +21,9 @@ from geodomain.report.blocks import Blocks
 from geodomain.report.domain_rows import DomainRow
 from geodomain.report.geometry import Geometry, geometry_of
 from geodomain.report.grades import GradesAsked, grades_html
+from geodomain.report.origin import Origin
 from geodomain.report.packing import Pack
-from geodomain.report.record import FileFacts, Record
+from geodomain.report.record import Record
 from geodomain.report.scene import Scene, scene_of
 from geodomain.report.section_svg import (
     SectionStyle,
@@ -34,7 +32,7 @@ from geodomain.report.section_svg import (
     section_title,
 )
 from geodomain.report.shown_label import ShownLabel
-from geodomain.sections.colours import with_ground
+from geodomain.sections.colours import darker, with_ground
 from geodomain.sections.cutting import Section
 from geodomain.sections.gathering import wireframes_of
 
@@ -108,6 +106,7 @@ class Content:
         view = page.view_html(
             labels, swatches, list(wireframes), 0 if self.holes is None else len(self.holes)
         )
+        origin = self._origin()
         parts = [
             ("summary", "Summary", self._summary(colours, note)),
             *self._changes(),
@@ -115,10 +114,10 @@ class Content:
             ("view", "Model", view + _said(scene)),
             *self._grades(labels),
             ("sections", "Sections", page.sections_html(figures, _fullest(figures))),
-            ("origin", "How it was made", self._origin()),
+            ("origin", "How it was made", origin.html),
         ]
-        html = page.html_page(title, parts, scene.values, pack.blocks)
-        return MadePage(html, figures[_fullest(figures)][1], scene.drawn, tuple(sections))
+        html = page.html_page(title, origin.lead, parts, scene.values, pack.blocks)
+        return MadePage(html, figures[_fullest(figures)].svg, scene.drawn, tuple(sections))
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
         """Return every label and wireframe its colour."""
@@ -167,51 +166,34 @@ class Content:
         asked, blocks = self.grades, self.blocks
         if asked.density is None and not asked.names:
             return []
-        weights = blocks.sizes.prod(axis=1)
+        weights, keywords = blocks.sizes.prod(axis=1), self.keywords
+        if blocks.spacing is not None:
+            x, y, z = blocks.spacing
+            keywords = keywords | TableKeywords(dx=x, dy=y, dz=z)
         html = grades_html(
             self.source, asked, blocks.numbers, blocks.codes, weights, labels, self.column,
-            self.keywords,
+            keywords,
         )  # fmt: skip
         return [("grades", "Tonnes and grade", html)]
 
     def _warnings(self) -> list[str]:
-        """Return what was warned of, when labelling and now, once each."""
-        labelled = self.record["summary"]["warnings"] if self.record else ()
-        return list(dict.fromkeys([*labelled, *self.warned]))
+        """Return what was warned of and noted, when labelling and now, once each."""
+        labelled = self.record["summary"] if self.record else None
+        known = [*labelled["warnings"], *labelled["notes"]] if labelled else []
+        return list(dict.fromkeys([*known, *self.warned]))
 
-    def _origin(self) -> str:
-        """Say by what, when and from which bytes the model was labelled and the page made."""
-        digest = self.blocks.digest
-        record = self.record
-        files = [("labelled model", _file(self.source, digest))]
-        if self.changes is not None:
-            old = self.changes.old
-            files.append(("compared with", _file(old, Digest.of_file(old))))
-        recorded = record["inputs"] if record else []
-        files += [("labelled from", one) for one in recorded]
-        known = {one["sha256"] for one in recorded}
-        for path in self.files:
-            found = Digest.of_file(path)
-            if found.hexadecimal not in known:
-                files.append(("drawn", _file(path, found)))
-        facts: dict[str, object] = {
-            "report made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "report by": f"geodomain {version('geodomain')}",
-            "labelled": record["started"] if record else "",
-            "labelled by": record["versions"] if record else {},
-            "command": record["command"] if record else "",
-        }
-        return (
-            tables.files_table(files)
-            + tables.facts_table("Run", facts, name="run")
-            + tables.facts_table("Options", record["options"] if record else {}, name="options")
-        )
+    def _origin(self) -> Origin:
+        """Say what the model and the page were made of."""
+        others = [] if self.changes is None else [("compared with", self.changes.old)]
+        others += [("drawn", path) for path in self.files]
+        others += [("drillholes", path) for path in self.holes.files] if self.holes else []
+        return Origin(self.source, self.blocks.digest, others, self.record)
 
 
 def draw_sections(
     sections: Sequence[Section], geometry: Geometry, style: SectionStyle, name: str
-) -> list[tuple[str, str]]:
-    """Return the title and the drawing of each section; none may cut nothing."""
+) -> list[page.Figure]:
+    """Return the title, the drawing and the legend of each section; none may cut nothing."""
     extent = geometry.extent
     figures = []
     for number, section in enumerate(sections):
@@ -223,13 +205,24 @@ def draw_sections(
             )
             raise TableError(message)
         drawn = section_svg(section, number, geometry, extent, style)
-        figures.append((section_title(section, geometry), drawn))
+        figures.append(page.Figure(section_title(section, geometry), drawn, _legend(drawn, style)))
     return figures
 
 
-def _fullest(figures: Sequence[tuple[str, str]]) -> int:
+def _legend(drawn: str, style: SectionStyle) -> str:
+    """Name the colours of a drawing: of blocks, then of traces of other domains."""
+    blocks = dict(zip(style.labels, style.colours, strict=True))
+    found = [
+        f"{tables.swatch(colour)} {escape(name)}"
+        for name, colour in {**style.trace_colours, **blocks}.items()
+        if f'fill="{colour}"' in drawn or (name in style.traces and darker(colour) in drawn)
+    ]
+    return "".join(f"<span>{one}</span> " for one in found)
+
+
+def _fullest(figures: Sequence[page.Figure]) -> int:
     """Choose the section that names most labels, and of these the most detailed."""
-    sizes = [(svg.count('shape-rendering="crispEdges"'), len(svg)) for _, svg in figures]
+    sizes = [(one.svg.count('shape-rendering="crispEdges"'), len(one.svg)) for one in figures]
     return max(range(len(sizes)), key=sizes.__getitem__)
 
 
@@ -242,10 +235,6 @@ def _focus(geometry: Geometry, labels: Sequence[ShownLabel]) -> Floats:
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
-def _file(path: str | Path, digest: Digest) -> FileFacts:
-    return {"path": str(path), "bytes": digest.size, "sha256": digest.hexadecimal}
-
-
 def _explained(rows: Sequence[DomainRow]) -> str:
     """Say what the columns of volumes mean."""
     said = ["Volume is that of the blocks with the label, in cubed units of the file."]
@@ -255,7 +244,9 @@ def _explained(rows: Sequence[DomainRow]) -> str:
             "domain has."
         )
     if any(row.wireframe_volume is not None for row in rows):
-        said.append("Wireframe volume is what its closed meshes enclose.")
+        said.append(
+            "Wireframe volume is what its closed meshes enclose; none where they leave the model."
+        )
     return f'<p class="hint">{" ".join(said)}</p>'
 
 

@@ -14,6 +14,9 @@ from geodomain.report.blocks import Blocks
 from geodomain.report.record import PartFacts, SummaryFacts
 from geodomain.sections.colours import usual_ground
 
+# What stands for no label where a format holds numbers alone.
+_NO_LABEL = "0"
+
 
 @dataclass(frozen=True)
 class DomainRow:
@@ -81,11 +84,14 @@ def domain_rows(
         One for each label in the file and each domain that has no block.
     """
     parts = {part["name"]: part for part in (summary["domains"] if summary else ())}
-    names = _names_of_codes(domains, parts)
+    numbers = _names_of_numbers(blocks, summary) if summary else {}
+    names = _names_of_codes(domains, parts) | numbers
     listed = list(dict.fromkeys([*parts, *(target.name for target in domains.targets)]))
     ground = {"", *background, *_ground_labels(domains, summary)}
     if ground == {""}:
         ground.update(usual_ground(blocks.labels, listed))
+    if numbers:
+        ground.add(_NO_LABEL)
     counts = np.bincount(blocks.codes, minlength=len(blocks.labels))
     each = blocks.sizes.prod(axis=1)
     volumes = np.bincount(blocks.codes, each, len(blocks.labels))
@@ -118,10 +124,32 @@ def domain_rows(
 
 
 def _names_of_codes(domains: Domains, parts: Mapping[str, PartFacts]) -> dict[str, str]:
-    """Return the domains whose codes stand in the file, by code."""
+    """Return the domains whose codes stand in the file, and the background, by code."""
     coded = {target.name: target.code for target in domains.targets}
+    if domains.background:
+        coded[domains.background] = domains.background_code
     coded |= {name: part["code"] for name, part in parts.items()}
     return {str(code): name for name, code in coded.items() if code is not None}
+
+
+def _names_of_numbers(blocks: Blocks, summary: SummaryFacts) -> dict[str, str]:
+    """Return what numbers stand for where a format holds numbers alone, as GSLIB does.
+
+    There labels are counted from 1, in their order; the blocks of each must be those of the record.
+    """
+    rest = (summary["background"], summary["unassigned"], summary["leaking"], summary["beyond"])
+    wanted: dict[str, int] = {}
+    for part in (*summary["domains"], *rest):
+        if part["label"]:
+            wanted[part["label"]] = wanted.get(part["label"], 0) + part["blocks"]
+    if not wanted or wanted.keys() & set(blocks.labels):
+        return {}
+    names = {str(number): label for number, label in enumerate(wanted, 1)}
+    counts = np.bincount(blocks.codes, minlength=len(blocks.labels)).tolist()
+    found = dict(zip(blocks.labels, counts, strict=True))
+    found.pop(_NO_LABEL, None)
+    same = found == {number: wanted[label] for number, label in names.items() if wanted[label]}
+    return names if same else {}
 
 
 def _ground_labels(domains: Domains, summary: SummaryFacts | None) -> set[str]:

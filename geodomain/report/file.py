@@ -25,6 +25,7 @@ from geodomain.report.grades import GradesAsked
 from geodomain.report.record import RecordGiven, read_record, require_same_file
 from geodomain.sections.asking import SectionGiven, as_sections
 from geodomain.sections.cutting import Section
+from geodomain.sections.labels import require_labels
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,8 @@ def gather_content(
         listed, files = drawn_source(domains)
         refuse_inputs(places, files)
         blocks = read_blocks(source, options, column, numeric=grades.names, progress=told)
+    if known is None and not listed.targets:
+        require_labels(blocks.labels, column, blocks.name)
     if known is not None:
         require_same_file(known, blocks.name, blocks.digest)
     ground = [background] if isinstance(background, str) else list(background)

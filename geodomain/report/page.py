@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
@@ -19,8 +20,18 @@ _LOOKS = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A section of the page: its title, its SVG, and HTML that names its colours."""
+
+    title: str
+    svg: str
+    legend: str
+
+
 def html_page(
     title: str,
+    lead: str,
     parts: Sequence[tuple[str, str, str]],
     scene: Mapping[str, object],
     blocks: Sequence[str],
@@ -31,6 +42,8 @@ def html_page(
     ----------
     title : str
         Of the page.
+    lead : str
+        HTML below the title.
     parts : sequence of (name, heading, HTML)
         What it shows, in order; the name is the part's identifier.
     scene : mapping
@@ -60,7 +73,7 @@ def html_page(
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             f"<title>{escape(title)}</title><style>{style}</style></head><body>",
-            f'<header><h1>{escape(title)}</h1><nav aria-label="Parts">{links}</nav></header>',
+            f'<header><h1>{escape(title)}</h1>{lead}<nav aria-label="Parts">{links}</nav></header>',
             f"<main>{body}</main>",
             f'<script type="application/json" id="scene">{escaped_json(scene)}</script>',
             *(
@@ -174,28 +187,30 @@ def _row_controls() -> str:
     )
 
 
-def sections_html(figures: Sequence[tuple[str, str]], first: int) -> str:
+def sections_html(figures: Sequence[Figure], first: int) -> str:
     """Return sections with a strip to step through them; without JavaScript all are shown.
 
     Parameters
     ----------
-    figures : sequence of (title, SVG)
+    figures : sequence of Figure
         In the order of the strip.
     first : int
         Which of them is shown at first.
     """
     options = "".join(
-        f'<option value="{number}">{escape(title)}</option>'
-        for number, (title, _) in enumerate(figures)
+        f'<option value="{number}">{escape(one.title)}</option>'
+        for number, one in enumerate(figures)
     )
     drawn = "".join(
         f'<figure data-section="{number}"{" data-first=yes" if number == first else ""}>'
-        f"<figcaption>{escape(title)}</figcaption>{svg}</figure>"
-        for number, (title, svg) in enumerate(figures)
+        f"<figcaption>{escape(one.title)}</figcaption>{one.svg}"
+        f'<p class="legend">{one.legend}</p></figure>'
+        for number, one in enumerate(figures)
     )
     return (
         f'<p class="hint">{len(figures)} sections. A block is cut where the plane is on its lower '
-        "face and not where it is on its upper one.</p>"
+        "face and not where it is on its upper one. Red marks at the frame are where the other "
+        "sections cross; lines are traces of wireframes.</p>"
         '<div class="strip" id="strip" hidden><button type="button" id="section-back">Previous'
         f'</button><label>Section <select id="section-choice">{options}</select></label>'
         f'<button type="button" id="section-on">Next</button></div>{drawn}'

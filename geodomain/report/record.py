@@ -37,6 +37,7 @@ class PartFacts(TypedDict):
 
     name: str
     label: str
+    blocks: int
     own_volume: float | None
     wireframe_volume: float | None
     code: int | None
@@ -60,6 +61,7 @@ class SummaryFacts(TypedDict):
     beyond: PartFacts
     overlaps: list[OverlapFacts]
     warnings: list[str]
+    notes: list[str]
 
 
 class Record(TypedDict):

@@ -167,9 +167,10 @@ def _blocks(
             words.append(_word(merged, style.labels[code], window))
         else:
             path = polygons_path([polygons[row] for row in np.flatnonzero(codes == code)])
-        paths.append(
-            f'<path fill="{style.colours[code]}" shape-rendering="crispEdges" d="{path}"/>'
-        )
+        # Corners of slanted polygons are rounded to units: a line as wide closes the gaps.
+        colour = style.colours[code]
+        line = "" if rectangles is not None else f' stroke="{colour}" stroke-width="16"'
+        paths.append(f'<path fill="{colour}"{line} shape-rendering="crispEdges" d="{path}"/>')
     return "".join([*paths, *words])
 
 

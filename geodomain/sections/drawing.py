@@ -16,7 +16,7 @@ from geodomain.sections.colours import darker, with_ground
 from geodomain.sections.cutting import Section
 from geodomain.sections.frame import INK
 from geodomain.sections.gathering import Cut
-from geodomain.sections.look import Look
+from geodomain.sections.look import Look, Ramp
 from geodomain.sections.page import lay_out
 from geodomain.sections.panel import DOTS, Panel
 
@@ -133,7 +133,7 @@ class _Book:
         shown = {name for panel in panels for name in panel.shown}
         lengths = np.array([panel.lengths for panel in panels])
         columns = _legend_columns(shown, lay_out(lengths).size[0])
-        foot = _LINE * -(-len(shown) // columns) + (_RAMP if look.ramp else 0.0)
+        foot = _LINE * -(-len(shown) // columns) + _RAMP * len(look.ramps)
         page = lay_out(lengths, below=foot, above=_TITLE if look.title else 0.0)
         wide, high = page.size
         figure = Figure(figsize=page.size, dpi=DOTS)
@@ -149,8 +149,8 @@ class _Book:
             columns,
             by_grade=look.ramp is not None,
         )
-        if look.ramp:
-            _draw_ramp(figure, look, foot)
+        for number, ramp in enumerate(look.ramps):
+            _draw_ramp(figure, ramp, foot - _RAMP * number)
         if look.title:
             figure.suptitle(
                 look.title, x=0.02, y=1 - 0.1 / high, ha="left", va="top", fontsize=14, color=INK
@@ -212,15 +212,12 @@ def _legend(
         )
 
 
-def _draw_ramp(figure: Figure, look: Look, foot: float) -> None:
-    """Draw the colours of a grade above the legend."""
+def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
+    """Draw the colours of a grade above the legend, from this height down."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    ramp = look.ramp
-    if ramp is None:
-        return
     wide, high = figure.get_size_inches()
     length = min(4.0, 0.6 * wide)
     place = ((1 - length / wide) / 2, (foot - 0.25) / high, length / wide, 0.14 / high)

@@ -14,12 +14,12 @@ import numpy as np
 from geodomain.domains.order import Domains
 from geodomain.domains.sources import DomainsGiven, domains_to_draw
 from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, warn
 from geodomain.inputs.paths import model_path
 from geodomain.io.files.places import require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
-from geodomain.io.header.dialect import number
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.progress import Progress, show_progress
 from geodomain.sections.asking import SectionGiven, as_sections, is_run
@@ -28,11 +28,10 @@ from geodomain.sections.cutting import Section
 from geodomain.sections.drawing import draw, require_kind
 from geodomain.sections.frame import faces_warnings
 from geodomain.sections.gathering import Cut, gather, wireframes_of
+from geodomain.sections.labels import require_labels
 from geodomain.sections.look import Look, NearHoles, Ramp, ramp_of, require_cmap
 from geodomain.sections.near_holes import lines_near
-
-# So many different numbers may be codes of domains; more are grades or densities.
-_MOST_NUMBERS = 100
+from geodomain.sections.samples import samples_near, samples_of
 
 
 def plot_sections(
@@ -50,6 +49,8 @@ def plot_sections(
     cmap: str = "viridis",
     holes: Drillholes | None = None,
     within: float | None = None,
+    samples: TableLike | None = None,
+    grade: str | None = None,
     overwrite: bool = False,
     progress: Progress | bool | None = None,
     **table: Unpack[TableKeywords],
@@ -94,6 +95,12 @@ def plot_sections(
         Drillholes to project onto the sections that they are near.
     within : float, optional
         How near, on either side; needed with ``holes``.
+    samples : path, DataFrame or pyarrow.Table, optional
+        Samples of the holes (hole, FROM, TO, grades), drawn along them in the colours of `cmap`.
+        Those without a value or with a negative one are not drawn.
+    grade : str, optional
+        Their column; needed with ``samples``. Blocks that ``colour_by`` colours by a column of
+        this name have the same ramp.
     overwrite : bool
         Whether a picture that is there may be replaced.
     progress : callable or bool, optional
@@ -116,7 +123,8 @@ def plot_sections(
         block, a column that is not there or has no number, or sizes that are neither there nor
         to be seen from the centroids.
     ValueError
-        For what is no section, no colour map, and holes without a distance.
+        For what is no section, no colour map, holes without a distance, and samples without
+        holes or a grade.
     TypeError
         For a model that is no path.
     ImportError
@@ -145,8 +153,7 @@ def plot_sections(
         message = f"exaggerate is {exaggerate}; it must be above 0"
         raise ValueError(message)
     look = Look(exaggerate=exaggerate, title=title or "", unit=unit)
-    if holes is not None:
-        look = replace(look, near=NearHoles(holes, _distance(within)))
+    near = _near(holes, within, samples, grade)
     require_cmap(cmap)
     options, asked = table_options(**table), as_sections(sections)
     require_places([place], overwrite=overwrite)
@@ -159,15 +166,17 @@ def plot_sections(
             source, options, column, asked, background=ground, grade=colour_by, progress=told
         )
     cuts = _named(cuts, listed)
-    _require_labels(cuts, column, source)
     names = {label for cut in cuts for label in cut.labels.tolist()}
+    require_labels(names, column, source, " in these sections")
     ground = ground or usual_ground(names, [target.name for target in listed.targets])
     look = replace(
         look,
         colours=listed.colours,
+        near=near,
         ramp=None if colour_by is None else _ramp(cuts, colour_by, cmap, source),
         paged=kind == "pdf" and is_run(sections),
     )
+    look = _with_samples(look, cuts, cmap)
     for sentence in faces_warnings([cut.section for cut in cuts if cut.is_on_faces]):
         warn(sentence)
     if look.near and not any(
@@ -181,6 +190,43 @@ def plot_sections(
     with open_target(place, overwrite=overwrite) as target:
         target.write(memoryview(drawn))
     return tuple(cut.section for cut in cuts)
+
+
+def _near(
+    holes: Drillholes | None,
+    within: float | None,
+    samples: TableLike | None,
+    grade: str | None,
+) -> NearHoles | None:
+    """Return the holes to project and their samples, before the model is read."""
+    if (samples is None) != (grade is None):
+        message = "samples and their grade go together: give samples=, and grade= for their column"
+        raise ValueError(message)
+    if holes is None:
+        if samples is not None:
+            message = "samples are drawn along drillholes: give holes= and within= with them"
+            raise ValueError(message)
+        return None
+    near = NearHoles(holes, _distance(within))
+    if samples is None or grade is None:
+        return near
+    return replace(near, samples=samples_of(holes, samples, grade))
+
+
+def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
+    """Add the ramp of samples: that of the blocks too, where these are coloured by that grade."""
+    near, ramp = look.near, look.ramp
+    if near is None or near.samples is None:
+        return look
+    shown = [samples_near(cut.section, near.holes, near.within, near.samples)[1] for cut in cuts]
+    values, name = np.concatenate(shown), near.samples.name
+    if ramp is not None and ramp.name.casefold() == name.casefold():
+        blocks = [cut.values for cut in cuts if cut.values is not None]
+        both = ramp_of(
+            f"{ramp.name}, of blocks and samples", cmap, np.concatenate([*blocks, values])
+        )
+        return replace(look, ramp=both, near=replace(near, ramp=both))
+    return replace(look, near=replace(near, ramp=ramp_of(f"{name}, of samples", cmap, values)))
 
 
 def _distance(within: float | None) -> float:
@@ -212,14 +258,3 @@ def _ramp(cuts: Sequence[Cut], name: str, cmap: str, model: str) -> Ramp:
         message = f"{model}: column {name!r} holds no number in these sections: name a grade"
         raise TableError(message)
     return found
-
-
-def _require_labels(cuts: Sequence[Cut], column: str, model: str) -> None:
-    """Raise TableError for a column of measured numbers, each of which would be a domain."""
-    labels = {label for cut in cuts for label in cut.labels.tolist() if label}
-    if len(labels) > _MOST_NUMBERS and all(number(label) is not None for label in labels):
-        message = (
-            f"{model}: column {column!r} holds {len(labels):,} different numbers in these "
-            "sections, and is no column of labels: name one with column="
-        )
-        raise TableError(message)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.drillholes.drillholes import Drillholes
+from geodomain.sections.samples import Samples
 
 Floats = NDArray[np.float64]
 
@@ -39,10 +40,12 @@ class Ramp:
 
 @dataclass(frozen=True)
 class NearHoles:
-    """Drillholes, and how far from a section they are drawn on it."""
+    """Drillholes, how far from a section they are drawn on it, and what colours them."""
 
     holes: Drillholes
     within: float
+    samples: Samples | None = None
+    ramp: Ramp | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,12 @@ class Look:
     ramp: Ramp | None = None
     near: NearHoles | None = None
     paged: bool = False
+
+    @property
+    def ramps(self) -> list[Ramp]:
+        """The ramps to explain: of the blocks, and of samples where theirs is another one."""
+        found = [self.ramp, self.near.ramp if self.near else None]
+        return list(dict.fromkeys(one for one in found if one is not None))
 
 
 def ramp_of(name: str, cmap: str, values: Floats) -> Ramp | None:

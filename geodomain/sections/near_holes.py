@@ -42,12 +42,12 @@ def lines_near(section: Section, holes: Drillholes, within: float) -> list[tuple
         offsets = points[..., section.across] - section.at
         near = (offsets.min(axis=1) <= within) & (offsets.max(axis=1) >= -within)
         for one in np.flatnonzero(near).tolist():
-            lines = _pieces(points[one], offsets[one], section, within)
+            lines = pieces_near(points[one], offsets[one], section, within)
             found += [(holes.names[start + one], line) for line in lines]
     return found
 
 
-def _pieces(points: Floats, offset: Floats, section: Section, within: float) -> list[Floats]:
+def pieces_near(points: Floats, offset: Floats, section: Section, within: float) -> list[Floats]:
     """Cut a line where it comes nearer than a distance, and where it leaves."""
     along = list(section.along)
     pieces: list[Floats] = []

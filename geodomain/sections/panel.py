@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from geodomain.sections.frame import (
     title_of,
 )
 from geodomain.sections.gathering import Cut
-from geodomain.sections.look import Look
+from geodomain.sections.look import Look, Ramp
 from geodomain.sections.near_holes import lines_near
+from geodomain.sections.samples import samples_near
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,16 +120,7 @@ class Panel:
                 if len(rows):
                     yield rows.tolist(), colour
             return
-        from matplotlib import colormaps
-        from matplotlib.colors import Normalize, to_hex
-
-        colours_of = colormaps[ramp.cmap]
-        there = np.isfinite(values)
-        share = Normalize(ramp.low, ramp.high, clip=True)(np.where(there, values, ramp.low))
-        steps = np.where(there, np.minimum(share * colours_of.N, colours_of.N - 1).astype(int), -1)
-        for step in np.unique(steps).tolist():
-            colour = NO_VALUE if step < 0 else to_hex(colours_of(step))
-            yield np.flatnonzero(steps == step).tolist(), colour
+        yield from _by_colour(ramp, values)
 
     def _edge(self, scale: float) -> float:
         """Return the width of the lines between blocks, in points; none where blocks are dots."""
@@ -141,8 +133,9 @@ class Panel:
         lines = [line for _, line in self.holes]
         if not lines:
             return
+        sampled = self._sampled(axes)
         _lines(axes, lines, "#ffffff", 3.0, 6)
-        _lines(axes, lines, INK, 1.4, 7)
+        _lines(axes, lines, INK, 0.7 if sampled else 1.4, 9 if sampled else 7)
         first = {name: line[0] for name, line in reversed(self.holes)}
         for name, place in list(first.items())[:_MOST_NAMES] if len(first) <= _MOST_NAMES else ():
             axes.annotate(
@@ -155,7 +148,33 @@ class Panel:
                 zorder=8,
                 clip_on=True,
                 annotation_clip=True,
+                bbox={"facecolor": "#ffffff", "alpha": 0.75, "edgecolor": "none", "pad": 0.4},
             )
+
+    def _sampled(self, axes: Axes) -> bool:
+        """Draw samples as bars along their holes, in the colours of a ramp."""
+        near = self.look.near
+        if near is None or near.samples is None or near.ramp is None:
+            return False
+        lines, values = samples_near(self.cut.section, near.holes, near.within, near.samples)
+        _lines(axes, lines, "#ffffff", 6.6, 7, "butt")
+        for rows, colour in _by_colour(near.ramp, values):
+            _lines(axes, [lines[row] for row in rows], colour, 5.0, 8, "butt")
+        return True
+
+
+def _by_colour(ramp: Ramp, values: Floats) -> Iterator[tuple[list[int], str]]:
+    """Yield the places of values that have one colour of a ramp, and the colour."""
+    from matplotlib import colormaps
+    from matplotlib.colors import Normalize, to_hex
+
+    colours_of = colormaps[ramp.cmap]
+    there = np.isfinite(values)
+    share = Normalize(ramp.low, ramp.high, clip=True)(np.where(there, values, ramp.low))
+    steps = np.where(there, np.minimum(share * colours_of.N, colours_of.N - 1).astype(int), -1)
+    for step in np.unique(steps).tolist():
+        colour = NO_VALUE if step < 0 else to_hex(colours_of(step))
+        yield np.flatnonzero(steps == step).tolist(), colour
 
 
 def _one_path(polygons: Sequence[Floats]) -> MplPath:
@@ -173,10 +192,17 @@ def _one_path(polygons: Sequence[Floats]) -> MplPath:
     return Path(vertices, codes)
 
 
-def _lines(axes: Axes, lines: Sequence[Floats], colour: str, width: float, order: int) -> None:
+def _lines(
+    axes: Axes,
+    lines: Sequence[Floats],
+    colour: str,
+    width: float,
+    order: int,
+    ends: Literal["round", "butt"] = "round",
+) -> None:
     """Draw lines of one colour."""
     from matplotlib.collections import LineCollection
 
     axes.add_collection(
-        LineCollection(lines, colors=colour, linewidths=width, zorder=order, capstyle="round")
+        LineCollection(lines, colors=colour, linewidths=width, zorder=order, capstyle=ends)
     )

@@ -60,8 +60,8 @@ def proportions(
         Which part of the block is measured.
     rule : {"parity", "winding"}
         What is inside a solid, as in `contains`.
-    backend : {"auto", "cpu"}
-        Where to compute; shares are computed on the CPU.
+    backend : {"auto", "cuda", "cpu"}
+        Where to compute; the bits are the same. Blocks along lines are always the CPU's.
     threads : int, optional
         Number of threads. [default: all cores] Results have the same bits for any number.
     out : numpy.ndarray of float64, shape (n,), optional

@@ -46,8 +46,8 @@ def proportions_lattice(
         Which part of the block is measured.
     rule : {"parity", "winding"}
         What is inside, as in `contains`.
-    backend : {"auto", "cpu"}
-        Where to compute; shares are computed on the CPU.
+    backend : {"auto", "cuda", "cpu"}
+        Where to compute; the bits are the same. Blocks along lines are always the CPU's.
     threads : int, optional
         Number of threads. [default: all cores] Results have the same bits for any number.
     out : numpy.ndarray of float64, shape (nx, ny, nz), optional

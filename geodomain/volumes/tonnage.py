@@ -178,9 +178,10 @@ class Tonnage:
         """Raise TableError for the first row that is wrong."""
         if wrong.any():
             row = int(wrong.argmax())
-            message = f"{name} is {numbers[row]:g} in block {self.rows + row + 1}: {why}"
+            said = repr(float(numbers[row])).removesuffix(".0")
+            message = f"{name} is {said} in block {self.rows + row + 1}: {why}"
             if numbers[row] < 0:
-                message += f"; if that stands for a missing value, use missing='{numbers[row]:g}'"
+                message += f"; if that stands for a missing value, use missing='{said}'"
             raise TableError(message)
 
     def _note_negative(self, name: str, negative: NDArray[np.bool_]) -> None:

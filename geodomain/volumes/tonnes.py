@@ -204,8 +204,8 @@ def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> 
     """Return the sizes; refuse a model without, and benches where they are no slices of blocks."""
     if sizes is None:
         message = (
-            f"{table} has no block sizes, so that volumes are not known: name their columns with "
-            "dx=, dy= and dz="
+            f"{table} has no block sizes, so that volumes are not known: name their columns, "
+            "or give the sizes, with dx=, dy= and dz="
         )
         raise TableError(message)
     if wanted.bench is not None and frame.local and frame.local.matrix[2] != (0.0, 0.0, 1.0):

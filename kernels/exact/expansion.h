@@ -9,26 +9,31 @@
 
 namespace geodomain {
 
-struct Pair {  // head + tail, exactly
-  double head, tail;
+template <class Number>
+struct PairOf {  // head + tail, exactly
+  Number head, tail;
 };
+using Pair = PairOf<double>;
 
-GD_HD Pair two_sum(double a, double b) {
-  const double sum = a + b;
-  const double b_part = sum - a;
-  const double a_part = sum - b_part;
+template <class Number>
+GD_HD PairOf<Number> two_sum(const Number& a, const Number& b) {
+  const Number sum = a + b;
+  const Number b_part = sum - a;
+  const Number a_part = sum - b_part;
   return {sum, (a - a_part) + (b - b_part)};
 }
 
-GD_HD Pair two_difference(double a, double b) {
-  const double difference = a - b;
-  const double b_part = a - difference;
-  const double a_part = difference + b_part;
+template <class Number>
+GD_HD PairOf<Number> two_difference(const Number& a, const Number& b) {
+  const Number difference = a - b;
+  const Number b_part = a - difference;
+  const Number a_part = difference + b_part;
   return {difference, (a - a_part) + (b_part - b)};
 }
 
-GD_HD Pair two_product(double a, double b) {
-  const double product = a * b;
+template <class Number>
+GD_HD PairOf<Number> two_product(const Number& a, const Number& b) {
+  const Number product = a * b;
   return {product, product_tail(a, b, product)};
 }
 

@@ -14,6 +14,7 @@
 // expansions' registers would slow all the others.
 #pragma once
 
+#include "exact/certain_volume.h"
 #include "exact/expansion.h"
 
 namespace geodomain {
@@ -160,26 +161,30 @@ GD_NOINLINE double orient3d_expansions(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
 }
 
 // The determinant in doubles, and what its rounding error is measured by.
-struct Estimate {
-  double det, permanent;
+template <class Number>
+struct EstimateOf {
+  Number det, permanent;
 
   // Whether the error is at most `share` of the value.
   GD_HD bool within(double share) const {
     return permanent > kOrient3dFloor && kOrient3dBound * permanent <= share * std::fabs(det);
   }
 };
+using Estimate = EstimateOf<double>;
 
-GD_HD Estimate orient3d_estimate(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
-  const double adx = a.x - q.x, ady = a.y - q.y, adz = a.z - q.z;
-  const double bdx = b.x - q.x, bdy = b.y - q.y, bdz = b.z - q.z;
-  const double cdx = c.x - q.x, cdy = c.y - q.y, cdz = c.z - q.z;
-  const double bc_left = bdx * cdy, bc_right = bdy * cdx;
-  const double ca_left = cdx * ady, ca_right = cdy * adx;
-  const double ab_left = adx * bdy, ab_right = ady * bdx;
-  return {adz * (bc_left - bc_right) + bdz * (ca_left - ca_right) + cdz * (ab_left - ab_right),
-          (std::fabs(bc_left) + std::fabs(bc_right)) * std::fabs(adz) +
-              (std::fabs(ca_left) + std::fabs(ca_right)) * std::fabs(bdz) +
-              (std::fabs(ab_left) + std::fabs(ab_right)) * std::fabs(cdz)};
+template <class Point>
+GD_HD auto orient3d_estimate(const Point& a, const Point& b, const Point& c, const Point& q) {
+  const auto adx = a.x - q.x, ady = a.y - q.y, adz = a.z - q.z;
+  const auto bdx = b.x - q.x, bdy = b.y - q.y, bdz = b.z - q.z;
+  const auto cdx = c.x - q.x, cdy = c.y - q.y, cdz = c.z - q.z;
+  const auto bc_left = bdx * cdy, bc_right = bdy * cdx;
+  const auto ca_left = cdx * ady, ca_right = cdy * adx;
+  const auto ab_left = adx * bdy, ab_right = ady * bdx;
+  return EstimateOf<decltype(a.x - q.x)>{
+      adz * (bc_left - bc_right) + bdz * (ca_left - ca_right) + cdz * (ab_left - ab_right),
+      (absolute(bc_left) + absolute(bc_right)) * absolute(adz) +
+          (absolute(ca_left) + absolute(ca_right)) * absolute(bdz) +
+          (absolute(ab_left) + absolute(ab_right)) * absolute(cdz)};
 }
 
 GD_HD int orient3d_quick(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
@@ -214,6 +219,16 @@ GD_HD int orient3d(Vec3 a, Vec3 b, Vec3 c, Vec3 q) {
 
 constexpr double kVolumeError = 0x1p-48;
 
+// The expansion's value, by pairs where they give it for certain.
+GD_NOINLINE double precise_volume(Vec3 a, Vec3 b, Vec3 c, Vec3 q, double permanent) {
+  if (permanent > kOrient3dFloor) {
+    const PairVolume<double> volume = pair_volume(a, b, c, q, permanent);
+    const double value = volume.value.head;
+    if (volume.least() == value && volume.most() == value) return value;
+  }
+  return orient3d_expansions(a, b, c, q);
+}
+
 struct Full {
   static constexpr bool kAlwaysTells = true;
   GD_HD static int orient2d(double ax, double ay, double bx, double by, double qx, double qy) {
@@ -229,7 +244,8 @@ struct Full {
   // The determinant within 2^-48 of its size; false where it cannot tell, which is never.
   GD_HD static bool volume(Vec3 a, Vec3 b, Vec3 c, Vec3 q, double& value) {
     const Estimate estimate = orient3d_estimate(a, b, c, q);
-    value = estimate.within(kVolumeError) ? estimate.det : orient3d_expansions(a, b, c, q);
+    value = estimate.within(kVolumeError) ? estimate.det
+                                          : precise_volume(a, b, c, q, estimate.permanent);
     return true;
   }
 };

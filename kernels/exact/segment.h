@@ -168,14 +168,16 @@ GD_HD bool crosses(const Segment& s, const Triangle& t) {
 struct Place {
   double t, rest;
 };
+GD_HD Place place_of(double n0, double n1) {  // from sizes
+  return {n0 / (n0 + n1), n1 / (n0 + n1)};
+}
 
 template <class Arithmetic>
 GD_HD bool place_on_segment(const Segment& s, const Triangle& t, Place& place) {
   double n0, n1;
   const bool sure =
       Arithmetic::volume(t.a, t.b, t.c, s.start, n0) & Arithmetic::volume(t.a, t.b, t.c, s.end, n1);
-  n0 = std::fabs(n0), n1 = std::fabs(n1);
-  place = {n0 / (n0 + n1), n1 / (n0 + n1)};
+  place = place_of(std::fabs(n0), std::fabs(n1));
   return sure;
 }
 
@@ -216,21 +218,31 @@ GD_HD double between(double start, double end, Place place) {
   return place.t <= 0.5 ? start + place.t * length : end - place.rest * length;
 }
 
-GD_HD Hit describe(const Segment& s, const Triangle& t) {
-  Place place;
-  double w0, w1, w2;
-  place_on_segment<Full>(s, t, place);
-  Full::volume(s.start, s.end, t.b, t.c, w0);
-  Full::volume(s.start, s.end, t.c, t.a, w1);
-  Full::volume(s.start, s.end, t.a, t.b, w2);
-  const double sum = std::fabs(w0) + std::fabs(w1) + std::fabs(w2);
+// The five volumes that a hit is made of: n0 and n1, by which t is made, w0, w1, w2.
+constexpr int kHitVolumes = 5;
+
+GD_HD Hit hit_of(const Segment& s, const double* volumes) {
+  const double n0 = std::fabs(volumes[0]), n1 = std::fabs(volumes[1]);
+  const double w1 = std::fabs(volumes[3]), w2 = std::fabs(volumes[4]);
+  const double sum = std::fabs(volumes[2]) + w1 + w2;
+  const Place place = place_of(n0, n1);
   const double x = s.end.x - s.start.x, y = s.end.y - s.start.y, z = s.end.z - s.start.z;
   return {place.t,
-          std::fabs(w1) / sum,
-          std::fabs(w2) / sum,
+          w1 / sum,
+          w2 / sum,
           place.t * std::sqrt(x * x + y * y + z * z),
           {between(s.start.x, s.end.x, place), between(s.start.y, s.end.y, place),
            between(s.start.z, s.end.z, place)}};
+}
+
+GD_HD Hit describe(const Segment& s, const Triangle& t) {
+  double volumes[kHitVolumes];
+  Full::volume(t.a, t.b, t.c, s.start, volumes[0]);
+  Full::volume(t.a, t.b, t.c, s.end, volumes[1]);
+  Full::volume(s.start, s.end, t.b, t.c, volumes[2]);
+  Full::volume(s.start, s.end, t.c, t.a, volumes[3]);
+  Full::volume(s.start, s.end, t.a, t.b, volumes[4]);
+  return hit_of(s, volumes);
 }
 
 GD_HD void write_hit(const Hit& hit, double* row) {

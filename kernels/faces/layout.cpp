@@ -18,6 +18,7 @@
 #include "platform/status.h"
 #include "platform/warp.h"
 #include "topology/relate.h"
+#include "volume/block.h"
 
 using namespace geodomain;
 
@@ -77,6 +78,19 @@ void describe_lattices(Layout& all) {
       GD_FIELD(Pairings, pairs) GD_FIELD(Pairings, count) GD_FIELD(Pairings, room);
 }
 
+void describe_volumes(Layout& all) {
+  all.argument<ShareLattice>("ShareLattice")
+      GD_FIELD(ShareLattice, x) GD_FIELD(ShareLattice, y) GD_FIELD(ShareLattice, z)
+      GD_FIELD(ShareLattice, steps) GD_FIELD(ShareLattice, entered) GD_FIELD(ShareLattice, words)
+      GD_FIELD(ShareLattice, x_begin) GD_FIELD(ShareLattice, x_end);
+  all.structure<BoxLeaf>("BoxLeaf").structure<BoxNode>("BoxNode");
+  all.argument<BoxTreeView>("BoxTreeView")
+      GD_FIELD(BoxTreeView, nodes) GD_FIELD(BoxTreeView, leaves) GD_FIELD(BoxTreeView, node_count);
+  all.argument<BlocksView>("BlocksView")
+      GD_FIELD(BlocksView, mesh) GD_FIELD(BlocksView, tree) GD_FIELD(BlocksView, rim)
+      GD_FIELD(BlocksView, edges);
+}
+
 void describe_hierarchies(Layout& all) {
   all.argument<BoxFrame>("BoxFrame")
       GD_FIELD(BoxFrame, centre) GD_FIELD(BoxFrame, scale) GD_FIELD(BoxFrame, share);
@@ -122,7 +136,7 @@ void describe_constants(Layout& all) {
   all GD_CONSTANT(kBitsInFlight) GD_CONSTANT(kBytesInFlight);
   all GD_CONSTANT(kDevicePacket) GD_CONSTANT(kWide) GD_CONSTANT(kLevels);
   all GD_CONSTANT(kKeyBits) GD_CONSTANT(kDigitBits) GD_CONSTANT(kDigits);
-  all GD_CONSTANT(kBinsOfThread);
+  all GD_CONSTANT(kBinsOfThread) GD_CONSTANT(kColumnsOfWarp);
   all GD_CONSTANT(kTouch) GD_CONSTANT(kCross) GD_CONSTANT(kFirstIn) GD_CONSTANT(kFirstOut);
   all GD_CONSTANT(kSecondIn) GD_CONSTANT(kSecondOut) GD_CONSTANT(kSame) GD_CONSTANT(kBack);
   all GD_CONSTANT(kUndetermined) GD_CONSTANT(kTooMany);
@@ -134,6 +148,7 @@ std::string description() {
   describe_grids(all);
   describe_grid_building(all);
   describe_lattices(all);
+  describe_volumes(all);
   describe_hierarchies(all);
   describe_segments(all);
   describe_constants(all);

@@ -11,6 +11,7 @@
 #include "platform/thread_team.h"
 #include "topology/bodies.h"
 #include "topology/closed.h"
+#include "topology/equal_rows.h"
 #include "topology/proper.h"
 #include "topology/repeats.h"
 
@@ -177,22 +178,7 @@ GD_API int geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t tri
 GD_API int geodomain_merge_vertices(const double* vertices, std::int64_t vertex_count,
                                     std::int32_t* merged) {
   try {
-    std::size_t size = 16;
-    while (size < 2 * static_cast<std::size_t>(vertex_count)) size *= 2;
-    std::vector<std::int32_t> table(size, -1);
-    for (std::int64_t i = 0; i < vertex_count; ++i) {
-      std::uint64_t bits[3];
-      std::memcpy(bits, vertices + 3 * i, sizeof bits);
-      std::size_t slot = mixed(bits[0] + mixed(bits[1] + mixed(bits[2])));
-      for (;; ++slot) {
-        std::int32_t& known = table[slot & (size - 1)];
-        if (known < 0) known = static_cast<std::int32_t>(i);
-        if (std::memcmp(vertices + 3 * static_cast<std::int64_t>(known), bits, sizeof bits) == 0) {
-          merged[i] = known;
-          break;
-        }
-      }
-    }
+    EqualRows(vertices, vertex_count).find(0, vertex_count, merged);
     return 0;
   } catch (...) {
     return 1;

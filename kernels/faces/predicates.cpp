@@ -46,6 +46,26 @@ GD_API void geodomain_crossing(const double* rows, std::int64_t count, std::int8
   }
 }
 
+// out[5 * i] on: the value of orient3d of rows (a, b, c, q) as hits are made of it; the
+// expansion's; the pair's head and tail, and its bound, infinite where the permanent is below the
+// floor.
+GD_API void geodomain_volumes(const double* rows, std::int64_t count, double* out) {
+  FloatGuard guard;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double* r = rows + 12 * i;
+    const Vec3 a = {r[0], r[1], r[2]}, b = {r[3], r[4], r[5]}, c = {r[6], r[7], r[8]};
+    const Vec3 q = {r[9], r[10], r[11]};
+    const double permanent = orient3d_estimate(a, b, c, q).permanent;
+    const PairVolume<double> pair = pair_volume(a, b, c, q, permanent);
+    double* row = out + 5 * i;
+    Full::volume(a, b, c, q, row[0]);
+    row[1] = orient3d_expansions(a, b, c, q);
+    row[2] = pair.value.head;
+    row[3] = pair.value.tail;
+    row[4] = permanent > kOrient3dFloor ? pair.bound : HUGE_VAL;
+  }
+}
+
 // 0 where this build and this thread round as the proofs ask; otherwise bits that
 // say what is wrong: 1 contraction, 2 reassociation, 4 rounding mode, 8 subnormals.
 GD_API int geodomain_canary(int guarded) {

@@ -6,6 +6,7 @@
 #include "bvh/bins.h"
 #include "bvh/brute.h"
 #include "bvh/host.h"
+#include "exact/four_hits.h"
 #include "platform/arithmetic.h"
 #include "platform/float_guard.h"
 #include "platform/lowest_row.h"
@@ -157,7 +158,17 @@ GD_API int geodomain_segments_describe(const double* vertices, const std::int32_
                                        std::int64_t hits, int threads, double* out) {
   const MeshView mesh = {vertices, triangles, triangle_count};
   return each_piece(hits, threads, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
+    std::int64_t i = begin;
+    for (; i + FourHits::kCount <= end; i += FourHits::kCount) {
+      FourHits four;
+      Hit hits[FourHits::kCount];
+      for (int k = 0; k < FourHits::kCount; ++k) {
+        four.put(k, segment_of(ends, segments[i + k]), mesh.triangle(crossed[i + k]));
+      }
+      four.describe(hits);
+      for (int k = 0; k < FourHits::kCount; ++k) write_hit(hits[k], out + 7 * (i + k));
+    }
+    for (; i < end; ++i) {
       write_hit(describe(segment_of(ends, segments[i]), mesh.triangle(crossed[i])), out + 7 * i);
     }
   });

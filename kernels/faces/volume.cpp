@@ -9,7 +9,7 @@
 #include "platform/float_guard.h"
 #include "platform/thread_team.h"
 #include "topology/box_tree.h"
-#include "volume/block.h"
+#include "volume/block_lines.h"
 
 using namespace geodomain;
 
@@ -20,6 +20,8 @@ struct HostBlocks {
   BoxTree tree;
   BoxTree rim;  // of edges, without bounds along z
   const double* edges;
+
+  BlocksView view() const { return {mesh, tree.view(), rim.view(), edges}; }
 };
 
 BoxTree tree_of(const MeshView& mesh) {
@@ -30,29 +32,12 @@ BoxTree tree_of(const MeshView& mesh) {
   return BoxTree(std::move(leaves));
 }
 
-// An edge in plan, as a triangle without area.
-Triangle edge_in_plan(const double* ends) {
-  const Vec3 a = {ends[0], ends[1], 0.0}, b = {ends[3], ends[4], 0.0};
-  return {a, b, b};
-}
-
 BoxTree tree_of_rim(const double* edges, std::int64_t count) {
   std::vector<BoxTree::Leaf> leaves(static_cast<std::size_t>(count));
   for (std::int32_t i = 0; i < count; ++i) {
     leaves[static_cast<std::size_t>(i)] = {box_of(edge_in_plan(edges + 6 * i)), i};
   }
   return BoxTree(std::move(leaves));
-}
-
-bool meets_rim(const HostBlocks& blocks, const Block& block) {
-  Block plan = block;
-  plan.low.z = -1.0, plan.high.z = 1.0;
-  bool found = false;
-  blocks.rim.visit_met({plan.low, plan.high}, [&](std::int32_t i) {
-    found = enters(edge_in_plan(blocks.edges + 6 * i), plan);
-    return !found;
-  });
-  return found;
 }
 
 }  // namespace
@@ -72,7 +57,9 @@ GD_API int geodomain_shares_lattice(const double* vertices, const std::int32_t* 
     const auto words = static_cast<std::int32_t>((counts[2] - 1 + 63) / 64);
     const std::unique_ptr<std::uint64_t[]> entered(
         new std::uint64_t[static_cast<std::size_t>(columns * words)]());
-    const ShareLattice lattice = {x.view(), y.view(), z.view(), shares, entered.get(), words};
+    const auto layers = static_cast<std::int32_t>(counts[0] - 1);
+    const ShareLattice lattice = {x.view(),      y.view(), z.view(), shares,
+                                  entered.get(), words,    0,        layers};
     const MeshView mesh = {vertices, triangles, triangle_count};
     Team team(threads);
     team.run(triangle_count, 512, [&](std::int64_t begin, std::int64_t end, int) {
@@ -153,9 +140,13 @@ GD_API int geodomain_blocks_create(const double* vertices, const std::int32_t* t
 
 GD_API void geodomain_blocks_free(void* handle) { delete static_cast<HostBlocks*>(handle); }
 
-// How a block was answered: by its label, from its triangles, along lines, or not, its plan being
-// partly beyond the rim.
-enum BlockAnswer : std::uint8_t { kByLabel = 0, kByTriangles = 1, kByLines = 2, kOffRim = 3 };
+// The trees of a handle, which keeps them: that of the triangles, and that of the rim's edges;
+// their numbers of leaves in `counts`.
+GD_API void geodomain_blocks_trees(const void* handle, BoxTreeView* trees, std::int64_t* counts) {
+  const HostBlocks& blocks = *static_cast<const HostBlocks*>(handle);
+  trees[0] = blocks.tree.view(), trees[1] = blocks.rim.view();
+  counts[0] = blocks.tree.leaf_count(), counts[1] = blocks.rim.leaf_count();
+}
 
 // The sign of each triangle's projection; 0 where it is a line.
 GD_API void geodomain_projection_signs(const double* vertices, const std::int32_t* triangles,
@@ -176,31 +167,22 @@ GD_API int geodomain_blocks_shares(const void* handle, const std::int8_t* weight
                                    std::int32_t inside, std::int32_t lines, double single,
                                    int threads, double* out, std::uint8_t* answers) {
   try {
-    const HostBlocks& blocks = *static_cast<const HostBlocks*>(handle);
+    const BlocksView blocks = static_cast<const HostBlocks*>(handle)->view();
     const auto rule = static_cast<Inside>(inside);
     Team team(rows > 64 ? threads : 1);
     team.run(rows, 64, [&](std::int64_t begin, std::int64_t end, int) {
-      BlockShares shares(blocks.mesh, blocks.tree);
+      BlockLines along(blocks);
       for (std::int64_t i = begin; i < end; ++i) {
-        const double *low = lows + 3 * i, *high = highs + 3 * i;
-        const Block block = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
-        answers[i] = kByLabel;
-        if (!(low[0] < high[0] && low[1] < high[1] && low[2] < high[2])) continue;  // NaN
-        if (meets_rim(blocks, block)) {
-          answers[i] = kOffRim;
-          continue;
+        const Block block = block_between(lows + 3 * i, highs + 3 * i);
+        BlockAnswer answer = first_answer(blocks, block);
+        if (answer == kByLines && weights) {
+          answer = by_triangles(blocks, weights, block, single, out[i]);
         }
-        if (!shares.is_entered(block)) continue;
-        shares.take(block, single > 0.0);
-        answers[i] = kByLines;
-        double share = 0.0;
-        if (weights) {
-          const BlockShares::Sum sum = shares.sum(weights);
-          share = sum.share;
-          if (!(single > 0.0) || std::fabs(sum.cover - 1.0) <= single) answers[i] = kByTriangles;
+        if (answer == kByLines) {
+          along.take(block, single > 0.0);
+          out[i] = minimum(maximum(along.along_lines(lines, rule), 0.0), 1.0);
         }
-        if (answers[i] == kByLines) share = shares.along_lines(lines, rule);
-        out[i] = minimum(maximum(share, 0.0), 1.0);
+        answers[i] = answer;
       }
     });
     return 0;
@@ -233,21 +215,21 @@ GD_API int geodomain_blocks_lines(const void* handle, const double* lows, const 
                                   int threads, std::int32_t* counts, std::int64_t* total,
                                   void** lines) {
   try {
-    const HostBlocks& blocks = *static_cast<const HostBlocks*>(handle);
+    const BlocksView blocks = static_cast<const HostBlocks*>(handle)->view();
     auto found = std::make_unique<Lines>();
     found->tasks.resize(static_cast<std::size_t>((rows + kLineBlocks - 1) / kLineBlocks));
     Team team(rows > kLineBlocks ? threads : 1);
     team.run(rows, kLineBlocks, [&](std::int64_t begin, std::int64_t end, int) {
       Lines::Task& task = found->tasks[static_cast<std::size_t>(begin / kLineBlocks)];
-      BlockShares shares(blocks.mesh, blocks.tree);
+      BlockLines along(blocks);
       std::int32_t* count = counts + 4 * begin * n * n;
       for (std::int64_t i = begin; i < end; ++i) {
         const double *low = lows + 3 * i, *high = highs + 3 * i;
         const double roof = high[2] - low[2];
-        shares.take({{low[0], low[1], low[2]}, {high[0], high[1], high[2]}}, with_below != 0);
-        shares.visit_lines(n, [&](const std::vector<BlockShares::Crossing>& crossings) {
+        along.take(block_between(low, high), with_below != 0);
+        along.visit_lines(n, [&](const std::vector<BlockLines::Crossing>& crossings) {
           count[0] = count[1] = count[2] = count[3] = 0;
-          for (const BlockShares::Crossing& one : crossings) {
+          for (const BlockLines::Crossing& one : crossings) {
             if (one.height >= roof) {
               ++count[0], count[1] += one.sign;
             } else if (one.height > 0.0) {

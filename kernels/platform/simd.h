@@ -75,8 +75,15 @@ struct Doubles4 {
     const __m256d bit = _mm256_and_pd(sign.lanes, _mm256_set1_pd(-0.0));
     return _mm256_xor_pd(a.lanes, bit);
   }
+  friend std::uint32_t at_most(Doubles4 a, Doubles4 b) {  // a bit for each lane
+    return static_cast<std::uint32_t>(
+        _mm256_movemask_pd(_mm256_cmp_pd(a.lanes, b.lanes, _CMP_LE_OQ)));
+  }
   friend bool all_at_most(Doubles4 a, Doubles4 b) {  // none of them a NaN
-    return _mm256_movemask_pd(_mm256_cmp_pd(a.lanes, b.lanes, _CMP_LE_OQ)) == 0xf;
+    return at_most(a, b) == 0xf;
+  }
+  friend Doubles4 product_tail(Doubles4 a, Doubles4 b, Doubles4 product) {
+    return _mm256_fmsub_pd(a.lanes, b.lanes, product.lanes);
   }
 };
 
@@ -194,6 +201,10 @@ struct Lanes {
   GD_HD friend Lanes multiply_subtract(const Lanes& a, const Lanes& b, const Lanes& c) {
     return each(
         [&](int i) { return geodomain::multiply_add(a.lanes[i], b.lanes[i], -c.lanes[i]); });
+  }
+  GD_HD friend Lanes product_tail(const Lanes& a, const Lanes& b, const Lanes& product) {
+    return each(
+        [&](int i) { return geodomain::product_tail(a.lanes[i], b.lanes[i], product.lanes[i]); });
   }
   GD_HD friend Lanes maximum(const Lanes& a, const Lanes& b) {
     return each([&](int i) { return maximum_of(a.lanes[i], b.lanes[i]); });

@@ -1,165 +1,128 @@
-// The share of one block below a surface or inside a solid: from the triangles over it, or along
-// vertical lines where what a triangle counts is not the same everywhere. Host only.
+// The share of one block below a surface or inside a solid, from the triangles over it; or that it
+// has to be found along vertical lines (`volume/block_lines.h`), where what a triangle counts is
+// not the same everywhere.
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
-#include "platform/arithmetic.h"
-#include "topology/box_tree.h"
+#include "topology/box_walk.h"
 #include "volume/shares.h"
 
 namespace geodomain {
 
-// What is inside along a line down from above: an odd number of crossings, or a sum of their signs
-// that is not 0.
-enum class Inside : std::int32_t { odd = 0, wound = 1 };
+// How a block was answered: by its label, from its triangles, along lines, or not, its plan being
+// partly beyond the rim.
+enum BlockAnswer : std::uint8_t { kByLabel = 0, kByTriangles = 1, kByLines = 2, kOffRim = 3 };
 
-class BlockShares {
- public:
-  BlockShares(const MeshView& mesh, const BoxTree& tree) : mesh_(mesh), tree_(tree) {}
-
-  // Whether a triangle has a point strictly inside the block.
-  bool is_entered(const Block& block) const {
-    bool found = false;
-    tree_.visit_met({block.low, block.high}, [&](std::int32_t i) {
-      found = enters(mesh_.triangle(i), block);
-      return !found;
-    });
-    return found;
-  }
-
-  // Keeps the triangles over the block, or in it, for what is asked next; on request, with those
-  // below it, without which nobody knows how often its plan is covered.
-  void take(const Block& block, bool with_below) {
-    block_ = block;
-    over_.clear();
-    Bounds column = {block.low, block.high};
-    if (with_below) column.low.z = -HUGE_VAL;
-    column.high.z = HUGE_VAL;
-    tree_.visit_met(column, [&](std::int32_t i) {
-      over_.push_back(i);
-      return true;
-    });
-  }
-
-  struct Sum {
-    double share;  // of the block below the triangles, each times its weight
-    double cover;  // of its plan, by all of them, whatever their signs
-  };
-
-  Sum sum(const std::int8_t* weights) const {
-    std::uint64_t share = 0, cover = 0;
-    for (const std::int32_t i : over_) {
-      if (weights[i] == 0) continue;
-      const Part part = part_of(mesh_.triangle(i));
-      share += static_cast<std::uint64_t>(part.volume) * static_cast<std::uint64_t>(weights[i]);
-      cover += static_cast<std::uint64_t>(part.area < 0 ? -part.area : part.area);
-    }
-    return {static_cast<double>(static_cast<std::int64_t>(share)) / kShareUnits,
-            static_cast<double>(static_cast<std::int64_t>(cover)) / kShareUnits};
-  }
-
-  struct Crossing {
-    double height;  // above the block's floor
-    int sign;
-  };
-
-  // visit(crossings) of each of n x n vertical lines, evenly spaced, y fastest. Each line crosses
-  // what `contains` would; only the heights are rounded.
-  template <class Visit>
-  void visit_lines(int n, Visit&& visit) {
-    const Vec3 &low = block_.low, &high = block_.high;
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) {
-        visit(crossings_of(low.x + (high.x - low.x) * ((i + 0.5) / n),
-                           low.y + (high.y - low.y) * ((j + 0.5) / n)));
-      }
-    }
-  }
-
-  double along_lines(int n, Inside rule) {
-    double total = 0.0;
-    visit_lines(n, [&](std::vector<Crossing>& found) { total += length_inside(found, rule); });
-    return total / ((block_.high.z - block_.low.z) * n * n);
-  }
-
- private:
-  struct Part {
-    std::int64_t volume, area;  // in units
-  };
-
-  Part part_of(const Triangle& t) const {
-    const Vec3 &low = block_.low, &high = block_.high;
-    const double side[3] = {high.x - low.x, high.y - low.y, high.z - low.z};
-    Polygon rest, within, above;
-    for (const Vec3& p : {t.a, t.b, t.c}) rest.put({p.x - low.x, p.y - low.y, p.z - low.z});
-    for (int axis = 0; axis < 2 && rest.count > 0; ++axis) {
-      cut(rest, axis, 0.0, within, above);
-      if (above.count == 0) return {0, 0};
-      cut(above, axis, side[axis], rest, within);
-    }
-    if (rest.count == 0) return {0, 0};
-    const double plan = side[0] * side[1], area = integrate(rest, 0.0).area / plan;
-    const Range range = range_of(rest, 2);
-    if (range.low >= side[2]) return {units_of(area), units_of(area)};
-    if (range.low < 0.0) {
-      cut(rest, 2, 0.0, within, above);
-      rest = above;
-    }
-    double share = 0.0;
-    if (rest.count > 0) {
-      cut(rest, 2, side[2], within, above);
-      if (within.count > 0) share += integrate(within, 0.0).volume / side[2];
-      if (above.count > 0) share += integrate(above, 0.0).area;
-    }
-    return {units_of(share / plan), units_of(area)};
-  }
-
-  std::vector<Crossing>& crossings_of(double x, double y) {
-    crossings_.clear();
-    for (const std::int32_t i : over_) {
-      const Triangle t = mesh_.triangle(i);
-      const int sign = crossing_sign<Full>(t, x, y);
-      if (sign == 1 || sign == -1) crossings_.push_back({height_at(t, x, y, block_.low.z), sign});
-    }
-    std::sort(crossings_.begin(), crossings_.end(),
-              [](const Crossing& a, const Crossing& b) { return a.height > b.height; });
-    return crossings_;
-  }
-
-  double length_inside(const std::vector<Crossing>& crossings, Inside rule) const {
-    const double roof = block_.high.z - block_.low.z;
-    double length = 0.0, from = roof;
-    int count = 0, wound = 0;
-    const auto pass = [&](double height) {
-      const double to = minimum(maximum(height, 0.0), from);
-      if (rule == Inside::odd ? (count & 1) != 0 : wound != 0) length += from - to;
-      from = to;
-    };
-    for (const Crossing& crossing : crossings) {
-      pass(crossing.height);
-      ++count, wound += crossing.sign;
-    }
-    pass(0.0);
-    return length;
-  }
-
-  static double height_at(const Triangle& t, double x, double y, double floor) {
-    const double adx = t.a.x - x, ady = t.a.y - y, bdx = t.b.x - x, bdy = t.b.y - y;
-    const double cdx = t.c.x - x, cdy = t.c.y - y;
-    const double bc = bdx * cdy - bdy * cdx, ca = cdx * ady - cdy * adx, ab = adx * bdy - ady * bdx;
-    const double low = bottom(t) - floor, high = top(t) - floor;
-    const double height =
-        ((t.a.z - floor) * bc + (t.b.z - floor) * ca + (t.c.z - floor) * ab) / (bc + ca + ab);
-    return minimum(maximum(height, low), high);
-  }
-
-  const MeshView mesh_;
-  const BoxTree& tree_;
-  Block block_ = {};
-  std::vector<std::int32_t> over_;
-  std::vector<Crossing> crossings_;
+// A mesh that blocks anywhere are asked about.
+struct BlocksView {
+  MeshView mesh;
+  BoxTreeView tree;
+  BoxTreeView rim;      // of the rim's edges, without bounds along z
+  const double* edges;  // (m, 2, 3), of the rim
 };
+static_assert(sizeof(BlocksView) == 80, "as every compiler has it");
+
+GD_HD Block block_between(const double* low, const double* high) {
+  return {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
+}
+
+// An edge in plan, as a triangle without area.
+GD_HD Triangle edge_in_plan(const double* ends) {
+  const Vec3 a = {ends[0], ends[1], 0.0}, b = {ends[3], ends[4], 0.0};
+  return {a, b, b};
+}
+
+// Whether an edge of the rim enters the block's plan.
+GD_HD bool meets_rim(const BlocksView& blocks, const Block& block) {
+  Block plan = block;
+  plan.low.z = -1.0, plan.high.z = 1.0;
+  bool found = false;
+  blocks.rim.visit_met({plan.low, plan.high}, [&](std::int32_t i) {
+    found = enters(edge_in_plan(blocks.edges + 6 * static_cast<std::int64_t>(i)), plan);
+    return !found;
+  });
+  return found;
+}
+
+// Whether a triangle has a point strictly inside the block.
+GD_HD bool is_entered(const BlocksView& blocks, const Block& block) {
+  bool found = false;
+  blocks.tree.visit_met({block.low, block.high}, [&](std::int32_t i) {
+    found = enters(blocks.mesh.triangle(i), block);
+    return !found;
+  });
+  return found;
+}
+
+// kByLines where a triangle enters the block, until `by_triangles` says something else.
+GD_HD BlockAnswer first_answer(const BlocksView& blocks, const Block& block) {
+  const Vec3 &low = block.low, &high = block.high;
+  if (!(low.x < high.x && low.y < high.y && low.z < high.z)) return kByLabel;  // NaN
+  if (meets_rim(blocks, block)) return kOffRim;
+  return is_entered(blocks, block) ? kByLines : kByLabel;
+}
+
+// visit(i) of the triangles whose boxes are over the block, or in it; on request with those below
+// it, without which nobody knows how often its plan is covered.
+template <class Visit>
+GD_HD void visit_over(const BlocksView& blocks, const Block& block, bool with_below,
+                      Visit&& visit) {
+  Bounds column = {block.low, block.high};
+  if (with_below) column.low.z = -HUGE_VAL;
+  column.high.z = HUGE_VAL;
+  blocks.tree.visit_met(column, [&](std::int32_t i) {
+    visit(i);
+    return true;
+  });
+}
+
+// Of the block, in units: what is below a triangle, and how much of its plan is.
+struct BlockPart {
+  std::int64_t volume, area;
+};
+
+GD_HD BlockPart part_of(const Triangle& t, const Block& block) {
+  const Vec3 &low = block.low, &high = block.high;
+  const double side[3] = {high.x - low.x, high.y - low.y, high.z - low.z};
+  Polygon rest, within, above;
+  for (const Vec3& p : {t.a, t.b, t.c}) rest.put({p.x - low.x, p.y - low.y, p.z - low.z});
+  for (int axis = 0; axis < 2 && rest.count > 0; ++axis) {
+    cut(rest, axis, 0.0, within, above);
+    if (above.count == 0) return {0, 0};
+    cut(above, axis, side[axis], rest, within);
+  }
+  if (rest.count == 0) return {0, 0};
+  const double plan = side[0] * side[1], area = integrate(rest, 0.0).area / plan;
+  const Range range = range_of(rest, 2);
+  if (range.low >= side[2]) return {units_of(area), units_of(area)};
+  if (range.low < 0.0) {
+    cut(rest, 2, 0.0, within, above);
+    rest = above;
+  }
+  double share = 0.0;
+  if (rest.count > 0) {
+    cut(rest, 2, side[2], within, above);
+    if (within.count > 0) share += integrate(within, 0.0).volume / side[2];
+    if (above.count > 0) share += integrate(above, 0.0).area;
+  }
+  return {units_of(share / plan), units_of(area)};
+}
+
+// The share of the block below the triangles, each times its weight. With `single`, it is
+// kByTriangles only if they cover the block's plan once within that, whatever their signs.
+GD_HD BlockAnswer by_triangles(const BlocksView& blocks, const std::int8_t* weights,
+                               const Block& block, double single, double& share) {
+  std::uint64_t below = 0, cover = 0;
+  visit_over(blocks, block, single > 0.0, [&](std::int32_t i) {
+    if (weights[i] == 0) return;
+    const BlockPart part = part_of(blocks.mesh.triangle(i), block);
+    below += static_cast<std::uint64_t>(part.volume) * static_cast<std::uint64_t>(weights[i]);
+    cover += static_cast<std::uint64_t>(part.area < 0 ? -part.area : part.area);
+  });
+  const double covered = static_cast<double>(static_cast<std::int64_t>(cover)) / kShareUnits;
+  if (single > 0.0 && !(std::fabs(covered - 1.0) <= single)) return kByLines;
+  const double exact = static_cast<double>(static_cast<std::int64_t>(below)) / kShareUnits;
+  share = minimum(maximum(exact, 0.0), 1.0);
+  return kByTriangles;
+}
 
 }  // namespace geodomain

@@ -5,7 +5,9 @@
 // Everything is seen from a corner of the lattice near the triangle, so that each coordinate is
 // rounded once by 2^-53 of the triangle's extent E and a block's b. A corner that clipping makes is
 // wrong by less than 8 * 2^-53 (E + b) in each coordinate: it is on its edge within 3, its edge's
-// ends within 1, and is clipped up to four times, of which each moves it along by that. So the
+// ends within 1, and is clipped up to four times, of which each moves it along by that. (A column
+// has its part of the triangle itself, and not of what another column has left: so it can be asked
+// alone, and a corner is clipped no more often, however many columns there are.) So the
 // volume of a part, in units of the block's, is wrong by less than 2^-47 (1 + r), with r the
 // largest of E / b along x, y and z: the area changes by the outline's length times that, the mean
 // height by that, and there are at most nine corners.
@@ -67,6 +69,21 @@ GD_HD void cut(const Polygon& whole, int axis, double value, Polygon& below, Pol
   if (above.count < 3) above.count = 0;
 }
 
+// The part of a polygon on one side of a value along an axis.
+GD_HD void clip(const Polygon& whole, int axis, double value, bool is_above, Polygon& kept) {
+  kept.count = 0;
+  const double side = is_above ? 1.0 : -1.0;
+  for (int i = 0; i < whole.count; ++i) {
+    const Vec3 &p = whole.at[i], &q = whole.at[i + 1 < whole.count ? i + 1 : 0];
+    const double here = side * (part(p, axis) - value), next = side * (part(q, axis) - value);
+    if (here >= 0.0) kept.put(p);
+    if ((here < 0.0 && next > 0.0) || (here > 0.0 && next < 0.0)) {
+      kept.put(pass(p, q, axis, value));
+    }
+  }
+  if (kept.count < 3) kept.count = 0;
+}
+
 struct Range {
   double low, high;
 };
@@ -78,6 +95,19 @@ GD_HD Range range_of(const Polygon& polygon, int axis) {
     range.high = maximum(range.high, part(polygon.at[i], axis));
   }
   return range;
+}
+
+// Leaves what is between two values along an axis; `spare` is overwritten.
+GD_HD void keep_between(Polygon& polygon, int axis, double low, double high, Polygon& spare) {
+  const Range range = range_of(polygon, axis);
+  if (range.low < low) {
+    clip(polygon, axis, low, true, spare);
+    polygon = spare;
+  }
+  if (range.high > high) {
+    clip(polygon, axis, high, false, spare);
+    polygon = spare;
+  }
 }
 
 // Of the projection: the area, positive where it turns counter-clockwise, and the integral of the

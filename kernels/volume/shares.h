@@ -17,29 +17,34 @@
 namespace geodomain {
 
 constexpr double kShareUnits = 0x1p56;
+// Columns that a warp of a GPU makes shares of, one after the other.
+constexpr int kColumnsOfWarp = 8;
 
 // The nearest integer; wrapped where it is used.
 GD_HD std::int64_t units_of(double share) {
   return static_cast<std::int64_t>(std::floor(share * kShareUnits + 0.5));
 }
 
-// The edges of blocks along the axes, one more than blocks, and what is summed.
+// The edges of blocks along the axes, one more than blocks, and what is summed: of the layers along
+// x from `x_begin` up to, not including, `x_end`, which are all of them or a part that fits into a
+// device's memory.
 struct ShareLattice {
   Ruler x, y, z;
-  std::uint64_t* steps;    // (nx, ny, nz)
-  std::uint64_t* entered;  // bits (nx, ny, words): a triangle enters the block
-  std::int32_t words;
+  std::uint64_t* steps;    // (x_end - x_begin, ny, nz)
+  std::uint64_t* entered;  // bits (x_end - x_begin, ny, words): a triangle enters the block
+  std::int32_t words, x_begin, x_end;
 
-  GD_HD std::int32_t columns() const { return x.count - 1; }
   GD_HD std::int32_t rows() const { return y.count - 1; }
   GD_HD std::int32_t layers() const { return z.count - 1; }
+  GD_HD std::int64_t columns() const { return static_cast<std::int64_t>(x_end - x_begin) * rows(); }
   GD_HD std::int64_t column(std::int32_t i, std::int32_t j) const {
-    return static_cast<std::int64_t>(i) * rows() + j;
+    return static_cast<std::int64_t>(i - x_begin) * rows() + j;
   }
   GD_HD Block block(std::int32_t i, std::int32_t j, std::int32_t k) const {
     return {{x.value[i], y.value[j], z.value[k]}, {x.value[i + 1], y.value[j + 1], z.value[k + 1]}};
   }
 };
+static_assert(sizeof(ShareLattice) == 176, "as every compiler has it");
 
 struct Cells {  // of one axis: from begin up to, not including, end
   std::int32_t begin, end;
@@ -51,82 +56,95 @@ GD_HD Cells cells_of(const Ruler& edges, double low, double high) {
   return {begin > 0 ? begin : 0, end < edges.count - 1 ? end : edges.count - 1};
 }
 
-// Adds one triangle, times its weight, to the columns that it meets.
+// Adds one triangle, times its weight, to the columns that it meets: to all of them, or to one, as
+// a thread of a device does.
 class Shedder {
  public:
   GD_HD Shedder(const ShareLattice& lattice, const Triangle& t, int weight)
-      : lattice_(lattice), t_(t), weight_(weight) {}
-
-  GD_HD void shed() {
+      : lattice_(lattice), t_(t), weight_(weight) {
     const Cells i =
-        cells_of(lattice_.x, smallest(t_.a.x, t_.b.x, t_.c.x), largest(t_.a.x, t_.b.x, t_.c.x));
+        cells_of(lattice.x, smallest(t.a.x, t.b.x, t.c.x), largest(t.a.x, t.b.x, t.c.x));
     const Cells j =
-        cells_of(lattice_.y, smallest(t_.a.y, t_.b.y, t_.c.y), largest(t_.a.y, t_.b.y, t_.c.y));
-    if (i.begin >= i.end || j.begin >= j.end || !(top(t_) > lattice_.z.value[0])) return;
-    const Cells k = cells_of(lattice_.z, bottom(t_), top(t_));
-    origin_ = {lattice_.x.value[i.begin], lattice_.y.value[j.begin],
-               lattice_.z.value[k.begin < lattice_.layers() ? k.begin : lattice_.layers()]};
-    Polygon rest, strip, next;
-    const Vec3 corners[3] = {t_.a, t_.b, t_.c};
-    for (const Vec3& p : corners) rest.put({p.x - origin_.x, p.y - origin_.y, p.z - origin_.z});
-    if (range_of(rest, 1).low < 0.0) trim(rest, 1, 0.0);
-    for (std::int32_t row = j.begin; row < j.end && rest.count > 0; ++row) {
-      if (ends_below(rest, 1, lattice_.y.value[row + 1] - origin_.y)) {
-        shed_row(rest, i, row);
-        break;
+        cells_of(lattice.y, smallest(t.a.y, t.b.y, t.c.y), largest(t.a.y, t.b.y, t.c.y));
+    if (i.begin >= i.end || j.begin >= j.end || !(top(t) > lattice.z.value[0])) return;
+    const std::int32_t floor = cells_of(lattice.z, bottom(t), top(t)).begin;
+    // The same whatever part of the lattice is asked about.
+    origin_ = {lattice.x.value[i.begin], lattice.y.value[j.begin],
+               lattice.z.value[floor < lattice.layers() ? floor : lattice.layers()]};
+    box_ = {i.begin > lattice.x_begin ? i.begin : lattice.x_begin,
+            i.end < lattice.x_end ? i.end : lattice.x_end, j.begin, j.end};
+  }
+
+  // How many columns it may meet.
+  GD_HD std::int64_t part_count() const {
+    return box_.empty() ? 0 : std::int64_t{box_.i1 - box_.i0} * (box_.j1 - box_.j0);
+  }
+
+  GD_HD void shed() const {
+    for (std::int32_t j = box_.j0; j < box_.j1; ++j) {
+      Polygon strip, piece;
+      if (!strip_of(j, strip)) continue;
+      const Range range = range_of(strip, 0);
+      Cells i = cells_of(lattice_.x, range.low + origin_.x, range.high + origin_.x);
+      // Rounding may have moved an end past an edge.
+      i.begin = i.begin - 1 > box_.i0 ? i.begin - 1 : box_.i0;
+      i.end = i.end + 1 < box_.i1 ? i.end + 1 : box_.i1;
+      for (; i.begin < i.end; ++i.begin) {
+        piece = strip;
+        shed_piece(piece, i.begin, j);
       }
-      cut(rest, 1, lattice_.y.value[row + 1] - origin_.y, strip, next);
-      rest = next;
-      if (strip.count > 0) shed_row(strip, i, row);
     }
+  }
+
+  // The same in one of the columns that it may meet, by number.
+  GD_HD void shed_part(std::int64_t number) const {
+    const std::int32_t width = box_.i1 - box_.i0;
+    const auto row = static_cast<std::int32_t>(number / width);
+    const auto place = static_cast<std::int32_t>(number - std::int64_t{row} * width);
+    Polygon strip;
+    if (strip_of(box_.j0 + row, strip)) shed_piece(strip, box_.i0 + place, box_.j0 + row);
   }
 
  private:
-  GD_HD static bool ends_below(const Polygon& polygon, int axis, double value) {
-    return range_of(polygon, axis).high <= value;
-  }
-
-  // Leaves what is above a value.
-  GD_HD static void trim(Polygon& polygon, int axis, double value) {
-    Polygon below, above;
-    cut(polygon, axis, value, below, above);
-    polygon = above;
-  }
-
-  GD_HD void shed_row(const Polygon& strip, Cells box, std::int32_t row) {
-    const Range range = range_of(strip, 0);
-    Cells i = cells_of(lattice_.x, range.low + origin_.x, range.high + origin_.x);
-    // Rounding may have moved an end past an edge.
-    i.begin = i.begin - 1 > box.begin ? i.begin - 1 : box.begin;
-    i.end = i.end + 1 < box.end ? i.end + 1 : box.end;
-    Polygon rest = strip, piece, next;
-    const double first = lattice_.x.value[i.begin] - origin_.x;
-    if (range.low < first) trim(rest, 0, first);
-    for (std::int32_t column = i.begin; column < i.end && rest.count > 0; ++column) {
-      if (ends_below(rest, 0, lattice_.x.value[column + 1] - origin_.x)) {
-        shed_column(rest, column, row);
-        break;
-      }
-      cut(rest, 0, lattice_.x.value[column + 1] - origin_.x, piece, next);
-      rest = next;
-      if (piece.count > 0) shed_column(piece, column, row);
+  // The part of the triangle in a row of columns, seen from the origin; false where there is none.
+  GD_HD bool strip_of(std::int32_t j, Polygon& strip) const {
+    strip.count = 0;
+    for (const Vec3& p : {t_.a, t_.b, t_.c}) {
+      strip.put({p.x - origin_.x, p.y - origin_.y, p.z - origin_.z});
     }
+    Polygon spare;
+    keep_between(strip, 1, lattice_.y.value[j] - origin_.y, lattice_.y.value[j + 1] - origin_.y,
+                 spare);
+    return strip.count > 0;
+  }
+
+  // Adds what of a strip is in a column; the strip is overwritten.
+  GD_HD void shed_piece(Polygon& strip, std::int32_t i, std::int32_t j) const {
+    const double low = lattice_.x.value[i] - origin_.x, high = lattice_.x.value[i + 1] - origin_.x;
+    const Range range = range_of(strip, 0);
+    if (range.low > high || range.high < low) return;
+    Polygon spare;
+    keep_between(strip, 0, low, high, spare);
+    if (strip.count > 0) shed_column(strip, i, j);
   }
 
   GD_HD double level(std::int32_t k) const { return lattice_.z.value[k] - origin_.z; }
 
-  // Blocks below the piece are below it with all its area; those that it passes with what
-  // is above their floor, up to their roof.
-  GD_HD void shed_column(const Polygon& piece, std::int32_t i, std::int32_t j) {
+  // Blocks below a piece are below it with all its area; those that it passes with what is above
+  // their floor, up to their roof. The piece is overwritten.
+  GD_HD void shed_column(Polygon& rest, std::int32_t i, std::int32_t j) const {
     const double plan = (lattice_.x.value[i + 1] - lattice_.x.value[i]) *
                         (lattice_.y.value[j + 1] - lattice_.y.value[j]);
-    const std::int64_t all = units_of(integrate(piece, 0.0).area / plan);
-    const Range range = range_of(piece, 2);
+    const std::int64_t all = units_of(integrate(rest, 0.0).area / plan);
+    const Range range = range_of(rest, 2);
     Cells k = cells_of(lattice_.z, range.low + origin_.z, range.high + origin_.z);
     if (k.begin >= lattice_.layers()) k.begin = lattice_.layers();
     std::uint64_t* column = lattice_.steps + lattice_.column(i, j) * lattice_.layers();
-    Polygon rest = piece, within, above;
-    if (range.low < level(0)) trim(rest, 2, level(0));
+    Polygon within, above;
+    if (range.low < level(0)) {
+      clip(rest, 2, level(0), true, above);
+      rest = above;
+    }
     std::int64_t before = all;  // what the block `last` has
     std::int32_t last = k.begin - 1;
     for (std::int32_t at = k.begin; at < k.end; ++at) mark(i, j, at);
@@ -164,9 +182,18 @@ class Shedder {
   const Triangle t_;
   const int weight_;
   Vec3 origin_ = {};
+  Columns box_ = {0, 0, 0, 0};
 };
 
-// A column's steps to shares, in place: 0 or 1 by the label where no triangle enters.
+// The share of a block whose steps, and those above it, add up to a sum: 0 or 1 by the label where
+// no triangle enters.
+GD_HD double share_of_block(std::uint64_t sum, bool is_entered, bool label) {
+  if (!is_entered) return label ? 1.0 : 0.0;
+  const double exact = static_cast<double>(static_cast<std::int64_t>(sum)) / kShareUnits;
+  return minimum(maximum(exact, 0.0), 1.0);
+}
+
+// A column's steps to shares, in place.
 GD_HD void settle_shares(const ShareLattice& lattice, const std::uint64_t* labels,
                          std::int64_t column) {
   std::uint64_t* steps = lattice.steps + column * lattice.layers();
@@ -174,13 +201,24 @@ GD_HD void settle_shares(const ShareLattice& lattice, const std::uint64_t* label
   for (std::int32_t k = lattice.layers() - 1; k >= 0; --k) {
     const std::int64_t word = column * lattice.words + k / 64;
     sum += steps[k];
-    double share = static_cast<double>(labels[word] >> k % 64 & 1);
-    if (lattice.entered[word] >> k % 64 & 1) {
-      const double exact = static_cast<double>(static_cast<std::int64_t>(sum)) / kShareUnits;
-      share = minimum(maximum(exact, 0.0), 1.0);
-    }
+    const double share =
+        share_of_block(sum, lattice.entered[word] >> k % 64 & 1, labels[word] >> k % 64 & 1);
     std::memcpy(steps + k, &share, sizeof share);
   }
+}
+
+// Of ascending starts, the last one that is at most a place: whose part it is. starts[0] is 0.
+GD_HD std::int64_t owner_of(const std::uint64_t* starts, std::int64_t count, std::uint64_t place) {
+  std::int64_t from = 0, to = count;  // starts[from] <= place, and no start from `to` on is
+  while (to - from > 1) {
+    const std::int64_t middle = from + (to - from) / 2;
+    if (starts[middle] <= place) {
+      from = middle;
+    } else {
+      to = middle;
+    }
+  }
+  return from;
 }
 
 }  // namespace geodomain

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from geodomain.backends.api import (
     Backend,
-    BlockIndex,
     PointIndex,
     SegmentIndex,
     Taken,
 )
+from geodomain.backends.auto.blocks import AutoBlockIndex
 from geodomain.backends.auto.choice import COSTS, Answer, GpuBackend, MachineChoice
 from geodomain.backends.auto.distance import AutoNearestIndex
 from geodomain.backends.auto.points import AutoPointIndex
@@ -23,7 +23,7 @@ from geodomain.backends.device_memory import DeviceRoom
 
 
 class AutoBackend:
-    """The CPU and the GPU as one backend; volumes are the CPU's."""
+    """The CPU and the GPU as one backend."""
 
     name = "auto"
 
@@ -48,9 +48,9 @@ class AutoBackend:
         """Index a mesh for distances, where and when there are points for it."""
         return AutoNearestIndex(self.choice, lambda on: on.nearest_index(mesh, threads=threads))
 
-    def block_index(self, mesh: MeshArrays, rim: Floats) -> BlockIndex:
-        """Index a mesh for the shares of blocks, on the CPU."""
-        return self.choice.cpu.block_index(mesh, rim)
+    def block_index(self, mesh: MeshArrays, rim: Floats) -> AutoBlockIndex:
+        """Index a mesh for the shares of blocks, where and when there are blocks for it."""
+        return AutoBlockIndex(self.choice, lambda on: on.block_index(mesh, rim))
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
         """Write which index first holds each point; see `Backend.codes`."""
@@ -102,8 +102,14 @@ class AutoBackend:
         out: Floats,
         threads: int,
     ) -> int:
-        """Write the shares of a lattice's blocks, on the CPU; see `Backend.lattice_shares`."""
-        return self.choice.cpu.lattice_shares(mesh, weights, edges, labels, out, threads)
+        """Write the shares of a lattice's blocks; see `Backend.lattice_shares`."""
+        block, triangle = COSTS["lattice share"], COSTS["clipped triangle"]
+        cpu = out.size * block.cpu + len(weights) * triangle.cpu
+        cuda = out.size * block.cuda + len(weights) * triangle.cuda
+        return self.choice.either(
+            cpu / threads - cuda, out.size,
+            lambda on: on.lattice_shares(mesh, weights, edges, labels, out, threads),
+        )  # fmt: skip
 
     def _lattice(self, axes: Columns, threads: int, call: Callable[[Backend], Answer]) -> Answer:
         blocks, cost = len(axes[0]) * len(axes[1]) * len(axes[2]), COSTS["block"]

@@ -11,6 +11,9 @@ The model is a table of costs, measured with geodomain itself (H200, and a serve
   over a million triangles in 2.8 ms, copies apart.
 - The CPU takes 2 to 20 microseconds of one thread for a distance, by the surface; the GPU 11 to
   26 nanoseconds (10M scattered points, 80,000 and a million triangles), copies included.
+- The CPU takes 6 microseconds of one thread for the share of a block anywhere (one in 35 mixed),
+  and for a lattice's shares 30 ns a block and 2 microseconds a triangle. The GPU's time goes to
+  copying 57 bytes a block, or 8 of a lattice's.
 - The first call of a process waits `_COLD` seconds for PyCUDA, a context and the kernels (kernels
   compiled before: 0.10, 0.11 and 0.02), each later one `_WARM` seconds for its launches.
 
@@ -45,6 +48,9 @@ COSTS = {
     "block": Cost(3e-10, 3e-12),  # of a lattice, as bits
     "segment": Cost(3e-7, 6e-9),
     "distance": Cost(4e-6, 3e-8),
+    "share": Cost(5e-6, 1e-8),  # of a block anywhere
+    "lattice share": Cost(3e-8, 1e-9),
+    "clipped triangle": Cost(2e-6, 1e-8),  # for a lattice's shares
     "triangle": Cost(3e-7, 1e-8),  # of a hierarchy that is built
 }
 

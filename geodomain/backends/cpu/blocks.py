@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.backends import layout
 from geodomain.backends.data import Floats, MeshArrays
 from geodomain.backends.native import library, must, pointer
 
@@ -32,6 +33,12 @@ class CpuBlockIndex:
         """Free the index's memory."""
         if getattr(self, "handle", None):
             library().geodomain_blocks_free(self.handle)
+
+    def trees(self) -> tuple[NDArray[np.void], list[int]]:
+        """Return the `BoxTreeView` of triangles and that of the rim, and their leaves' numbers."""
+        views, counts = layout.structure("BoxTreeView").empty(2), np.zeros(2, np.int64)
+        library().geodomain_blocks_trees(self.handle, pointer(views), pointer(counts))
+        return views, counts.tolist()
 
     def shares(
         self,

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from geodomain.backends.api import BlockIndex, PointIndex, SegmentIndex, Taken
+from geodomain.backends.api import PointIndex, SegmentIndex, Taken
 from geodomain.backends.cuda import device, lattices, points
+from geodomain.backends.cuda.blocks import CudaBlockIndex
 from geodomain.backends.cuda.distance import CudaNearestIndex
+from geodomain.backends.cuda.lattice_shares import lattice_shares
 from geodomain.backends.cuda.segments import CudaSegmentIndex
-from geodomain.backends.data import Columns, Floats, MeshArrays
-from geodomain.errors import DeviceError
+from geodomain.backends.data import Floats, MeshArrays
 
 
 class CudaBackend:
@@ -23,6 +21,7 @@ class CudaBackend:
     lattice_bits = staticmethod(lattices.lattice_bits)
     lattice_packed = staticmethod(lattices.lattice_packed)
     lattice_there = staticmethod(lattices.lattice_there)
+    lattice_shares = staticmethod(lattice_shares)
 
     def start(self) -> None:
         """Make the device's context, or say why there is none."""
@@ -43,27 +42,11 @@ class CudaBackend:
         """Index a mesh for distances."""
         return CudaNearestIndex(mesh)
 
-    def block_index(self, mesh: MeshArrays, rim: Floats) -> BlockIndex:
-        """Refuse: shares of blocks are computed on the CPU."""
-        raise DeviceError(_only_on_the_cpu("shares of blocks"))
-
-    def lattice_shares(
-        self,
-        mesh: MeshArrays,
-        weights: NDArray[np.int8],
-        edges: Columns,
-        labels: NDArray[np.uint64],
-        out: Floats,
-        threads: int,
-    ) -> int:
-        """Refuse: shares of blocks are computed on the CPU."""
-        raise DeviceError(_only_on_the_cpu("shares of blocks"))
+    def block_index(self, mesh: MeshArrays, rim: Floats) -> CudaBlockIndex:
+        """Index a mesh for the shares of blocks; the rim's edges are (m, 2, 3)."""
+        return CudaBlockIndex(mesh, rim)
 
     def taken(self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str) -> Taken:
         """Return "cuda", or "cpu" where it had no memory for what it was asked, and why."""
         own = [index for index in indexes if isinstance(index, points.CudaPointIndex)]
         return points.taken(own, why)
-
-
-def _only_on_the_cpu(what: str) -> str:
-    return f"{what} are computed on the CPU only: use backend='auto' or 'cpu'"

@@ -24,6 +24,7 @@ from geodomain.backends.kernel_files import headers, kernel_folders, stamp
 
 FLAGS = ("--fmad=false", "-std=c++17", "-O3")
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
+_VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
 _TARGET = re.compile(r"^\.target sm_(\d+)", re.MULTILINE)
 # Where systems keep users' caches: in the folder that a variable names, or in one of their homes.
 _CACHES = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
@@ -117,6 +118,19 @@ def shipped(name: str) -> Path | None:
         made = path.with_name(path.name + ".sha256")
         if path.is_file() and made.is_file() and made.read_text().strip() == _made_from(name):
             return path
+    return None
+
+
+def shipped_version() -> int | None:
+    """Return the CUDA version that a driver must be for to take the PTX: at least 12000, say.
+
+    The version of the PTX language says it: 8.0 is of CUDA 12.0, 9.0 of CUDA 13.0.
+    """
+    for folder in kernel_folders():
+        for path in folder.glob("*.ptx"):
+            version = _VERSION.search(path.read_text(encoding="utf-8"))
+            if version is not None:
+                return (int(version[1]) + 4) * 1000 + int(version[2]) * 10
     return None
 
 

@@ -21,8 +21,8 @@ def driver() -> Driver:
         cuda: Driver = pycuda.driver
     except Exception as error:  # a folder that is gone, another NumPy's binary interface, ...
         message = (
-            f"no CUDA backend here: {error}; install geodomain[cuda] beside a CUDA toolkit and an "
-            "NVIDIA driver, or use backend='cpu'"
+            f"no CUDA backend here: {error}; install PyCUDA (geodomain[cuda]) and an NVIDIA driver "
+            "('geodomain devices' says what is missing), or use backend='cpu'"
         )
         raise DeviceError(message) from error
     process()
@@ -30,15 +30,15 @@ def driver() -> Driver:
         cuda.init()
         count = cuda.Device.count()
     except cuda.Error as error:
-        message = f"the CUDA driver does not start: {error}{_left_visible()}; use backend='cpu'"
+        message = f"the CUDA driver does not start: {error}{left_visible()}; use backend='cpu'"
         raise DeviceError(message) from error
     if count == 0:
-        message = f"there is no CUDA device{_left_visible()}; use backend='cpu'"
+        message = f"there is no CUDA device{left_visible()}; use backend='cpu'"
         raise DeviceError(message)
     return cuda
 
 
-def _left_visible() -> str:
+def left_visible() -> str:
     """Name what may hide the devices, if it is set."""
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     return "" if shown is None else f" (CUDA_VISIBLE_DEVICES is {shown!r})"

@@ -96,7 +96,7 @@ class DeviceLattice:
         bounds = [0, *range(first, count, layers), count]
         cuts = list(itertools.pairwise(bounds))
         along = [axes[0][begin:end] for begin, end in cuts]
-        self._memory, rulers = _upload_rulers([axes[1], axes[2], *along])
+        self._memory, rulers = upload_rulers([axes[1], axes[2], *along])
         self._across = rulers[:2]
         self._parts = [
             LatticePart(*cut, ruler) for cut, ruler in zip(cuts, rulers[2:], strict=True)
@@ -159,7 +159,7 @@ class DeviceLattice:
         return layout.mesh_view(copied_vertices, copied_triangles, len(arrays.triangles))
 
 
-def _upload_rulers(axes: list[Floats]) -> tuple[CudaMemory, list[bytes]]:
+def upload_rulers(axes: list[Floats]) -> tuple[CudaMemory, list[bytes]]:
     """Copy ascending axes and their tables at once; return the memory and the kernels' Rulers."""
     counts = (ctypes.c_int64 * len(axes))(*[len(axis) for axis in axes])
     room = library().geodomain_rulers_room

@@ -6,19 +6,46 @@ import ctypes
 import functools
 import sys
 
-# From cuda.h: attributes of a pointer, and a kind of memory.
+# From cuda.h: attributes of a pointer, a kind of memory, an error.
 _MEMORY_TYPE, _DEVICE_ORDINAL = 2, 9
 _HOST_MEMORY = 1
+_NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 _LEAST = {_MEMORY_TYPE: 1, _DEVICE_ORDINAL: 0}  # what is less stands for unknown memory
 
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """Return the driver's library, which PyCUDA has loaded already, or None."""
+    """Return the driver's library, which PyCUDA loads too, or None."""
     try:
         return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
         return None
+
+
+def driver_version() -> int | None:
+    """Return the CUDA version that the driver is for, as 1000 times the major plus 10 the minor."""
+    known, version = library(), ctypes.c_int(0)
+    if known is None or known.cuDriverGetVersion(ctypes.byref(version)):
+        return None
+    return version.value
+
+
+def device_count() -> int | str:
+    """Return the number of devices that the driver shows, or the name of the error that it gives.
+
+    It makes no context.
+    """
+    known, count = library(), ctypes.c_int(0)
+    if known is None:
+        return "there is none"
+    status: int = known.cuInit(0) or known.cuDeviceGetCount(ctypes.byref(count))
+    if status == _NO_DEVICE:
+        return 0
+    if status == 0:
+        return count.value
+    name = ctypes.c_char_p()
+    known.cuGetErrorName(status, ctypes.byref(name))
+    return (name.value or b"CUDA error %d" % status).decode()
 
 
 def is_pinned(address: int, size: int) -> bool:

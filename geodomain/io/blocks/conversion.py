@@ -21,10 +21,14 @@ from geodomain.io.conditions import Column
 from geodomain.io.datamine.definition import read_definition
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.streams import open_target
+from geodomain.io.header.azimuth import azimuth_of
+from geodomain.io.header.frames import LocalFrame
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.formats import detect
 
+# So many blocks say whether the model is turned about z.
+_FIRST = 65_536
 _LATTICES = (".vti", ".vtr", ".vts", ".vtu")
 
 
@@ -95,7 +99,11 @@ def converts_blocks(source: str, output: Path) -> bool:
         with place.open("rb") as file:
             head = file.read(HEAD)
         found = read_definition(head)
-        return bool({"XC", "IJK"} & set(found.names())) if found else detect(head) is None
+        if found:
+            return bool({"XC", "IJK"} & set(found.names()))
+        looks = detect(head)
+        # A table whose first row begins with 0 looks like strings.
+        return looks is None or (looks == "Surpac strings" and place.suffix.lower() != ".str")
     return kind in ("gslib", "parquet", "voxet") or place.suffix.lower() in _LATTICES
 
 
@@ -107,8 +115,7 @@ def _gathered(source: str, options: TableOptions) -> Blocks:
         chunks = _Chunks(len(opened.columns))
         opened.relabel(Relabelling(chunks.add, also=range(len(opened.columns))))
         coordinates = {*opened.centroid, *opened.sizes}
-        axes = np.array(opened.frame.local.matrix).T if opened.frame.local else np.eye(3)
-        return chunks.blocks(opened, axes, coordinates, _texts(source, options))
+        return chunks.blocks(opened, coordinates, _texts(source, options))
 
 
 def _texts(source: str, options: TableOptions) -> Callable[[str], NDArray[np.str_]]:
@@ -146,7 +153,6 @@ class _Chunks:
     def blocks(
         self,
         model: BlockFile,
-        axes: Floats,
         coordinates: set[str],
         texts: Callable[[str], NDArray[np.str_]],
     ) -> Blocks:
@@ -154,10 +160,17 @@ class _Chunks:
         columns: dict[str, Values] = {}
         for name, held in zip(model.columns, self._numbers, strict=True):
             columns[name] = texts(name) if held is None else np.concatenate([*held, []])
+        centroids = np.concatenate([*self._centroids, np.empty((0, 3))])
+        sizes = np.concatenate([*self._sizes, np.empty((0, 3))]) if model.sizes else None
+        local = model.frame.local
+        if local is None and sizes is not None and len(sizes):
+            # Coordinates of the world do not say that the model is turned; its rows of blocks do.
+            turn = azimuth_of(centroids[:_FIRST], sizes[:_FIRST])
+            local = LocalFrame([("z", turn)], (0.0, 0.0, 0.0)) if turn else None
         return Blocks(
-            np.concatenate([*self._centroids, np.empty((0, 3))]),
-            np.concatenate([*self._sizes, np.empty((0, 3))]) if model.sizes else None,
-            axes,
+            centroids,
+            sizes,
+            np.eye(3) if local is None else np.array(local.matrix).T,
             columns,
             frozenset(coordinates),
         )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -27,17 +27,17 @@ from geodomain.io.header.options import TableOptions
 
 # So many rows are labelled at a time.
 _CHUNK_ROWS = 1 << 20
+# So many bytes of a column are read at a time where only the first rows are wanted.
+_PAGES = 1 << 16
 
 
 @contextmanager
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[ParquetModel]:
     """Open a Parquet file and read its schema and first rows."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        message = f"{path} needs pyarrow to be read: pip install 'geodomain[parquet]'"
-        raise TableError(message) from None
+    _require_pyarrow(path)
+    import pyarrow
+    from pyarrow import parquet
+
     place = Path(path)
     status = place.stat()
     name = place.name
@@ -47,6 +47,29 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
         with readable(name):
             file = parquet.ParquetFile(raw)
         yield ParquetModel(file, name, status, options)
+
+
+@contextmanager
+def open_stream(file: BinaryIO, name: str, options: TableOptions) -> Iterator[ParquetModel]:
+    """Open Parquet that can be read here and there, to look at its schema and first rows.
+
+    Columns are read a few pages at a time, for a file that is far away.
+    """
+    _require_pyarrow(name)
+    from pyarrow import parquet
+
+    with readable(name):
+        found = parquet.ParquetFile(file, buffer_size=_PAGES, pre_buffer=False)
+    yield ParquetModel(found, name, None, options)
+
+
+def _require_pyarrow(name: str) -> None:
+    """Refuse Parquet without the library that reads it."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        message = f"{name} needs pyarrow to be read: pip install 'geodomain[parquet]'"
+        raise TableError(message) from None
 
 
 @contextmanager
@@ -88,7 +111,9 @@ class ParquetModel(TableModel[Any]):
 
     writing = 3e-7
 
-    def __init__(self, file: Any, name: str, status: os.stat_result, options: TableOptions) -> None:
+    def __init__(
+        self, file: Any, name: str, status: os.stat_result | None, options: TableOptions
+    ) -> None:
         self._file, self._schema = file, file.schema_arrow
         super().__init__(name, status, tuple(self._schema.names), options)
 
@@ -103,6 +128,11 @@ class ParquetModel(TableModel[Any]):
         groups = map(metadata.row_group, range(metadata.num_row_groups))
         rows = max((int(group.num_rows) for group in groups), default=0)
         return 200_000_000 + 16 * rows * int(metadata.num_columns) + 64 * min(rows, _CHUNK_ROWS)
+
+    @property
+    def typed_columns(self) -> tuple[str, ...]:
+        """The columns with their types."""
+        return tuple(f"{field.name}: {field.type}" for field in self._schema)
 
     def facts(self) -> dict[str, str]:
         """Say how the file is written."""

@@ -33,7 +33,11 @@ class TableModel(ABC, Generic[Chunk]):
     compressed = False
 
     def __init__(
-        self, name: str, status: os.stat_result, columns: tuple[str, ...], options: TableOptions
+        self,
+        name: str,
+        status: os.stat_result | None,
+        columns: tuple[str, ...],
+        options: TableOptions,
     ) -> None:
         self.name, self.status, self.columns = name, status, columns
         self._missing = options.missing

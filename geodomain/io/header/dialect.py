@@ -60,7 +60,9 @@ def _plain_pattern(delimiter: bytes) -> re.Pattern[bytes]:
     return re.compile(b"[^" + re.escape(delimiter) + rb"\r\n]*")
 
 
-def split_rows(head: bytes, delimiter: bytes, start: int, *, whole: bool) -> Iterator[Row]:
+def split_rows(
+    head: bytes, delimiter: bytes, start: int, *, whole: bool, name: str = "the table"
+) -> Iterator[Row]:
     """Yield the rows of `head` from the offset `start`, leaving out the blank ones.
 
     Lines end in LF, CR LF or a lone CR. Where `head` is not the `whole` file, a last row without
@@ -73,7 +75,7 @@ def split_rows(head: bytes, delimiter: bytes, start: int, *, whole: bool) -> Ite
             line += count_line_ends(head, start, blank.end())
             start = blank.end()
             continue
-        row = _one_row(head, delimiter, start, line)
+        row = _one_row(head, delimiter, start, line, name)
         # A CR that is the last byte may be half of a CR LF.
         last = row.end + 1 == len(head) and head[row.end :] == b"\r"
         if not whole and (row.following == row.end or last):
@@ -84,7 +86,7 @@ def split_rows(head: bytes, delimiter: bytes, start: int, *, whole: bool) -> Ite
         start = row.following
 
 
-def _one_row(head: bytes, delimiter: bytes, start: int, line: int) -> Row:
+def _one_row(head: bytes, delimiter: bytes, start: int, line: int, name: str) -> Row:
     """Cut the row that begins at `start` into its cells."""
     # A comment line is text to its end: a quote in it opens nothing.
     comment = head[start : start + 1] == b"#"
@@ -93,7 +95,7 @@ def _one_row(head: bytes, delimiter: bytes, start: int, line: int) -> Row:
     end = start - 1
     while end < start or head[end : end + 1] == delimiter:
         if len(cells) > _MOST_CELLS:
-            message = f"line {line} has more than {_MOST_CELLS:,} cells: this is no block model"
+            message = f"{name}, line {line} has more than {_MOST_CELLS:,} cells: this is no table"
             raise TableError(message)
         field = pattern.match(head, end + 1)
         cells.append(field[0] if field else b"")

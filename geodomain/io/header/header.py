@@ -41,7 +41,9 @@ def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -
     start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
     delimiters = _candidates(head, start, options)
     rows = {
-        delimiter: list(islice(split_rows(head, delimiter, start, whole=whole), _HEAD_ROWS))
+        delimiter: list(
+            islice(split_rows(head, delimiter, start, whole=whole, name=name), _HEAD_ROWS)
+        )
         for delimiter in delimiters
     }
     # A comment may hold the names (`# x y z`, or numpy's `# x,y,z`): only where no other row does.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,14 +74,14 @@ def _walk_row(
     """Return the list lengths of one row, where each property's values start, and its end."""
     lengths: dict[str, int] = {}
     starts: dict[str, int] = {}
-    byte_order = "big" if order == ">" else "little"
+    byte_order: Literal["big", "little"] = "big" if order == ">" else "little"
     for p in element.properties:
         width = int(p.kind[1])
         count = 1
         if p.length_kind:
             wide = int(p.length_kind[1])
             signed = p.length_kind[0] == "i"
-            count = int.from_bytes(data[offset : offset + wide], byte_order, signed=signed)  # type: ignore[arg-type]
+            count = int.from_bytes(data[offset : offset + wide], byte_order, signed=signed)
             offset += wide
             lengths[p.name] = count
         starts[p.name] = offset

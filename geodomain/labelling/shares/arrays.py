@@ -15,10 +15,15 @@ from geodomain.labelling.shares.pieces import Bools, Floats
 from geodomain.labelling.shares.report import share_warnings
 from geodomain.labelling.shares.settings import ShareSettings
 from geodomain.labelling.shares.sharer import Sharer, frame_of
+from geodomain.labelling.turned import turned_warnings
 from geodomain.query.locator import Rule
 
 # Blocks at a time.
 _PART = 1 << 18
+_MEND = (
+    "give local coordinates with the columns of a rotated Datamine model, or label a file with "
+    "rotation= and origin="
+)
 
 
 def measure_blocks(
@@ -34,6 +39,7 @@ def measure_blocks(
     backend: str,
     threads: int | None,
     name: str,
+    index: Labeller | None = None,
 ) -> tuple[Floats, NDArray[np.intp]]:
     """Return shares of each domain, (k, n), and labels as codes, a part at a time.
 
@@ -51,11 +57,18 @@ def measure_blocks(
         As `Labeller` has them.
     name : str
         What messages call the blocks.
+    index : Labeller, optional
+        Of the same domains, where there is one already.
 
     Raises
     ------
     TableError
         For blocks without sizes.
+
+    Warns
+    -----
+    GeodomainWarning
+        As `label_file` for shares, and for centroids that look like those of a rotated model.
     """
     if sizes is None:
         message = (
@@ -63,8 +76,14 @@ def measure_blocks(
             "dx=, dy= and dz="
         )
         raise TableError(message)
-    labeller = Labeller(domains, rule=rule, backend=backend, threads=threads)
+    labeller = index
+    if labeller is None:
+        labeller = Labeller(domains, rule=rule, backend=backend, threads=threads)
     sharer = Sharer(labeller, frame_of(labeller, axes, name), settings)
+    if not sharer.tally.turned:
+        some_boxes = points[:_PART][np.isfinite(sizes[:_PART]).all(axis=1)]
+        for sentence in turned_warnings(some_boxes, name, "measured", _MEND):
+            warn(sentence)
     allowed = allowed_rows(domains, column)
     wanted = len(labeller.targets) if settings.proportions is not None else 0
     shares, codes = np.empty((wanted, len(points))), np.empty(len(points), np.intp)

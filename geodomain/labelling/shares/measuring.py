@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.labelling.evaluate import Evaluation
-from geodomain.labelling.labeller import Labeller, Verdict
+from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.shares.parting import Parting, SizedBlocks
 from geodomain.labelling.shares.pieces import BlockPieces, Bools, Floats, Places
 from geodomain.labelling.skins import SkinEvaluation
+from geodomain.labelling.verdict import Verdict
 
 # From blocks and their pieces to shares, (blocks, columns).
 Score = Callable[[Places, BlockPieces], Floats]

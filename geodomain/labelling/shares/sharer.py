@@ -9,16 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.labelling.evaluate import SolidEvaluation
-from geodomain.labelling.labeller import (
-    BEYOND,
-    KEPT,
-    LEAKING,
-    LOST,
-    NONE,
-    REST,
-    Labeller,
-    Verdict,
-)
+from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.shares.bodies import BodyShelf
 from geodomain.labelling.shares.measuring import (
     LabelledBlocks,
@@ -32,6 +23,15 @@ from geodomain.labelling.shares.parting import Entered, Parting, entry_of, sized
 from geodomain.labelling.shares.pieces import Body, Bools, Floats
 from geodomain.labelling.shares.settings import ShareSettings
 from geodomain.labelling.shares.tally import ShareTally
+from geodomain.labelling.verdict import (
+    BEYOND,
+    KEPT,
+    LEAKING,
+    LOST,
+    NONE,
+    REST,
+    Verdict,
+)
 
 _TOGETHER = 1 << 16  # blocks
 # Shares this close are equal, where the largest labels a block: about what one is wrong by.

@@ -1,5 +1,5 @@
-// What WebGL draws: boxes, wireframes, the face of a cut, lines. Every shader leaves out what lies
-// beyond the plane of the cut.
+// What WebGL draws: boxes, wireframes, the face of a cut, lines. Of blocks and wireframes, shaders
+// leave out what lies beyond the plane of the cut; drillholes stay whole.
 
 import * as THREE from "three";
 import { CORNERS, EDGES } from "./model.js";

@@ -66,10 +66,18 @@ function fit(view) {
   resize();
 }
 
-// Light and dark, as the page is.
+// Light and dark, as the page is; white on paper.
 function follow(view) {
-  const paint = () => view.paint(getComputedStyle(document.documentElement));
+  const root = document.documentElement;
+  const paint = () => view.paint(getComputedStyle(root));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  for (const event of ["beforeprint", "afterprint"]) {
+    addEventListener(event, () => {
+      root.toggleAttribute("data-printing", event === "beforeprint");
+      paint();
+      view.draw();
+    });
+  }
   paint();
 }
 

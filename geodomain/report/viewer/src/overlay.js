@@ -20,7 +20,7 @@ export class Overlay {
     this.ratio = ratio;
   }
 
-  draw(camera, root, target, ink) {
+  draw(camera, root, target, ink, paper) {
     const context = this.context;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, ...this.size);
@@ -32,7 +32,7 @@ export class Overlay {
     };
     for (const axis of [0, 1, 2]) this.#ticks(axis);
     this.#directions(camera);
-    this.#scale(camera, target);
+    this.#scale(camera, target, ink, paper);
     if (this.marker) this.#mark(this.marker);
   }
 
@@ -102,7 +102,7 @@ export class Overlay {
     context.lineWidth = 1.5;
   }
 
-  #scale(camera, target) {
+  #scale(camera, target, ink, paper) {
     const context = this.context;
     const right = new THREE.Vector3().setFromMatrixColumn(camera.matrixWorld, 0);
     const one = target.clone().project(camera);
@@ -111,6 +111,12 @@ export class Overlay {
     if (!(pixels > 0)) return;
     const length = roundLength(Math.min(160, this.size[0] / 4) / pixels);
     const [x, y] = [18, this.size[1] - 20];
+    const where = camera.isPerspectiveCamera ? " at the centre" : "";
+    const words = `${shown(length)} units${where}`;
+    // On a ground of its own: coordinates may be where it stands.
+    context.fillStyle = paper;
+    context.fillRect(x - 6, y - 25, Math.max(length * pixels, context.measureText(words).width) + 12, 30);
+    context.fillStyle = ink;
     context.lineWidth = 3;
     context.beginPath();
     context.moveTo(x, y - 6);
@@ -118,9 +124,8 @@ export class Overlay {
     context.lineTo(x + length * pixels, y);
     context.lineTo(x + length * pixels, y - 6);
     context.stroke();
-    const where = camera.isPerspectiveCamera ? " at the centre" : "";
     context.textAlign = "left";
-    context.fillText(`${shown(length)} units${where}`, x, y - 16);
+    context.fillText(words, x, y - 16);
   }
 
   #mark(place) {

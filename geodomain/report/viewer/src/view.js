@@ -276,7 +276,8 @@ export class View {
     this.scene.background = new THREE.Color(style.getPropertyValue("--tint").trim());
     this.ink = style.getPropertyValue("--ink").trim();
     this.frame.material.color.set(style.getPropertyValue("--soft").trim());
-    this.holes?.material.color.set(this.ink);
+    this.paper = style.getPropertyValue("--tint").trim();
+    this.holes?.material.color.set(style.getPropertyValue("--hole").trim());
     this.render();
   }
 
@@ -285,11 +286,15 @@ export class View {
     if (this.waiting) return;
     this.waiting = requestAnimationFrame(() => {
       this.waiting = 0;
-      this.root.updateMatrixWorld();
-      this.renderer.render(this.scene, this.camera);
-      this.overlay.draw(this.camera, this.root, this.controls.target, this.ink || "#222");
-      this.canvas.dataset.pictures = 1 + Number(this.canvas.dataset.pictures || 0);
+      this.draw();
     });
+  }
+
+  draw() {
+    this.root.updateMatrixWorld();
+    this.renderer.render(this.scene, this.camera);
+    this.overlay.draw(this.camera, this.root, this.controls.target, this.ink || "#222", this.paper || "#fff");
+    this.canvas.dataset.pictures = 1 + Number(this.canvas.dataset.pictures || 0);
   }
 }
 

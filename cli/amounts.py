@@ -1,0 +1,87 @@
+"""The options of `geodomain tonnes` for what is added up, which `geodomain label` takes too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import click
+
+from geodomain.cli import values
+from geodomain.cli.grades import density_option, grade_option
+from geodomain.cli.options import Decorator, together
+
+AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion")
+
+
+def _cutoff(value: str) -> list[float] | dict[str, list[float]]:
+    """Read NAME=VALUE,... or VALUE,..."""
+    name, equals, rest = value.rpartition("=")
+    try:
+        numbers = [float(one) for one in rest.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(map(math.isfinite, numbers)) or bool(name) != bool(equals):
+        message = f"{value!r} is not GRADE=VALUE,... such as AU=0.5,1,2"
+        raise click.BadParameter(message)
+    return {name: numbers} if name else numbers
+
+
+def _share(value: str) -> tuple[str, str]:
+    """Split NAME=COLUMN."""
+    name, _, column = value.partition("=")
+    if not name or not column:
+        message = f"{value!r} is not NAME=COLUMN"
+        raise click.BadParameter(message)
+    return name, column
+
+
+def amounts_options(*, required: bool = False) -> Decorator:
+    """Make the options; without `required` nothing is added up where there is no density."""
+    what = "The column of densities, or one number for all blocks."
+    return together(
+        density_option(what if required else f"Add up tonnes too. {what}", required=required),
+        grade_option("A grade; may be repeated."),
+        click.option(
+            "--bench",
+            type=click.FloatRange(min=0, min_open=True),
+            callback=values.finite,
+            metavar="HEIGHT",
+            help="By benches at multiples of HEIGHT, each with its lower end; blocks are split by "
+            "their overlap.",
+        ),
+        click.option(
+            "--cutoff",
+            type=_cutoff,
+            metavar="[GRADE=]VALUE,...",
+            help="At or above each of these grades too; with one grade VALUE,... will do.",
+        ),
+        click.option(
+            "--proportion",
+            type=_share,
+            multiple=True,
+            metavar="NAME=COLUMN",
+            help="A domain, and the column of the part of each block, 0 to 1, that is its own, "
+            "instead of labels; may be repeated.",
+        ),
+    )
+
+
+def require_sense(
+    domain: str | None,
+    proportion: Sequence[tuple[str, str]],
+    grades: Sequence[str],
+    cutoff: object,
+) -> None:
+    """Refuse options that contradict each other."""
+    message = ""
+    if domain and proportion:
+        message = "--domain and --proportion both say what a block is: give one of them"
+    elif len(dict(proportion)) < len(proportion):
+        message = "--proportion names a domain twice"
+    elif isinstance(cutoff, dict) and not cutoff.keys() <= set(grades):
+        message = f"--cutoff is of {', '.join(cutoff)}, which is no --grade"
+    elif isinstance(cutoff, list) and len(grades) != 1:
+        message = "--cutoff must name a --grade where there is not just one: AU=0.5,1,2"
+    if message:
+        raise click.UsageError(message)

@@ -1,0 +1,98 @@
+// The share of one block along vertical lines, where what a triangle counts is not the same
+// everywhere. Host only.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "platform/arithmetic.h"
+#include "volume/block.h"
+
+namespace geodomain {
+
+// What is inside along a line down from above: an odd number of crossings, or a sum of their signs
+// that is not 0.
+enum class Inside : std::int32_t { odd = 0, wound = 1 };
+
+class BlockLines {
+ public:
+  explicit BlockLines(const BlocksView& blocks) : blocks_(blocks) {}
+
+  // Keeps the triangles over the block for what is asked next; see `visit_over`.
+  void take(const Block& block, bool with_below) {
+    block_ = block;
+    over_.clear();
+    visit_over(blocks_, block, with_below, [&](std::int32_t i) { over_.push_back(i); });
+  }
+
+  struct Crossing {
+    double height;  // above the block's floor
+    int sign;
+  };
+
+  // visit(crossings) of each of n x n vertical lines, evenly spaced, y fastest. Each line crosses
+  // what `contains` would; only the heights are rounded.
+  template <class Visit>
+  void visit_lines(int n, Visit&& visit) {
+    const Vec3 &low = block_.low, &high = block_.high;
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) {
+        visit(crossings_of(low.x + (high.x - low.x) * ((i + 0.5) / n),
+                           low.y + (high.y - low.y) * ((j + 0.5) / n)));
+      }
+    }
+  }
+
+  double along_lines(int n, Inside rule) {
+    double total = 0.0;
+    visit_lines(n, [&](std::vector<Crossing>& found) { total += length_inside(found, rule); });
+    return total / ((block_.high.z - block_.low.z) * n * n);
+  }
+
+ private:
+  std::vector<Crossing>& crossings_of(double x, double y) {
+    crossings_.clear();
+    for (const std::int32_t i : over_) {
+      const Triangle t = blocks_.mesh.triangle(i);
+      const int sign = crossing_sign<Full>(t, x, y);
+      if (sign == 1 || sign == -1) crossings_.push_back({height_at(t, x, y, block_.low.z), sign});
+    }
+    std::sort(crossings_.begin(), crossings_.end(),
+              [](const Crossing& a, const Crossing& b) { return a.height > b.height; });
+    return crossings_;
+  }
+
+  double length_inside(const std::vector<Crossing>& crossings, Inside rule) const {
+    const double roof = block_.high.z - block_.low.z;
+    double length = 0.0, from = roof;
+    int count = 0, wound = 0;
+    const auto pass = [&](double height) {
+      const double to = minimum(maximum(height, 0.0), from);
+      if (rule == Inside::odd ? (count & 1) != 0 : wound != 0) length += from - to;
+      from = to;
+    };
+    for (const Crossing& crossing : crossings) {
+      pass(crossing.height);
+      ++count, wound += crossing.sign;
+    }
+    pass(0.0);
+    return length;
+  }
+
+  static double height_at(const Triangle& t, double x, double y, double floor) {
+    const double adx = t.a.x - x, ady = t.a.y - y, bdx = t.b.x - x, bdy = t.b.y - y;
+    const double cdx = t.c.x - x, cdy = t.c.y - y;
+    const double bc = bdx * cdy - bdy * cdx, ca = cdx * ady - cdy * adx, ab = adx * bdy - ady * bdx;
+    const double low = bottom(t) - floor, high = top(t) - floor;
+    const double height =
+        ((t.a.z - floor) * bc + (t.b.z - floor) * ca + (t.c.z - floor) * ab) / (bc + ca + ab);
+    return minimum(maximum(height, low), high);
+  }
+
+  const BlocksView blocks_;
+  Block block_ = {};
+  std::vector<std::int32_t> over_;
+  std::vector<Crossing> crossings_;
+};
+
+}  // namespace geodomain
