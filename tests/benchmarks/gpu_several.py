@@ -21,43 +21,23 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from gpu_copies import Host, best, copies, fills
 from gpu_segments import along_normals, terrain
+from gpu_trace import Trace, say
 
 import geodomain
 from geodomain import Mesh, PointLocator, SegmentIntersector, Segments, synthetic
-from geodomain.backends.cuda import (
-    device,
-    devices,
-    grid,
-    hierarchy,
-    lattice_slabs,
-    pipeline,
-    segments,
-    staging,
-)
-from geodomain.backends.gpus import crew
+from geodomain.backends.cuda import device, devices
 from geodomain.backends.threads import thread_count
 
-ROUNDS = 3
 BATCH = 2_000_000
-PIECE = 64 << 20
 POINTS, BLOCKS, SEGMENTS = 100_000_000, 1e10, 100_000_000
-
-
-class Host:
-    """Page-locked memory for what goes in and what comes out, got once: that is slow."""
-
-    def __init__(self, scale: float) -> None:
-        self.inward = geodomain.pinned_empty(int(24 * POINTS * scale), np.uint8)
-        self.outward = geodomain.pinned_empty(int(0.16 * BLOCKS * scale) + 1000, np.uint8)
-        self.inward[:], self.outward[:] = 1, 1
 
 
 @contextlib.contextmanager
@@ -71,73 +51,6 @@ def only(numbers: tuple[int, ...]) -> Iterator[None]:
     finally:
         devices.chosen[:] = before
         device.numbers.cache_clear()
-
-
-def best(call: Callable[[], object]) -> float:
-    """Return the shortest of some calls, after one that makes everything ready."""
-    call()
-    took = []
-    for _ in range(ROUNDS):
-        begin = time.perf_counter()
-        call()
-        took.append(time.perf_counter() - begin)
-    return min(took)
-
-
-def say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
-class Trace:
-    """When each GPU began and ended its parts and the steps in them, once it is switched on."""
-
-    # Where the steps are, by module and name; a dot is for a method.
-    STEPS = (
-        (crew, "Shift._answer"), (grid, "GridOnDevice.__init__"),
-        (hierarchy, "Hierarchy.__init__"), (segments, "resident"),
-        (segments, "CudaSegmentIndex.ask"), (lattice_slabs, "DeviceLattice"),
-        (lattice_slabs, "_run"), (pipeline, "_copier"),
-        (pipeline, "_run"), (segments, "upload"), (segments, "allocate"), (segments, "download"),
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.spans: list[tuple[float, float, int, str]] = []
-        self.on = False
-        for module, name in self.STEPS:
-            self._watch(module, name)
-
-    def _watch(self, module: object, name: str) -> None:
-        owner: object = module
-        *classes, last = name.split(".")
-        for one in classes:
-            owner = getattr(owner, one)
-        real = getattr(owner, last)
-
-        @functools.wraps(real, updated=())
-        def timed(*given: object, **options: object) -> object:
-            begin = time.perf_counter()
-            try:
-                return real(*given, **options)
-            finally:
-                if self.on:
-                    ended = time.perf_counter()
-                    self.spans.append((begin, ended, device.number(), name))
-
-        setattr(owner, last, timed)
-
-    def tell(self, what: str, call: Callable[[], object]) -> None:
-        """Make a call, and say what it did when."""
-        self.spans.clear()
-        self.on, begin = True, time.perf_counter()
-        call()
-        self.on, took = False, time.perf_counter() - begin
-        say(f"    traced, {what}: {1e3 * took:.2f} ms")
-        for first, last, number, name in sorted(self.spans, key=lambda span: (span[2], span[0])):
-            say(
-                f"      GPU {number} {1e3 * (first - begin):8.2f} to {1e3 * (last - begin):8.2f}"
-                f" ({1e3 * (last - first):8.2f})  {name}"
-            )
 
 
 traces: list[Trace] = []
@@ -166,78 +79,6 @@ def compare(
         f"    {sides[0] / 1e9:.2f} GB in and {sides[1] / 1e9:.2f} GB out, copies alone: "
         f"{alone:.4f} s with one, {together:.4f} s with {count}: {alone / together:.2f}x"
     )
-
-
-def copies(host: Host, numbers: tuple[int, ...], inward: int, outward: int) -> float:
-    """Return the seconds of copies both ways at once, a share of the memory to each device."""
-    rooms = {}
-    for number in numbers:
-        with device.using(number), device.current() as cuda:
-            rooms[number] = [cuda.mem_alloc(PIECE), cuda.mem_alloc(PIECE)]
-
-    def move(place: int, number: int) -> None:
-        with device.using(number), device.current() as cuda:
-            streams = []
-            for memory, size, room in (
-                (host.inward, inward, rooms[number][0]),
-                (host.outward, outward, rooms[number][1]),
-            ):
-                share = len(memory) // len(numbers)
-                mine = memory[place * share : (place + 1) * share]
-                streams.append(cuda.Stream())
-                left, begin = size // len(numbers), 0
-                while left > 0:
-                    part = mine[begin : begin + min(left, PIECE)]
-                    if memory is host.inward:
-                        cuda.memcpy_htod_async(int(room), part, streams[-1])
-                    else:
-                        cuda.memcpy_dtoh_async(part, int(room), streams[-1])
-                    left -= len(part)
-                    begin = begin + len(part) if begin + len(part) < share else 0
-            for stream in streams:
-                stream.synchronize()
-            streams.clear()  # while the context is current, as PyCUDA wants it
-            del stream
-
-    def all_at_once() -> None:
-        threads = [
-            threading.Thread(target=move, args=(place, number))
-            for place, number in enumerate(numbers)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    took = best(all_at_once)
-    for number in numbers:
-        device.free(*rooms.pop(number))
-    return took
-
-
-def fills(source: np.ndarray, teams: int) -> float:
-    """Return the seconds in which teams of threads bring an array to rings of 24 MB, and no more.
-
-    That is what ordinary memory costs before the bus takes it.
-    """
-    flat = source.reshape(-1).view(np.uint8)
-    share, size = len(flat) // teams, 6 << 20
-    rings = [np.ones(4 * size, np.uint8) for _ in range(teams)]
-
-    def move(team: int) -> None:
-        with staging.Stager(max(1, thread_count(None) // teams)) as stager:
-            for number, begin in enumerate(range(0, share - size, size)):
-                place = size * (number % 4)
-                stager.copy(flat[share * team + begin :][:size], rings[team][place : place + size])
-
-    def all_at_once() -> None:
-        threads = [threading.Thread(target=move, args=(team,)) for team in range(teams)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    return best(all_at_once)
 
 
 def fill_points(mesh: Mesh, points: np.ndarray) -> None:
@@ -414,7 +255,7 @@ def main() -> None:
     if len(numbers) < 2:
         sys.exit("this wants two GPUs or more")
     begin, scale, wrong = time.perf_counter(), options.scale, 0
-    host = Host(scale)
+    host = Host(int(24 * POINTS * scale), int(0.16 * BLOCKS * scale) + 1000)
     for what in options.what.split(","):
         if what == "points":
             wrong += of_points(host, numbers, int(POINTS * scale))
