@@ -14,16 +14,8 @@ KEYWORDS = {
         *("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "origin", "local_origin"),
         *("decimal", "encoding", "missing", "start", "end", "vertex_type", "ray_type"),
         *("column", "codes", "flags", "uncertain", "leaky", "domain", "bench", "weld"),
-        *(
-            "output",
-            "overwrite",
-            "allow_open",
-            "allow_disjoint",
-            "backend",
-            "devices",
-            "gslib_grid",
-        ),
-        *("count", "fit", "margin", "fill", "size"),
+        *("output", "overwrite", "allow_open", "allow_disjoint", "backend", "devices"),
+        *("gslib_grid", "count", "fit", "margin", "fill", "size"),
         *("proportions", "percent", "by", "lines"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
         *("within", "colour_by", "grade", "scheduler"),
@@ -34,6 +26,8 @@ KEYWORDS = {
     "replace": "--replace-column",
     "columns": "--hole-column",
     "minimum": "--min",
+    "holes": "--collar",
+    "samples": "--intervals",
 }
 
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""

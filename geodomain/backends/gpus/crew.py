@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -59,11 +60,13 @@ class Shift(Generic[Part, Answer]):
                 except RefusedCall as error:  # as on any other GPU
                     self.fatal = error
                 except DeviceError as error:
+                    _let_go(error)
                     with self._lock:
                         self.left[place] = part
                         self.errors[number] = error
                     return
                 except BaseException as error:
+                    _let_go(error)
                     self.fatal = error
 
     def _answer(self, place: int, part: Part) -> None:
@@ -77,6 +80,16 @@ class Shift(Generic[Part, Answer]):
                 if home == number or home not in self.at_work:
                     return place, self.left.pop(place)
         return None
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Drop what the calls that failed held: PyCUDA frees streams only in the thread that made them.
+
+    The error outlives the thread.
+    """
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 class Crew:
