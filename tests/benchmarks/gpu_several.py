@@ -217,6 +217,7 @@ def of_segments(host: Host, numbers: tuple[int, ...], count: int) -> int:
         return ask()
 
     compare(f"{what}, sent", host, numbers, send_and_ask, (48 * count, 4 * count))
+    kept.close()  # the last call left them on one GPU
     every = np.asarray(ask())
     there = best(ask)
     for trace in traces:
