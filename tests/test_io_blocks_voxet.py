@@ -119,6 +119,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
         ({"AXIS_MAX": "1 1 0"}, "an axis without length"),
         ({"AXIS_U": "nan 0 0"}, "no three numbers AXIS_U"),
         ({"AXIS_V": "1 2"}, "no three numbers AXIS_V"),
+        ({"AXIS_U": "3e200 0 0"}, "a number in AXIS_U beyond"),
         ({"AXIS_N": "4 3 0"}, "no count of nodes"),
         ({"AXIS_N": "4 3 2.5"}, "no count of nodes"),
         ({"AXIS_N": "400000 300000 200000"}, "more than the file can hold"),

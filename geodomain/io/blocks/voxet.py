@@ -30,6 +30,7 @@ from geodomain.io.meshes.text import unify_lines
 
 Lines = dict[str, list[str]]
 _WHOLE = {("IEEE", 4): ">f4", ("IEEE", 8): ">f8"}
+_LARGEST = 2.0**339  # as of a wireframe's coordinates: lengths of axes stay finite
 _SKEW = 1e-9
 
 
@@ -93,6 +94,9 @@ class VoxetStore:
             values = np.empty(0)
         if values.shape != (3,) or not np.isfinite(values).all():
             message = f"{self.name} has no three numbers {key}: export the Voxet again"
+            raise TableError(message)
+        if (np.abs(values) > _LARGEST).any():
+            message = f"{self.name} has a number in {key} beyond 2^339: export the Voxet again"
             raise TableError(message)
         return values
 
