@@ -123,6 +123,7 @@ class CudaBlockIndex:
             cuda.memcpy_htod(low, lows)
             cuda.memcpy_htod(high, highs)
             cuda.memset_d32(count, 0, 1)
+            cuda.memset_d32(shares, 0, 2 * rows)  # all of them are copied back
             device.launch(
                 FILE, "geodomain_blocks_answer", rows,
                 self._view, low, high, rows, said, layout.row_list(listed, count),
