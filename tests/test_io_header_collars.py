@@ -56,3 +56,6 @@ def test_a_frame_is_refused_alike(samples: Path) -> None:
     with pytest.raises(geodomain.TableError, match="points_are_middles=True"):
         geodomain.label_blocks(frame, {"ORE": cube()})
     assert len(geodomain.label_blocks(frame, {"ORE": cube()}, points_are_middles=True)) == 2
+    several = pandas.concat([frame, frame + 5], keys=["A-1", "A-2"], names=["HOLEID"])
+    with pytest.raises(geodomain.TableError, match="of 2 of its first 2 holes"):
+        geodomain.label_blocks(several.reset_index(level=0), {"ORE": cube()})

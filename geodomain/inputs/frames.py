@@ -268,9 +268,11 @@ class BlockFrame:
         cells = []
         for place in range(len(self.names)):
             series = self._series(place).head(SAMPLE_ROWS)
-            values = numbers_of(series).tolist() if is_numeric(series) else []
-            shown = ["" if value != value else repr(value) for value in values]
-            cells.append(shown or [""] * len(series))
+            if is_numeric(series):
+                numbers = numbers_of(series).tolist()
+                cells.append(["" if value != value else repr(value) for value in numbers])
+            else:
+                cells.append(["" if value is None else str(value) for value in series.to_list()])
         return [list(row) for row in zip(*cells, strict=True)]
 
     def _series(self, place: int) -> nw.Series[IntoSeries]:
