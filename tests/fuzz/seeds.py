@@ -107,6 +107,7 @@ BAD_VTK: dict[str, tuple[str, str]] = {
     "vtk, a vertex that is not there": ("a.vtk", VTK + "POLYGONS 1 4\n3 0 1 999999\n"),
     "vtk, a negative vertex": ("a.vtk", VTK + "POLYGONS 1 4\n3 0 1 -999999\n"),
     "vtk, sizes that do not sum up": ("a.vtk", VTK + "POLYGONS 2 8\n3 0 1 2\n5 0 1 2\n"),
+    "vtk, more points than memory": ("a.vtk", VTK.replace("POINTS 4", "POINTS 999999999")),
     "vtk, endless points": ("a.vtk", VTK.replace("POINTS 4", "POINTS 99999999999")),
     "vtk, a model of sizes that do not sum up": (
         "b.vtk",

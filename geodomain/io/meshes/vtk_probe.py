@@ -29,6 +29,18 @@ _SHORTER = 10_000
 # VTK reads as many digits as there are, whatever follows them.
 _COUNT = re.compile(rb'\b(NumberOf\w+|offset)\s*=\s*["\']([^"\']*)["\']')
 _TAG = re.compile(rb"<[A-Za-z][^<>]*>")
+# What a legacy file counts, in words anywhere between blanks. After SCALARS a table is named; one
+# elsewhere is counted. `tuples` are those of the arrays that follow.
+_TYPE = rb"(?:bit|(?:unsigned_)?(?:char|short|int|long)|float|double|vtk\w+|string|variant)"
+_LEGACY = re.compile(
+    rb"(?<!\S)(?:(?:points|cell_types|[xyz]_coordinates|lookup_table\s+\S+)\s+\+?(?P<one>\d+)"
+    rb"|(?:vertices|lines|polygons|triangle_strips|cells)\s+\+?(?P<first>\d+)\s+\+?(?P<then>\d+)"
+    rb"|(?:point_data|cell_data)\s+\+?(?P<tuples>\d+)"
+    rb"|(?:scalars\s+\S+\s+\S+(?:\s+\+?(?P<parts>\d+))?(?:\s+lookup_table\s+\S+)?)"
+    rb"|(?:color_scalars|texture_coordinates)\s+\S+\s+\+?(?P<each>\d+)"
+    rb"|\+?(?P<width>\d+)\s+\+?(?P<rows>\d+)\s+" + _TYPE + rb"(?!\S))",
+    re.IGNORECASE,
+)
 
 
 class Probe:
@@ -132,25 +144,41 @@ def require_sound(path: Path, extension: str, error: type[GeodomainError]) -> No
     """
     require_no_device(path)
     size = path.stat().st_size
-    wrong = _fault_of_header(path, size) if extension not in (".vtk", ".glb") else None
+    wrong = None
+    if size and extension != ".glb":
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            wrong = _fault_of_legacy(data) if extension == ".vtk" else _fault_of_header(data)
     wrong = wrong or probe().fault(path, extension, _SECONDS + size / _BYTES_PER_SECOND)
     if wrong:
         message = f"{path.name} cannot be read ({wrong}): the file is damaged, export it again"
         raise error(message)
 
 
-def _fault_of_header(path: Path, size: int) -> str | None:
+def _fault_of_header(data: mmap.mmap) -> str | None:
     """Hold the counts and offsets of the tags of an XML file against its size."""
-    if not size:
-        return None
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        appended = data.find(b"<AppendedData")
-        for tag in _TAG.finditer(data, 0, appended if appended >= 0 else size):
-            for what, number in _COUNT.findall(tag[0]):
-                count, most = _number(number), size if what == b"offset" else size * _SHORTER
-                if not 0 <= count <= most:
-                    name, said = what.decode("ascii"), number.decode("ascii", "replace")[:30]
-                    return f'its header has {name}="{said}", and the file {size:,} bytes'
+    size = len(data)
+    appended = data.find(b"<AppendedData")
+    for tag in _TAG.finditer(data, 0, appended if appended >= 0 else size):
+        for what, number in _COUNT.findall(tag[0]):
+            count, most = _number(number), size if what == b"offset" else size * _SHORTER
+            if not 0 <= count <= most:
+                name, said = what.decode("ascii"), number.decode("ascii", "replace")[:30]
+                return f'its header has {name}="{said}", and the file {size:,} bytes'
+    return None
+
+
+def _fault_of_legacy(data: mmap.mmap) -> str | None:
+    """Hold the counts of a legacy file against its size: a number takes a bit at least."""
+    most, tuples = 8 * len(data), 1
+    title_end = data.find(b"\n", data.find(b"\n") + 1)
+    for found in _LEGACY.finditer(data, max(title_end, 0)):
+        number = {name: int(text[:20]) for name, text in found.groupdict().items() if text}
+        tuples = number.get("tuples", tuples)
+        arrays = tuples * number.get("parts", number.get("each", 1))
+        count = max(arrays, number.get("width", 0) * number.get("rows", 0), *number.values(), 0)
+        if count > most:
+            said = " ".join(found[0].decode("ascii", "replace").split())[:60]
+            return f"its header has {said}, and the file {len(data):,} bytes"
     return None
 
 
