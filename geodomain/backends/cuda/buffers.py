@@ -9,9 +9,9 @@ import numpy as np
 from geodomain.backends.cuda import device
 from geodomain.backends.cuda.pools import Pool
 
-CHUNK = 4_194_304  # points on the device at a time, in all the slots
+IN_FLIGHT = 4_194_304  # points on the device at a time, in all the slots
 SLOTS = 4  # chunks in flight: copied in, worked on, copied out, and one to wait for
-ROOM = CHUNK // SLOTS
+ROOM = IN_FLIGHT // SLOTS  # points of a chunk at most
 LEAST_ROOM = 16_384  # below this the CPU is the better place
 _SMALL_ROOM = 131_072  # what a small job gets, so that the next one need not grow it
 PIECE_ROWS = 262_144  # of the caller's points filled before the bus takes them; divides rooms

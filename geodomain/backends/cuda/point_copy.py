@@ -32,7 +32,7 @@ def copy_of(points: Points) -> DeviceCopy | None:
 
     A context is current.
     """
-    if not isinstance(points, CachedColumns) or len(points[0]) > buffers.CHUNK:
+    if not isinstance(points, CachedColumns) or len(points[0]) > buffers.IN_FLIGHT:
         return None
     where = f"cuda {device.number()}"
     copy = points.copies.get(where)
