@@ -58,6 +58,7 @@ class Shift(Generic[Part, Answer]):
                 try:
                     self._answer(place, part)
                 except RefusedCall as error:  # as on any other GPU
+                    _let_go(error)
                     self.fatal = error
                 except DeviceError as error:
                     _let_go(error)
