@@ -1,0 +1,64 @@
+"""Large files are read by the core, and hold what Python's own reading says."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from geodomain.backends import file_bytes
+from geodomain.backends.file_bytes import read_bytes
+from geodomain.io.files import whole
+from geodomain.io.files.whole import read_whole
+
+LENGTH = 9_000_001  # three stretches of the core, the last of them short
+DATA = os.urandom(LENGTH)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    path = tmp_path / "a.stl"
+    path.write_bytes(DATA)
+    return path
+
+
+@pytest.mark.parametrize("large", [0, LENGTH, LENGTH + 1])
+@pytest.mark.parametrize("at_once", [1_000_003, LENGTH, 1 << 26])
+def test_large_files(place: Path, monkeypatch, at_once: int, large: int) -> None:
+    monkeypatch.setattr(whole, "_LARGE", large)
+    monkeypatch.setattr(file_bytes, "_AT_ONCE", at_once)
+    assert read_whole(place) == DATA
+
+
+@pytest.mark.parametrize("size", [LENGTH - 1, LENGTH + 1, 10 * LENGTH])
+def test_a_file_of_another_size_is_left_to_python(place: Path, size: int, monkeypatch) -> None:
+    """As when it grows, or is cut off, between the question for its size and the reading."""
+    with place.open("rb") as file:
+        assert read_bytes(file.fileno(), size) is None
+    changed = os.stat_result([*place.stat()[:6], size, *place.stat()[7:]])
+    monkeypatch.setattr(whole, "_LARGE", 0)
+    monkeypatch.setattr(whole, "require_no_device", lambda _: changed)
+    assert read_whole(place) == DATA
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_read_once(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(whole, "_LARGE", 0)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(DATA,))
+    writer.start()
+    assert read_whole(pipe) == DATA
+    writer.join()
+
+
+def test_what_cannot_be_read(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(whole, "_LARGE", 0)
+    (tmp_path / "empty").touch()
+    assert read_whole(tmp_path / "empty") == b""
+    with pytest.raises(IsADirectoryError):
+        read_whole(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        read_whole(tmp_path / "none")
