@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "platform/bits.h"
 #include "text/decimal.h"
 
 namespace geodomain::text {
@@ -38,7 +39,28 @@ inline Number read_word(const char* begin, const char* end) {
   return {0.0, Reading::word};
 }
 
+constexpr std::uint64_t kEach = 0x0101010101010101;  // times a byte: that byte eight times
+constexpr std::uint64_t kZeros = kEach * '0';
+
+inline bool are_digits(std::uint64_t word) {
+  const std::uint64_t halves = kEach * 0xF0;
+  return (word & halves) == kZeros && ((word + kEach * 6) & halves) == kZeros;
+}
+
+// Pairs, fours, then all eight digits, side by side.
+inline std::uint64_t eight_digits(std::uint64_t word) {
+  word -= kZeros;
+  word = word * 10 + (word >> 8);
+  constexpr std::uint64_t pairs = 0x000000FF000000FF;
+  return ((word & pairs) * (100 + (std::uint64_t{1000000} << 32)) +
+          ((word >> 16) & pairs) * (1 + (std::uint64_t{10000} << 32))) >>
+         32;
+}
+
 inline const char* read_digits(const char* at, const char* end, std::uint64_t& digits) {
+  for (std::uint64_t word; end - at >= 8 && are_digits(word = load_word(at)); at += 8) {
+    digits = digits * 100000000 + eight_digits(word);
+  }
   for (; at < end && is_digit(*at); ++at) {
     digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
   }

@@ -10,28 +10,10 @@
 
 namespace geodomain::text {
 
-constexpr std::uint64_t kEach = 0x0101010101010101;  // times a byte: that byte eight times
-constexpr std::uint64_t kZeros = kEach * '0';
-
 // The last `count` bytes of a word, 1 to 8, after zeros.
 inline std::uint64_t last_bytes(std::uint64_t word, int count) {
   const std::uint64_t kept = ~std::uint64_t{0} << (8 * (8 - count));
   return (word & kept) | (kZeros & ~kept);
-}
-
-inline bool are_digits(std::uint64_t word) {
-  const std::uint64_t halves = kEach * 0xF0;
-  return (word & halves) == kZeros && ((word + kEach * 6) & halves) == kZeros;
-}
-
-// Pairs, fours, then all eight digits, side by side.
-inline std::uint64_t eight_digits(std::uint64_t word) {
-  word -= kZeros;
-  word = word * 10 + (word >> 8);
-  constexpr std::uint64_t pairs = 0x000000FF000000FF;
-  return ((word & pairs) * (100 + (std::uint64_t{1000000} << 32)) +
-          ((word >> 16) & pairs) * (1 + (std::uint64_t{10000} << 32))) >>
-         32;
 }
 
 // A bit for the first byte of `word` that is `byte`; there may be others above.
@@ -59,12 +41,8 @@ class ShortReader {
   bool read(const char* begin, const char* end, char mark, double& value) {
     const bool negative = begin < end && *begin == '-';
     begin += negative;
-    const auto length = end - begin;
-    if (length < 1 || length > kReach || !is_digit(*begin)) return false;
-    const std::uint64_t high = load_word(end - 8);
-    const Words words =
-        length > 8 ? Words{high, last_bytes(load_word(end - 16), static_cast<int>(length - 8))}
-                   : Words{last_bytes(high, static_cast<int>(length)), kZeros};
+    if (!is_short(begin, end)) return false;
+    const Words words = words_of(begin, end);
     if (words.high != words_.high || words.low != words_.low) {
       double size;
       if (!convert(words, mark, size)) return false;
@@ -75,14 +53,53 @@ class ShortReader {
     return true;
   }
 
+  // Reads such a number with an exponent of two digits after it, (e | E) (+ | -) digit digit.
+  static bool read_scientific(const char* begin, const char* end, char mark, double& value) {
+    const bool negative = begin < end && *begin == '-';
+    begin += negative;
+    const char* const stop = end - kExponent;
+    if (end - begin <= kExponent || (*stop | 0x20) != 'e' || (stop[1] != '+' && stop[1] != '-') ||
+        !is_digit(stop[2]) || !is_digit(stop[3]) || !is_short(begin, stop)) {
+      return false;
+    }
+    const int power = 10 * (stop[2] - '0') + (stop[3] - '0');
+    std::uint64_t digits;
+    int decimals;
+    double size;
+    if (!take_apart(words_of(begin, stop), mark, digits, decimals)) return false;
+    if (!round_small(digits, (stop[1] == '-' ? -power : power) - decimals, size)) return false;
+    value = negative ? -size : size;
+    return true;
+  }
+
+  static constexpr int kExponent = 4;  // bytes
+
  private:
   struct Words {
     std::uint64_t high, low;
   };
 
+  static bool is_short(const char* begin, const char* end) {
+    return end > begin && end - begin <= kReach && is_digit(*begin);
+  }
+
+  static Words words_of(const char* begin, const char* end) {
+    const auto length = static_cast<int>(end - begin);
+    const std::uint64_t high = load_word(end - 8);
+    if (length <= 8) return {last_bytes(high, length), kZeros};
+    return {high, last_bytes(load_word(end - 16), length - 8)};
+  }
+
   static bool convert(Words words, char mark, double& size) {
+    std::uint64_t digits;
+    int decimals;
+    return take_apart(words, mark, digits, decimals) && round_small(digits, -decimals, size);
+  }
+
+  // The digits, and how many of them stand after the mark.
+  static bool take_apart(Words words, char mark, std::uint64_t& digits, int& decimals) {
     std::uint64_t high = words.high, low = words.low;
-    int decimals = 0;
+    decimals = 0;
     if (const std::uint64_t hit = find_byte(high, mark)) {
       const int place = trailing_zeros(hit) / 8;
       decimals = 7 - place;
@@ -94,9 +111,9 @@ class ShortReader {
       low = without(low, place, kZeros);
     }
     if (!are_digits(high) || !are_digits(low)) return false;
-    std::uint64_t digits = eight_digits(high);
+    digits = eight_digits(high);
     if (low != kZeros) digits += eight_digits(low) * 100000000;
-    return round_small(digits, -decimals, size);
+    return true;
   }
 
   Words words_{kZeros, kZeros};

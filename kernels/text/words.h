@@ -69,6 +69,10 @@ class RealReader {
     if (word.end - text_ >= kReach && short_.read(word.begin, word.end, '.', value)) {
       return Reading::number;
     }
+    if (word.end - text_ >= kReach + ShortReader::kExponent &&
+        ShortReader::read_scientific(word.begin, word.end, '.', value)) {
+      return Reading::number;
+    }
     return read_any(word, value);
   }
 
