@@ -31,6 +31,8 @@ def numbers(count: int, seed: int) -> list[str]:
         lambda: f"{chance.uniform(4e5, 8e6):.3f}",
         lambda: repr(chance.uniform(-1e7, 1e7)),
         lambda: f"{chance.uniform(-1e7, 1e7):.17e}",
+        lambda: format(chance.uniform(-1, 1) * 10.0 ** chance.randrange(-25, 25), ".9e"),
+        lambda: f"{chance.getrandbits(48)}{chance.choice(['e+0', 'E-1', '.e-2'])}7",
         lambda: repr(chance.random() * 10.0 ** chance.randrange(-300, 300)),
         lambda: chance.choice(["0", "-0.0", "+1", ".5", "5.", "1e5", "1E-7", "-.25e+3", "007"]),
         lambda: half_way(chance),
@@ -103,6 +105,23 @@ def test_facets_of_stl_written_in_turns(seed: int, piece: int, monkeypatch) -> N
         text.append(facet_lines(chance, corners))
     faces = stl.read_ascii("".join([*text, "endsolid a\n"]).encode(), "a.stl")
     assert faces.vertices[faces.corners].tolist() == expected
+
+
+@pytest.mark.parametrize("piece", [1, 300, 1 << 20])
+def test_equal_corners_of_stl_are_one_vertex(piece: int, monkeypatch) -> None:
+    """Numbered by their first appearance, whichever piece that is in and however it is written."""
+    monkeypatch.setattr(stl, "_PIECE", piece)
+    chance, words = random.Random(piece), iter(numbers(3 * 400, 5))
+    known = [[next(words) for _ in range(3)] for _ in range(400)]
+    known += [["-0.0", "0", half_way(chance)], ["0", "-0", "1e0"], ["0.0", "0", "1"]]
+    corners = [chance.choice(known) for _ in range(3 * 2000)]
+    text = "".join(facet_lines(chance, corners[i : i + 3]) for i in range(0, len(corners), 3))
+    faces = stl.read_ascii(f"solid\n{text}endsolid\n".encode(), "a.stl")
+    numbered: dict[tuple[float, ...], int] = {}
+    rows = [tuple(float(word) + 0.0 for word in corner) for corner in corners]
+    assert faces.corners.tolist() == [numbered.setdefault(row, len(numbered)) for row in rows]
+    assert [tuple(row) for row in faces.vertices.tolist()] == list(numbered)
+    assert not np.signbit(faces.vertices[faces.vertices == 0]).any()
 
 
 @pytest.mark.parametrize("width", [0, 1, 7])

@@ -59,7 +59,7 @@ def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
 
 
 def merge_equal(rows: Floats) -> Indices:
-    """Return, for each row of (n, 3), the first one that is equal to it; none may be -0.0."""
+    """Return, for each row of (n, 3), the first one that is equal to it; -0.0 equals 0.0."""
     merged = np.empty(len(rows), dtype=np.int32)
     must(
         library().geodomain_merge_vertices(
@@ -79,9 +79,13 @@ def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     group : (n,) int64
         The group of each row of (n, 3), an index of `first`.
     """
-    merged = merge_equal(np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, 3) + 0.0)
-    is_first = merged == np.arange(len(merged))
-    return np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[merged]
+    rows = np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, 3)
+    first, group = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    find = library().geodomain_group_rows
+    find.restype = ctypes.c_int64
+    count: int = find(pointer(rows), ctypes.c_int64(len(rows)), pointer(group), pointer(first))
+    must(count < 0)
+    return first[:count].copy(), group
 
 
 def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:

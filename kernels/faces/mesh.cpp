@@ -20,6 +20,7 @@ using namespace geodomain;
 namespace {
 
 constexpr std::int64_t kPiece = 8192;
+constexpr std::int64_t kRowsToVertex = 4;  // of a soup, which has six rows to a vertex
 
 std::uint64_t bits_of_size(double value) {
   std::uint64_t bits;
@@ -174,13 +175,38 @@ GD_API int geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t tri
   }
 }
 
-// merged[i] = the first vertex equal to vertex i, as numbers; -0.0 is 0.0 already.
+// merged[i] = the first vertex equal to vertex i, as numbers.
 GD_API int geodomain_merge_vertices(const double* vertices, std::int64_t vertex_count,
                                     std::int32_t* merged) {
   try {
-    EqualRows(vertices, vertex_count).find(0, vertex_count, merged);
+    DistinctRows distinct(vertex_count / kRowsToVertex);
+    distinct.add(vertices, vertex_count, merged);
+    std::vector<std::int32_t> first;
+    first.reserve(distinct.rows().size());
+    for (std::int64_t i = 0; i < vertex_count; ++i) {
+      const auto number = static_cast<std::size_t>(merged[i]);
+      if (number == first.size()) first.push_back(static_cast<std::int32_t>(i));
+      merged[i] = first[number];
+    }
     return 0;
   } catch (...) {
     return 1;
+  }
+}
+
+// group[i] = which of the distinct rows row i is, as numbers; first[g] = the first row of group g.
+// Returns how many groups there are, or -1.
+GD_API std::int64_t geodomain_group_rows(const double* rows, std::int64_t count,
+                                         std::int64_t* group, std::int64_t* first) {
+  try {
+    DistinctRows distinct(count / kRowsToVertex);
+    distinct.add(rows, count, group);
+    std::int64_t groups = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (group[i] == groups) first[groups++] = i;
+    }
+    return groups;
+  } catch (...) {
+    return -1;
   }
 }

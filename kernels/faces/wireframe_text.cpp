@@ -1,6 +1,7 @@
 // The C face of the readers of OBJ, text STL and text PLY: a handle for each file, no logic. The
 // bytes stay the caller's, and must outlive the handle. NULL and -1: memory ran out.
 #include <algorithm>
+#include <atomic>
 #include <new>
 
 #include "platform/portable.h"
@@ -34,8 +35,14 @@ int done(const Body& body) {
 
 }  // namespace
 
-GD_API int geodomain_text_has_lone_return(const char* bytes, std::int64_t size) {
-  return has_lone_return(bytes, size);
+// 1: there are lines that end in a CR alone.
+GD_API int geodomain_text_has_lone_return(const char* bytes, std::int64_t size, int threads) {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 20;
+  std::atomic<bool> found{false};
+  geodomain::Team(threads).run(size, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+    if (!found && has_lone_return(bytes, begin, end, size)) found = true;
+  });
+  return found;
 }
 
 GD_API void* geodomain_obj_open(const char* bytes, std::int64_t size, int threads) {
@@ -62,23 +69,25 @@ GD_API int geodomain_obj_take(void* mesh, double* places, std::int64_t* corners,
 
 GD_API void* geodomain_stl_open(const char* bytes, std::int64_t size, std::int64_t piece_size,
                                 int threads) {
-  return opened([&] { return new StlSoup(bytes, size, piece_size, threads); });
+  return opened([&] { return new StlMesh(bytes, size, piece_size, threads); });
 }
 
-GD_API void geodomain_stl_close(void* soup) { delete static_cast<StlSoup*>(soup); }
+GD_API void geodomain_stl_close(void* mesh) { delete static_cast<StlMesh*>(mesh); }
 
-// Coordinates, numbers that the caller must round; the fault, the bytes it begins and ends at, and
-// the corners before it.
-GD_API void geodomain_stl_told(void* soup, std::int64_t* out) {
-  const StlSoup& it = *static_cast<StlSoup*>(soup);
+// Vertices, corners, numbers that the caller must round, whose vertices stand alone; the fault, the
+// bytes it begins and ends at, and the corners before it.
+GD_API void geodomain_stl_told(void* mesh, std::int64_t* out) {
+  const StlMesh& it = *static_cast<StlMesh*>(mesh);
   const StlTold& told = it.told();
-  const std::int64_t all[] = {it.size(),  it.unsure(), static_cast<std::int64_t>(told.fault),
-                              told.begin, told.end,    told.count};
+  const std::int64_t all[] = {
+      it.vertices(), it.corners(), it.unsure(), static_cast<std::int64_t>(told.fault),
+      told.begin,    told.end,     told.count};
   std::copy(std::begin(all), std::end(all), out);
 }
 
-GD_API int geodomain_stl_take(void* soup, double* places, UnsureNumber* unsure) {
-  return done([&] { static_cast<StlSoup*>(soup)->take(places, unsure); });
+GD_API int geodomain_stl_take(void* mesh, double* places, std::int64_t* corners,
+                              UnsureNumber* unsure) {
+  return done([&] { static_cast<StlMesh*>(mesh)->take(places, corners, unsure); });
 }
 
 GD_API void* geodomain_words_open(const char* bytes, std::int64_t size, int threads) {

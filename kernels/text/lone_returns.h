@@ -8,9 +8,11 @@
 
 namespace geodomain::text {
 
-inline bool has_lone_return(const char* text, std::int64_t size) {
-  std::int64_t at = 0;
-  for (; at + 64 < size; at += 64) {
+// Whether one is in [begin, end) of a text of `size` bytes.
+inline bool has_lone_return(const char* text, std::int64_t begin, std::int64_t end,
+                            std::int64_t size) {
+  std::int64_t at = begin;
+  for (; at + 64 < end; at += 64) {
     const ByteBlock block(text + at);
     const std::uint64_t returns = block.equal('\r');
     if (returns == 0) continue;
@@ -18,7 +20,7 @@ inline bool has_lone_return(const char* text, std::int64_t size) {
                                                                    << 63;
     if ((returns & ~feeds_after) != 0) return true;
   }
-  for (; at < size; ++at) {
+  for (; at < end; ++at) {
     if (text[at] == '\r' && (at + 1 == size || text[at + 1] != '\n')) return true;
   }
   return false;

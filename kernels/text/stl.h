@@ -1,49 +1,79 @@
-// The corners of the facets of a text STL, read in pieces by a team of threads.
+// The vertices and triangles of a text STL, read in pieces by a team of threads. Corners that are
+// equal become one vertex while other pieces are still read: the vertices are in the order in which
+// they first appear, whoever reads what.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "platform/in_order.h"
 #include "platform/thread_team.h"
 #include "text/stl_facets.h"
+#include "topology/equal_rows.h"
 
 namespace geodomain::text {
 
-class StlSoup {
+class StlMesh {
  public:
-  StlSoup(const char* text, std::int64_t size, std::int64_t piece_size, int threads)
-      : text_(text), threads_(threads) {
+  StlMesh(const char* text, std::int64_t size, std::int64_t piece_size, int threads)
+      : text_(text), threads_(threads), distinct_(size / kBytesToVertex) {
     cut(size, piece_size);
-    Team(threads_).run(count(), 1, [&](std::int64_t i, std::int64_t, int) { piece(i).read(); });
-    for (const StlPiece& one : pieces_) {
-      starts_.push_back(size_);
-      size_ += static_cast<std::int64_t>(one.places().size());
-      unsure_ += static_cast<std::int64_t>(one.unsure().size());
-      if (told_.fault == StlFault::none) told_ = one.told();
-    }
+    InOrder order(count());
+    Team(threads_).run(count(), 1, [&](std::int64_t i, std::int64_t, int) {
+      piece(i).read();
+      order.ready(i, [&](std::int64_t next) { merge(piece(next)); });
+    });
   }
 
-  std::int64_t size() const { return size_; }  // coordinates
-  std::int64_t unsure() const { return unsure_; }
+  std::int64_t vertices() const { return static_cast<std::int64_t>(distinct_.rows().size()); }
+  std::int64_t corners() const { return corner_count_; }
+  std::int64_t unsure() const { return static_cast<std::int64_t>(unsure_.size()); }
   const StlTold& told() const { return told_; }
 
-  void take(double* places, UnsureNumber* unsure) {
-    for (std::int64_t i = 0; i < count(); ++i) {
-      for (UnsureNumber one : piece(i).unsure()) {
-        one.slot += start(i);
-        *unsure++ = one;
-      }
-    }
+  // The coordinates of the vertices, the vertices of the corners, and which coordinates are unsure:
+  // their vertices are not held to be equal to any other.
+  void take(double* places, std::int64_t* corners, UnsureNumber* unsure) {
+    for (const auto& row : distinct_.rows()) places = std::copy(row.begin(), row.end(), places);
+    std::copy(unsure_.begin(), unsure_.end(), unsure);
     Team(threads_).run(count(), 1, [&](std::int64_t i, std::int64_t, int) {
-      std::copy(piece(i).places().begin(), piece(i).places().end(), places + start(i));
+      const std::vector<std::int32_t>& part = corners_[static_cast<std::size_t>(i)];
+      std::copy(part.begin(), part.end(), corners + starts_[static_cast<std::size_t>(i)]);
     });
   }
 
  private:
+  static constexpr std::int64_t kBytesToVertex = 320;  // two triangles to each vertex
+
   StlPiece& piece(std::int64_t i) { return pieces_[static_cast<std::size_t>(i)]; }
-  std::int64_t start(std::int64_t i) const { return starts_[static_cast<std::size_t>(i)]; }
   std::int64_t count() const { return static_cast<std::int64_t>(pieces_.size()); }
+
+  // Numbers the corners of the piece that follows those before, and lets go of their places.
+  void merge(StlPiece& piece) {
+    if (told_.fault == StlFault::none) told_ = piece.told();
+    if (told_.fault != StlFault::none) return;
+    const std::vector<double> places = piece.take_places();
+    std::vector<std::int32_t> corners(places.size() / 3);
+    std::int64_t row = 0;
+    const auto merge_to = [&](std::int64_t stop) {
+      distinct_.add(places.data() + 3 * row, stop - row, corners.data() + row);
+      row = stop;
+    };
+    for (UnsureNumber one : piece.unsure()) {
+      const std::int64_t its_row = one.slot / 3;
+      if (its_row >= row) {
+        merge_to(its_row);
+        corners[static_cast<std::size_t>(row++)] = distinct_.add_alone(&places[3 * its_row]);
+      }
+      one.slot = 3 * (vertices() - 1) + one.slot % 3;
+      unsure_.push_back(one);
+    }
+    merge_to(static_cast<std::int64_t>(corners.size()));
+    starts_.push_back(corner_count_);
+    corner_count_ += static_cast<std::int64_t>(corners.size());
+    corners_.push_back(std::move(corners));
+  }
 
   // Cuts after lines that hold `endfacet` alone.
   void cut(std::int64_t size, std::int64_t piece_size) {
@@ -70,9 +100,12 @@ class StlSoup {
   const char* text_;
   int threads_;
   std::vector<StlPiece> pieces_;
+  DistinctRows distinct_;
+  std::vector<std::vector<std::int32_t>> corners_;  // of each piece
   std::vector<std::int64_t> starts_;
+  std::vector<UnsureNumber> unsure_;
   StlTold told_;
-  std::int64_t size_ = 0, unsure_ = 0;
+  std::int64_t corner_count_ = 0;
 };
 
 }  // namespace geodomain::text

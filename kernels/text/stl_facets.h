@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "text/words.h"
@@ -58,7 +59,7 @@ class StlPiece {
   }
 
   const StlTold& told() const { return told_; }
-  const std::vector<double>& places() const { return places_; }
+  std::vector<double> take_places() { return std::move(places_); }
   const std::vector<UnsureNumber>& unsure() const { return unsure_; }
 
  private:

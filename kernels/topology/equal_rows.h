@@ -1,8 +1,9 @@
-// Rows of three doubles that are equal, found without sorting: an open table of the first row of
-// each kind. Rows come a batch at a time, so that memory is asked for before it is needed.
+// Rows of three doubles that are equal, found without sorting: an open table of the distinct ones.
+// Rows come a batch at a time, so that memory is asked for before it is needed.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -12,72 +13,92 @@
 
 namespace geodomain {
 
-class EqualRows {
+class DistinctRows {
  public:
-  // `rows` has `count` rows by their bits: -0.0 is 0.0 already.
-  EqualRows(const double* rows, std::int64_t count) : rows_(rows) {
+  using Row = std::array<double, 3>;
+
+  // `expected` distinct rows, or more: the table grows.
+  explicit DistinctRows(std::int64_t expected) {
     std::size_t size = kBatch;
-    while (size < static_cast<std::size_t>(count) / 2) size *= 2;  // a soup has a sixth of its rows
+    while (size < 2 * static_cast<std::size_t>(expected)) size *= 2;
     table_.assign(size, -1);
   }
 
-  // first[i] = the first row equal to row i, of all that were asked, in order, from row 0 on.
-  void find(std::int64_t begin, std::int64_t end, std::int32_t* first) {
-    for (std::int64_t at = begin; at < end; at += kBatch) {
-      const std::int64_t stop = std::min(at + kBatch, end);
-      make_room(stop - at);
+  // In the order in which they first appear; no -0.0.
+  const std::vector<Row>& rows() const { return rows_; }
+
+  // numbers[i] = which of the distinct rows row i is. Equal rows have the same bits, except that
+  // -0.0 is 0.0.
+  template <class Number>
+  void add(const double* rows, std::int64_t count, Number* numbers) {
+    for (std::int64_t at = 0; at < count; at += kBatch) {
+      const std::int64_t more = std::min<std::int64_t>(kBatch, count - at);
+      make_room(more);
+      Row batch[kBatch];
       std::size_t slots[kBatch];
-      for (std::int64_t i = at; i < stop; ++i) {
-        slots[i - at] = hash(i);
-        fetch(&table_[slots[i - at] & mask()]);
+      for (std::int64_t i = 0; i < more; ++i) {
+        batch[i] = without_sign_of_zero(rows + 3 * (at + i));
+        slots[i] = hash(batch[i]);
+        fetch(&table_[slots[i] & mask()]);
       }
-      for (std::int64_t i = at; i < stop; ++i) {
-        const std::int32_t known = table_[slots[i - at] & mask()];
-        if (known >= 0) fetch(row(known));
+      for (std::int64_t i = 0; i < more; ++i) {
+        const std::int32_t known = table_[slots[i] & mask()];
+        if (known >= 0) fetch(&row(known));
       }
-      for (std::int64_t i = at; i < stop; ++i) first[i] = place(i, slots[i - at]);
+      for (std::int64_t i = 0; i < more; ++i) {
+        numbers[at + i] = static_cast<Number>(place(batch[i], slots[i]));
+      }
     }
+  }
+
+  // The number of a row that no other row is held to be equal to.
+  std::int32_t add_alone(const double* row) {
+    rows_.push_back(without_sign_of_zero(row));
+    return static_cast<std::int32_t>(rows_.size() - 1);
   }
 
  private:
   static constexpr std::int64_t kBatch = 64;
 
-  std::size_t mask() const { return table_.size() - 1; }
-  const double* row(std::int64_t i) const { return rows_ + 3 * i; }
+  static Row without_sign_of_zero(const double* row) {
+    return {row[0] + 0.0, row[1] + 0.0, row[2] + 0.0};
+  }
 
-  std::size_t hash(std::int64_t i) const {
+  static std::size_t hash(const Row& row) {
     std::uint64_t bits[3];
-    std::memcpy(bits, row(i), sizeof bits);
+    std::memcpy(bits, row.data(), sizeof bits);
     return static_cast<std::size_t>(mixed(bits[0] + mixed(bits[1] + mixed(bits[2]))));
   }
 
-  std::int32_t place(std::int64_t i, std::size_t slot) {
+  std::size_t mask() const { return table_.size() - 1; }
+  const Row& row(std::int32_t number) const { return rows_[static_cast<std::size_t>(number)]; }
+
+  std::int32_t place(const Row& wanted, std::size_t slot) {
     for (;; ++slot) {
       std::int32_t& known = table_[slot & mask()];
       if (known < 0) {
-        ++held_;
-        known = static_cast<std::int32_t>(i);
+        known = add_alone(wanted.data());
+        return known;
       }
-      if (std::memcmp(row(known), row(i), 3 * sizeof(double)) == 0) return known;
+      if (std::memcmp(&row(known), &wanted, sizeof(Row)) == 0) return known;
     }
   }
 
   // Keeps half of the table empty.
   void make_room(std::int64_t more) {
-    if (2 * (held_ + static_cast<std::size_t>(more)) <= table_.size()) return;
+    if (2 * (rows_.size() + static_cast<std::size_t>(more)) <= table_.size()) return;
     std::vector<std::int32_t> old(2 * table_.size(), -1);
     old.swap(table_);
     for (std::int32_t known : old) {
       if (known < 0) continue;
-      std::size_t slot = hash(known);
+      std::size_t slot = hash(row(known));
       while (table_[slot & mask()] >= 0) ++slot;
       table_[slot & mask()] = known;
     }
   }
 
-  const double* rows_;
+  std::vector<Row> rows_;
   std::vector<std::int32_t> table_;
-  std::size_t held_ = 0;
 };
 
 }  // namespace geodomain

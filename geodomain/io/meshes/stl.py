@@ -21,7 +21,7 @@ FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute"
 _END_LINE = re.compile(rb"^[ \t]*end[ \t]*solid\b.*$", re.MULTILINE | re.IGNORECASE)
 _FACET_LINE = re.compile(rb"^[ \t]*facet\b", re.MULTILINE | re.IGNORECASE)
 _PIECE, _TAIL = 1 << 20, 1 << 12
-_NUMBER, _VERTEX, _CUT, _CORNERS = range(1, 5)  # faults of kernels/text/stl.h
+_NUMBER, _VERTEX, _CUT, _CORNERS = range(1, 5)  # faults of kernels/text/stl_facets.h
 
 
 def facet_count(head: bytes) -> int:
@@ -39,7 +39,7 @@ def read_binary(data: bytes, name: str) -> Faces:
         _warn_of_rest(name, count, whole)
     facets = np.frombuffer(data, dtype=FACET, count=count, offset=HEADER)
     soup = facets["corners"].reshape(-1, 3).astype(np.float64)
-    return _merged(soup, name, single=True)
+    return _facets(*merge_equal(soup), name, single=True)
 
 
 def _warn_of_rest(name: str, count: int, whole: int) -> None:
@@ -54,13 +54,17 @@ def read_ascii(data: bytes, name: str) -> Faces:
     """Return the facets of all the solids of an ASCII STL, float64 as printed."""
     text = plain_lines(data)
     with reading("stl", text, _PIECE, end=_last_end(text, name)) as reader:
-        size, unsure_count, *fault = reader.told(6)
+        vertex_count, corner_count, unsure_count, *fault = reader.told(7)
         if fault[0]:
             raise _fault(fault, text, name)
-        soup, unsure = np.empty((size // 3, 3)), np.empty((unsure_count, 3), dtype=np.int64)
-        reader.take(soup, unsure)
-        reader.round(soup, unsure)
-    return _merged(soup, name, single=False)
+        vertices, corners = np.empty((vertex_count, 3)), np.empty(corner_count, dtype=np.int64)
+        unsure = np.empty((unsure_count, 3), dtype=np.int64)
+        reader.take(vertices, corners, unsure)
+        reader.round(vertices, unsure)
+    if unsure_count:  # rounded, they may be equal to others
+        vertices, index = merge_equal(vertices)
+        corners = index[corners]
+    return _facets(vertices, corners, name, single=False)
 
 
 def _last_end(text: bytes, name: str) -> int:
@@ -99,20 +103,21 @@ def _fault(found: list[int], text: bytes, name: str) -> MeshError:
     return MeshError(message)
 
 
-def _merged(soup: NDArray[np.float64], name: str, *, single: bool) -> Faces:
-    """Return triangles that share corners where coordinates are equal."""
-    finite = np.isfinite(soup)
+def _facets(
+    vertices: NDArray[np.float64], corners: NDArray[np.int64], name: str, *, single: bool
+) -> Faces:
+    """Return the triangles; refuse a corner that is not finite."""
+    finite = np.isfinite(vertices)
     if not finite.all():
-        good = finite.all(axis=1)
-        first = int(np.argmin(good))
-        place = ", ".join(map(str, soup[first].tolist()))
+        bad = np.flatnonzero(~finite.all(axis=1))
+        first = int(np.argmax(np.isin(corners, bad)))
+        place = ", ".join(map(str, vertices[corners[first]].tolist()))
         message = (
             f"{name} has a corner that is not finite, ({place}), in facet {first // 3 + 1}:"
             " remove the facet and export the wireframe again"
         )
         raise MeshError(message)
-    vertices, index = merge_equal(soup)
-    return Faces(vertices, index, np.full(len(index) // 3, 3), single)
+    return Faces(vertices, corners, np.full(len(corners) // 3, 3), single)
 
 
 def write(mesh: Mesh, file: BinaryIO) -> None:

@@ -65,12 +65,11 @@ def reading(
         Where the text starts and ends in the file.
     """
     size = (len(data) if end is None else end) - start
-    threads = 1 if size < _SMALL else thread_count(None)
     opened = _function(f"{kind}_open")
     opened.restype = ctypes.c_void_p
     first = np.frombuffer(data, dtype=np.uint8)[start:]
     numbers = [ctypes.c_int64(number) for number in (size, *options)]
-    address = ctypes.c_void_p(opened(pointer(first), *numbers, threads))
+    address = ctypes.c_void_p(opened(pointer(first), *numbers, _threads(size)))
     must(0 if address else 1)
     try:
         yield TextReader(kind, address, data, start)
@@ -132,6 +131,11 @@ def reading_words(data: bytes, start: int) -> Iterator[WordReader]:
         yield WordReader(reader, count(reader.address))
 
 
+def _threads(size: int) -> int:
+    """Return the threads worth starting for this many bytes."""
+    return 1 if size < _SMALL else thread_count(None)
+
+
 def _function(name: str) -> ctypes._NamedFuncPointer:
     function: ctypes._NamedFuncPointer = getattr(library(), f"geodomain_{name}")
     return function
@@ -139,7 +143,7 @@ def _function(name: str) -> ctypes._NamedFuncPointer:
 
 def plain_lines(data: bytes) -> bytes:
     """Return the text with lines that end in LF or CR LF; a copy only where there are others."""
-    if _function("text_has_lone_return")(data, ctypes.c_int64(len(data))):
+    if _function("text_has_lone_return")(data, ctypes.c_int64(len(data)), _threads(len(data))):
         return unify_lines(data)
     return data.removeprefix(BYTE_ORDER_MARK)
 
