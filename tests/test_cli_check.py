@@ -82,11 +82,12 @@ def test_what_is_reported_is_what_the_file_holds(folder):
     corners = thin.vertices.copy()
     corners[:, 0] = MINE[0] + (corners[:, 0] - MINE[0]) * 0.01
     write_mesh(Mesh(corners, thin.triangles), "thin.ply")
-    result = run("thin.ply", "--weld", "1e-6", "-o", "thin.stl", "--json")
+    result = run("thin.ply", "--weld", "1e-6", "-o", "thin.stl", "--json", code=3)
     report = json.loads(result.stdout)[0]
     assert report["name"] == "thin.stl"
     assert report["signed_volume"] == 0
     assert report["degenerate"] > 0
+    assert report["cancelled"] and "nothing is inside" in report["faults"][0]
     assert "warning: " in result.stderr
 
 

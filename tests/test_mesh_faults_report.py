@@ -173,6 +173,21 @@ def test_a_shell_that_is_there_three_times_has_an_inside():
     assert report.equal_shells == 3
 
 
+@pytest.mark.parametrize("copies", [2, 4])
+def test_a_surface_that_is_there_twice_encloses_nothing(copies):
+    """Every edge has an even number of triangles, so that it counts as closed."""
+    report = check(joined(*[lidless()] * copies))
+    assert report.closed and report.cancelled and not report.fit
+    assert "nothing is inside" in report.faults()[0]
+    assert report.faults("surface") == report.faults()
+
+
+def test_what_is_left_of_copies_is_not_cancelled():
+    assert not check(joined(lidless(), lidless(), lidless())).cancelled
+    closed = check(joined(lidless(), lidless(), cube(at=(5, 0, 0))))
+    assert closed.closed and closed.fit and not closed.cancelled
+
+
 def test_a_face_between_two_solids_is_no_duplicate_shell():
     report = check(joined(cube(), cube(at=(1, 0, 0))))
     assert report.duplicate_shells == 0

@@ -22,10 +22,13 @@ class Doubles:
     shells : int
         Closed shells whose every face is there an even number of times, other solids'
         walls aside. They cancel: by parity, nothing is inside.
+    cancel : bool
+        Whether every face is there an even number of times, and there are some.
     """
 
     faces: Ints
     shells: int
+    cancel: bool
 
 
 def find_doubles(triangles: Ints, vertex_count: int) -> Doubles:
@@ -44,10 +47,13 @@ def find_doubles(triangles: Ints, vertex_count: int) -> Doubles:
     is_first[first] = True
     faces = np.flatnonzero(~is_first)
     if not len(faces):
-        return Doubles(faces, 0)
+        return Doubles(faces, 0, cancel=False)
     copies = np.bincount(group)
-    more = (copies > 1) & ~has_equal_corners(triangles[first])
-    return Doubles(faces, _cancelled_shells(triangles[first[more]], copies[more], vertex_count))
+    proper = ~has_equal_corners(triangles[first])
+    cancel = bool(proper.any() and not (copies[proper] % 2).any())
+    more = (copies > 1) & proper
+    found = _cancelled_shells(triangles[first[more]], copies[more], vertex_count)
+    return Doubles(faces, found, cancel)
 
 
 def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:

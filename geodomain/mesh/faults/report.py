@@ -89,6 +89,9 @@ class MeshReport:
         opposite ways or have no area, or the comparison would take too long.
     sheet : bool
         Whether the mesh is open and faces up, or down, nearly everywhere: a surface.
+    cancelled : bool
+        Whether every triangle is there an even number of times, as in a file that holds a surface
+        twice: by parity nothing is inside.
     places : mapping of str to array
         Where the faults are, at most 100 of each: edges as (n, 2, 3) coordinates under
         the names of their counts, triangles as (n,) indices in the mesh, and what components have
@@ -127,6 +130,7 @@ class MeshReport:
     equal_shells: int
     undetermined_shells: int
     sheet: bool
+    cancelled: bool
     places: Mapping[str, NDArray[np.generic]]
     open_edges: str
 
@@ -166,6 +170,9 @@ class MeshReport:
         """
         if not self.triangles - self.degenerate:
             return [f"{self.name} has no triangle with three different corners."]
+        if self.cancelled and not self.duplicate_shells:
+            told = f"each triangle of {self.name} is there twice, or an even number of times"
+            return [f"{told}: by parity they cancel, and nothing is inside; remove the copies."]
         if kind == "surface":
             told = f"{self.name} is closed: as a surface its inside counts as below it."
             return [told] if self.closed else []
@@ -239,6 +246,7 @@ def report_on(mesh: Mesh, relations: Relations) -> MeshReport:
         duplicate_shells=max(doubles.shells, cancelling(relations)),
         inward=solidity.inward,
         inside_out=solidity.inside_out,
+        cancelled=doubles.cancel,
         sheet=not closed and _is_sheet(table.vertices, whole),
         places=_places(table, edges, triangles, boxes),
         open_edges="" if closed else say_open(mesh, table, junctions, gap),
