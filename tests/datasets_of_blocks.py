@@ -95,11 +95,17 @@ def write_csv(dataset: str, parts: Mapping[str, pandas.DataFrame]) -> None:
 
 def write_parquet(dataset: str, parts: Mapping[str, pandas.DataFrame]) -> None:
     """Write parts as Parquet, in row groups of 100 rows."""
+    import pyarrow
+    from pyarrow import parquet
+
     for name, part in parts.items():
         path = Path(dataset, name).with_suffix(".parquet")
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = part.astype({"ROCK": str}) if "ROCK" in part else part
-        text.to_parquet(path, index=False, row_group_size=100)
+        table = pyarrow.Table.from_pandas(part, preserve_index=False)
+        if "ROCK" in part:  # which pandas 2 writes as a column of nulls where there are no rows
+            place = table.schema.get_field_index("ROCK")
+            table = table.set_column(place, "ROCK", table["ROCK"].cast(pyarrow.string()))
+        parquet.write_table(table, path, row_group_size=100)
 
 
 def rows_of(dataset: str, ending: str) -> list[str]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import locale
+from pathlib import Path
+
 import numpy as np
 import pytest
 from shapes import cube
 
-from geodomain import Mesh, MeshError
+from geodomain import Mesh, MeshError, read_mesh
+from geodomain.io.meshes.vtk import vtk_errors
+from geodomain.io.meshes.vtk_encoding import encode
 
 pyvista = pytest.importorskip("pyvista")
 
@@ -56,3 +61,15 @@ def test_strips_turn_as_their_faces_do() -> None:
 def test_other_cells_are_refused_by_name(dataset, what: str) -> None:
     with pytest.raises(MeshError, match=what):
         Mesh.from_pyvista(dataset())
+
+
+def test_the_process_keeps_its_locale(tmp_path: Path) -> None:
+    """VTK 9.4 leaves "C" behind a legacy file, and `open` would read ASCII from then on."""
+    before = locale.setlocale(locale.LC_ALL)
+    path = tmp_path / "cube.vtk"
+    with vtk_errors():
+        path.write_bytes(encode(pyvista.Cube(), ".vtk"))
+        locale.setlocale(locale.LC_ALL, "C")
+    assert locale.setlocale(locale.LC_ALL) == before
+    assert read_mesh(path).is_closed
+    assert locale.setlocale(locale.LC_ALL) == before

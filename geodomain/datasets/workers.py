@@ -156,7 +156,7 @@ def _client(scheduler: str) -> Iterator[distributed.Client]:
             n_workers=int(local[1]),
             threads_per_worker=1,
             dashboard_address=None,
-            silence_logs=logging.ERROR,
+            silence_logs=logging.CRITICAL,
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

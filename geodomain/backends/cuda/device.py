@@ -22,6 +22,7 @@ from geodomain.backends.cuda.arguments import Argument, arguments
 from geodomain.backends.cuda.context import PrimaryContext
 from geodomain.backends.cuda.devices import driver, number, numbers, process, using
 from geodomain.backends.cuda.each_device import OfEachDevice
+from geodomain.backends.cuda.ptx import PtxModule
 from geodomain.backends.cuda.pycuda_types import (
     CudaKernel,
     CudaMemory,
@@ -154,15 +155,12 @@ def _build(text: str) -> bytes:
 @of_each_device
 def module(name: str) -> CudaModule:
     """Return a kernel file's module in the current context."""
-    with _loading:  # who comes second finds in the cache what nvcc took seconds for
-        return _module(name)
-
-
-def _module(name: str) -> CudaModule:
     cuda = driver()
     refused: Exception | None = None
     for image in cubins.images(name, architecture(), _build):
         try:
+            if image.origin == "PTX":
+                return PtxModule(cuda, image.read().decode())
             return cuda.module_from_buffer(image.read())
         except cuda.MemoryError:
             raise
@@ -177,7 +175,19 @@ def _module(name: str) -> CudaModule:
 @of_each_device
 def kernel(file: str, name: str) -> CudaKernel:
     """Return one kernel of a kernel file."""
-    return module(file).get_function(name)
+    with _loading:  # who comes second finds what a compiler took seconds for
+        loaded = module(file)
+        if not isinstance(loaded, PtxModule):
+            return loaded.get_function(name)
+        cuda = driver()
+        try:
+            return loaded.get_function(name)
+        except cuda.MemoryError:
+            raise
+        except cuda.Error as error:
+            if cuda_errors.is_dead(cuda):
+                raise
+            raise cuda_errors.no_kernels(cuda, file, architecture(), error) from error
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -50,11 +51,29 @@ def read_dataset(path: Path, extension: str, error: type[GeodomainError] = MeshE
 
 @contextmanager
 def vtk_errors() -> Iterator[None]:
-    """Raise what VTK would only print, as a RuntimeError, and have nothing printed."""
+    """Raise what VTK would only print, as a RuntimeError, and have nothing printed.
+
+    The process keeps its locale.
+    """
     import pyvista
 
-    with _quiet(), pyvista.VtkErrorCatcher(raise_errors=True, send_to_logging=False):
+    with (
+        _same_locale(),
+        _quiet(),
+        pyvista.VtkErrorCatcher(raise_errors=True, send_to_logging=False),
+    ):
         yield
+
+
+@contextmanager
+def _same_locale() -> Iterator[None]:
+    """Undo what VTK 9.4 does with legacy files: "C" stays, and then `open` knows ASCII alone."""
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        yield
+    finally:
+        if locale.setlocale(locale.LC_ALL) != before:
+            locale.setlocale(locale.LC_ALL, before)
 
 
 @contextmanager
