@@ -107,7 +107,12 @@ def tonnes(
         sizes = _require(wanted, sizes, where, NAME)
         known = {name: blocks.column(blocks.find(name)) for name in wanted.columns}
         tonnage = Tonnage(wanted)
-        tonnage.add(points, sizes, known.__getitem__)
+        tonnage.add(
+            points,
+            sizes,
+            lambda name: known[name].numbers(),
+            lambda texts: known[domain].distinct(texts),
+        )
         for sentence in tonnage_warnings(tonnage):
             warn(sentence)
     return report(tonnage, warned)
@@ -193,7 +198,12 @@ def _add_up(
     def add(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
         known = _require(wanted, sizes, model.frame, model.name)
         require_constants(model.constants, column, model.columns, model.name, tonnage.rows)
-        tonnage.add(points, known, lambda name: column(places[name]))
+        tonnage.add(
+            points,
+            known,
+            lambda name: column(places[name]).numbers(),
+            lambda texts: column(places[wanted.domain]).distinct(texts),
+        )
         return ()
 
     model.relabel(Relabelling(add, also=also, threads=threads, progress=progress))
