@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from geodomain.domains.order import Domains
 from geodomain.drillholes.drillholes import Drillholes
-from geodomain.errors import TableError
+from geodomain.errors import TableError, collect_warnings
 from geodomain.inspection.comparison import Comparison
-from geodomain.io.header.keywords import TableKeywords
 from geodomain.mesh.mesh import Mesh
 from geodomain.report import page, tables
 from geodomain.report.blocks import Blocks
@@ -80,7 +79,6 @@ class Content:
     warned: Sequence[str]
     grades: GradesAsked
     column: str
-    keywords: TableKeywords
     holes: Drillholes | None = None
     changes: Changes | None = None
 
@@ -107,12 +105,14 @@ class Content:
             labels, swatches, list(wireframes), 0 if self.holes is None else len(self.holes)
         )
         origin = self._origin()
+        with collect_warnings() as doubtful:
+            grades = self._grades(labels)
         parts = [
             ("summary", "Summary", self._summary(colours, note)),
             *self._changes(),
-            ("problems", "Warnings", tables.warnings_list(self._warnings())),
+            ("problems", "Warnings", tables.warnings_list(self._warnings(doubtful))),
             ("view", "Model", view + _said(scene)),
-            *self._grades(labels),
+            *grades,
             ("sections", "Sections", page.sections_html(figures, _fullest(figures))),
             ("origin", "How it was made", origin.html),
         ]
@@ -166,21 +166,14 @@ class Content:
         asked, blocks = self.grades, self.blocks
         if asked.density is None and not asked.names:
             return []
-        weights, keywords = blocks.sizes.prod(axis=1), self.keywords
-        if blocks.spacing is not None:
-            x, y, z = blocks.spacing
-            keywords = keywords | TableKeywords(dx=x, dy=y, dz=z)
-        html = grades_html(
-            self.source, asked, blocks.numbers, blocks.codes, weights, labels, self.column,
-            keywords,
-        )  # fmt: skip
+        html = grades_html(blocks, asked, labels, self.column)
         return [("grades", "Tonnes and grade", html)]
 
-    def _warnings(self) -> list[str]:
+    def _warnings(self, doubtful: Sequence[str]) -> list[str]:
         """Return what was warned of and noted, when labelling and now, once each."""
         labelled = self.record["summary"] if self.record else None
         known = [*labelled["warnings"], *labelled["notes"]] if labelled else []
-        return list(dict.fromkeys([*known, *self.warned]))
+        return list(dict.fromkeys([*known, *self.warned, *doubtful]))
 
     def _origin(self) -> Origin:
         """Say what the model and the page were made of."""

@@ -119,7 +119,7 @@ def report_file(
     holes : Drillholes, optional
         Drawn in the view.
     density : str or float, optional
-        A column, or one for all blocks: tonnes are added up by domain. The model is read again.
+        A column, or one for all blocks: tonnes are added up by domain.
     grade : str or sequence of str
         Columns of grades: histograms by domain and, with ``density``, grade-tonnage curves.
     title, note : str, optional
@@ -206,7 +206,7 @@ def gather_content(
     with collect_warnings() as warned, show_progress(progress, "reading") as told:
         listed, files = drawn_source(domains)
         refuse_inputs(places, files)
-        blocks = read_blocks(source, options, column, numeric=grades.names, progress=told)
+        blocks = read_blocks(source, options, column, numeric=grades.columns, progress=told)
     if known is None and not listed.targets:
         require_labels(blocks.labels, column, blocks.name)
     if known is not None:
@@ -218,7 +218,7 @@ def gather_content(
         old = Path(compare)
         changes = Changes(old, compare_files(old, source, column=column, **table))
     content = Content(
-        source, blocks, listed, files, rows, known, warned, grades, column, table, holes, changes
+        source, blocks, listed, files, rows, known, warned, grades, column, holes, changes
     )
     return content, asked
 
