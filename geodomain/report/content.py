@@ -20,6 +20,7 @@ from geodomain.report.blocks import Blocks
 from geodomain.report.domain_rows import DomainRow
 from geodomain.report.geometry import Geometry, geometry_of
 from geodomain.report.grades import GradesAsked, grades_html
+from geodomain.report.near_svg import grade_classes
 from geodomain.report.origin import Origin
 from geodomain.report.packing import Pack
 from geodomain.report.record import Record
@@ -28,12 +29,12 @@ from geodomain.report.section_svg import (
     SectionStyle,
     default_sections,
     section_svg,
-    section_title,
 )
 from geodomain.report.shown_label import ShownLabel
 from geodomain.sections.colours import darker, with_ground
 from geodomain.sections.cutting import Section
 from geodomain.sections.gathering import wireframes_of
+from geodomain.sections.look import NearHoles
 
 Floats = NDArray[np.float64]
 
@@ -81,6 +82,8 @@ class Content:
     column: str
     holes: Drillholes | None = None
     changes: Changes | None = None
+    near: NearHoles | None = None
+    sampled: tuple[Path, ...] = ()
 
     def html(self, asked: list[Section], title: str, note: str | None) -> MadePage:
         """Return the page."""
@@ -98,6 +101,7 @@ class Content:
             traces=wireframes,
             trace_colours=colours,
             marks=sections,
+            near=self.near,
         )
         figures = draw_sections(sections, geometry, style, self.blocks.name)
         swatches = [tables.swatch(label.colour) for label in labels]
@@ -113,7 +117,11 @@ class Content:
             ("problems", "Warnings", tables.warnings_list(self._warnings(doubtful))),
             ("view", "Model", view + _said(scene)),
             *grades,
-            ("sections", "Sections", page.sections_html(figures, _fullest(figures))),
+            (
+                "sections",
+                "Sections",
+                page.sections_html(figures, _fullest(figures), self._near_said),
+            ),
             ("origin", "How it was made", origin.html),
         ]
         html = page.html_page(title, origin.lead, parts, scene.values, pack.blocks)
@@ -169,6 +177,14 @@ class Content:
         html = grades_html(blocks, asked, labels, self.column)
         return [("grades", "Tonnes and grade", html)]
 
+    @property
+    def _near_said(self) -> str:
+        """Say which drillholes sections show."""
+        if self.near is None:
+            return ""
+        samples = " and their samples" if self.near.samples else ""
+        return f" Drillholes{samples} are drawn within {self.near.within:.10g} on either side."
+
     def _warnings(self, doubtful: Sequence[str]) -> list[str]:
         """Return what was warned of and noted, when labelling and now, once each."""
         labelled = self.record["summary"] if self.record else None
@@ -179,7 +195,9 @@ class Content:
         """Say what the model and the page were made of."""
         others = [] if self.changes is None else [("compared with", self.changes.old)]
         others += [("drawn", path) for path in self.files]
-        others += [("drillholes", path) for path in self.holes.files] if self.holes else []
+        holes = self.holes.files if self.holes else ()
+        others += [("drillholes", path) for path in holes]
+        others += [("samples", path) for path in self.sampled if path not in holes]
         return Origin(self.source, self.blocks.digest, others, self.record)
 
 
@@ -198,7 +216,7 @@ def draw_sections(
             )
             raise TableError(message)
         drawn = section_svg(section, number, geometry, extent, style)
-        figures.append(page.Figure(section_title(section, geometry), drawn, _legend(drawn, style)))
+        figures.append(page.Figure(drawn.title, drawn.svg, _legend(drawn.svg, style)))
     return figures
 
 
@@ -210,7 +228,18 @@ def _legend(drawn: str, style: SectionStyle) -> str:
         for name, colour in {**style.trace_colours, **blocks}.items()
         if f'fill="{colour}"' in drawn or (name in style.traces and darker(colour) in drawn)
     ]
-    return "".join(f"<span>{one}</span> " for one in found)
+    return "".join(f"<span>{one}</span> " for one in [*found, *_grades_named(drawn, style.near)])
+
+
+def _grades_named(drawn: str, near: NearHoles | None) -> list[str]:
+    """Name the colours of samples along drillholes, if there are any in a drawing."""
+    if near is None or near.ramp is None or 'stroke-linecap="butt"' not in drawn:
+        return []
+    classes = grade_classes(near.ramp)
+    return [
+        f"{escape(near.ramp.name)}:",
+        *(f"{tables.swatch(one.colour)} {escape(one.said)}" for one in classes),
+    ]
 
 
 def _fullest(figures: Sequence[page.Figure]) -> int:

@@ -187,7 +187,7 @@ def _row_controls() -> str:
     )
 
 
-def sections_html(figures: Sequence[Figure], first: int) -> str:
+def sections_html(figures: Sequence[Figure], first: int, more: str = "") -> str:
     """Return sections with a strip to step through them; without JavaScript all are shown.
 
     Parameters
@@ -196,6 +196,8 @@ def sections_html(figures: Sequence[Figure], first: int) -> str:
         In the order of the strip.
     first : int
         Which of them is shown at first.
+    more : str
+        A sentence of HTML about what else they show.
     """
     options = "".join(
         f'<option value="{number}">{escape(one.title)}</option>'
@@ -210,7 +212,8 @@ def sections_html(figures: Sequence[Figure], first: int) -> str:
     return (
         f'<p class="hint">{len(figures)} sections. A block is cut where the plane is on its lower '
         "face and not where it is on its upper one. Red marks at the frame are where the other "
-        "sections cross; lines are traces of wireframes.</p>"
+        "sections cross; lines are traces of wireframes."
+        f"{more}</p>"
         '<div class="strip" id="strip" hidden><button type="button" id="section-back">Previous'
         f'</button><label>Section <select id="section-choice">{options}</select></label>'
         f'<button type="button" id="section-on">Next</button></div>{drawn}'
