@@ -187,6 +187,21 @@ def tonnes_file(
     return found
 
 
+def require_amounts(
+    model: str | os.PathLike[str],
+    density: str | float,
+    grade: Sequence[str],
+    **table: Unpack[TableKeywords],
+) -> None:
+    """Raise TableError for a model without the columns of a density or of grades."""
+    named = [density, *grade] if isinstance(density, str) else grade
+    if not named:
+        return
+    with open_model(os.fspath(model), table_options(**table)) as opened:
+        for name in named:
+            find_column(opened.columns, name, opened.name)
+
+
 def _add_up(
     model: BlockFile, wanted: Wanted, *, threads: int | None, progress: Progress | None
 ) -> Tonnage:
