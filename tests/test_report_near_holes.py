@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from report_page import Page, labelled_model, run
 from geodomain import Drillholes, report_file
 from geodomain.report.near_svg import grade_classes
 from geodomain.report.section_frame import LEFT, TOP
+from geodomain.sections.cutting import Section
 from geodomain.sections.look import Ramp
+from geodomain.sections.near_holes import pieces_near
 
 # In a model of 8 x 6 x 4: V is in the section y = 2.5, W is 2 from it, and S crosses it.
 COLLARS = (
@@ -70,6 +73,7 @@ def test_samples_are_bars_where_they_are_in_the_colour_of_their_step(labelled: P
     (legend,) = re.findall(r'<p class="legend">(.*?)</p>', html)
     assert "AU of samples:" in legend and "6.79 to 8" in legend
     assert all(f"{one.said}</span>" in legend for one in classes)
+    assert not re.findall(r"</svg> ?</span>", legend)
     assert "Drillholes and their samples are drawn within 0.5 on either side" in html
 
 
@@ -128,3 +132,27 @@ def test_half_of_what_is_needed_is_refused_in_python(labelled: Path) -> None:
         with pytest.raises(ValueError, match=said):
             report_file(labelled, "r.html", **given)
     assert not Path("r.html").exists()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pieces_are_those_of_each_step_alone(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    # Whole numbers: many points lie exactly at the distance.
+    points = rng.integers(-3, 4, (40, 3)).astype(float)
+    section = Section("y", 0.0)
+    found = pieces_near(points, points[:, 1], section, 2.0)
+    steps = []
+    for one, two in pairwise(points):
+        low, high = sorted((one[1], two[1]))
+        if low > 2 or high < -2 or (low != high and (high == -2 or low == 2)):
+            continue
+        shares = [0.0, 1.0]
+        if low != high:
+            at = sorted((side - one[1]) / (two[1] - one[1]) for side in (-2, 2))
+            shares = [max(0.0, at[0]), min(1.0, at[1])]
+        steps += [[(one + share * (two - one))[[0, 2]] for share in shares]]
+    cut = [pair for piece in found for pair in pairwise(piece)]
+    assert len(cut) == len(steps)
+    assert np.allclose(cut, steps, atol=1e-12)
+    for one, two in pairwise(found):
+        assert len(one) > 1 and len(two) > 1

@@ -62,7 +62,7 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
     holes = lines_near(section, near.holes, near.within)
     if not holes:
         return ""
-    lines = [_fewer(window.units(line)) for _, line in holes]
+    lines = _drawn([line for _, line in holes], window)
     path = _path(lines)
     sampled = _samples(section, window, near)
     first = {name: line[0] for (name, _), line in zip(holes[::-1], lines[::-1], strict=True)}
@@ -72,7 +72,8 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
         f'stroke-width="40" paint-order="stroke">{escape(name)}</text>'
         for name, (x, y) in names
     ]
-    width = 16 if sampled else 26
+    # A hole that is seen from above is a dot.
+    width = 40 if section.axis == "z" else 16 if sampled else 26
     return (
         f'<path stroke="#fff" stroke-width="60" d="{path}"/>{sampled}'
         f'<path stroke="{_INK}" stroke-width="{width}" d="{path}"/>{"".join(words)}'
@@ -86,7 +87,7 @@ def _samples(section: Section, window: Window, near: NearHoles) -> str:
     lines, values = samples_near(section, near.holes, near.within, near.samples)
     share = (values - near.ramp.low) / (near.ramp.high - near.ramp.low)
     steps = np.clip(np.floor(share * len(_COLOURS)), 0, len(_COLOURS) - 1).astype(int)
-    bars = [_fewer(window.units(line)) for line in lines]
+    bars = _drawn(lines, window)
     parts = [f'<path stroke="#fff" stroke-width="94" stroke-linecap="butt" d="{_path(bars)}"/>']
     for step in np.unique(steps).tolist():
         path = _path([bars[row] for row in np.flatnonzero(steps == step).tolist()])
@@ -94,6 +95,14 @@ def _samples(section: Section, window: Window, near: NearHoles) -> str:
             f'<path stroke="{_COLOURS[step]}" stroke-width="74" stroke-linecap="butt" d="{path}"/>'
         )
     return "".join(parts) if bars else ""
+
+
+def _drawn(lines: Sequence[Floats], window: Window) -> list[Ints]:
+    """Return lines in units of the drawing, with as few points as show them."""
+    if not lines:
+        return []
+    ends = np.cumsum([len(line) for line in lines])
+    return [_fewer(line) for line in np.split(window.units(np.concatenate(lines)), ends[:-1])]
 
 
 def _fewer(line: Ints) -> Ints:
