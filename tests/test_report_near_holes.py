@@ -85,6 +85,9 @@ def test_holes_are_cut_at_the_distance_and_named(labelled: Path) -> None:
     assert np.abs(np.array(lines) - [[3, 4, 3, 0], [5, 2.5, 5, 1.5]]).max() < 0.01
     names = re.findall(r'<text x="\d+" y="-?\d+" font-size="140"[^>]*>(.*?)</text>', html)
     assert names == ["&lt;S&gt;", "V"]
+    # Beside the frame's upper edge, where collars are, names are below it.
+    heights = re.findall(r'<text x="\d+" y="(-?\d+)" font-size="140"', html)
+    assert all(int(y) >= TOP + 140 for y in heights)
     assert "of samples" not in html and not paths(html, 74)
     assert run(labelled, *NEAR).exit_code == 0
     assert not paths(Path("r.html").read_text(), 26)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.report.section_frame import Window
+from geodomain.report.section_frame import TOP, Window
 from geodomain.sections.cutting import Section
 from geodomain.sections.look import NearHoles, Ramp
 from geodomain.sections.near_holes import lines_near
@@ -25,7 +25,7 @@ _COLOURS = (
 )  # fmt: skip
 _INK = "#222222"
 # More names would hide each other.
-_MOST_NAMES = 60
+_MOST_NAMES, _LETTER = 60, 140
 # Units that a line may leave its hole by, and points that a hole has at most.
 _SLACK, _MOST_POINTS = 4, 24
 
@@ -66,11 +66,10 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
     path = _path(lines)
     sampled = _samples(section, window, near)
     first = {name: line[0] for (name, _), line in zip(holes[::-1], lines[::-1], strict=True)}
-    names = first.items() if len(first) <= _MOST_NAMES else ()
     words = [
-        f'<text x="{x + 50}" y="{y - 50}" font-size="140" fill="{_INK}" stroke="#fff" '
+        f'<text x="{x}" y="{y}" font-size="{_LETTER}" fill="{_INK}" stroke="#fff" '
         f'stroke-width="40" paint-order="stroke">{escape(name)}</text>'
-        for name, (x, y) in names
+        for name, x, y in _names(first)
     ]
     # A hole that is seen from above is a dot.
     width = 40 if section.axis == "z" else 16 if sampled else 26
@@ -78,6 +77,24 @@ def near_svg(section: Section, window: Window, near: NearHoles) -> str:
         f'<path stroke="#fff" stroke-width="60" d="{path}"/>{sampled}'
         f'<path stroke="{_INK}" stroke-width="{width}" d="{path}"/>{"".join(words)}'
     )
+
+
+def _names(first: Mapping[str, Ints]) -> list[tuple[str, int, int]]:
+    """Return names and their places beside where holes begin, but no two over each other."""
+    found: list[tuple[str, int, int]] = []
+    for name, at in first.items() if len(first) <= _MOST_NAMES else ():
+        x, y = int(at[0]) + 50, max(int(at[1]) - 50, TOP + _LETTER)
+        if not any(
+            abs(y - other_y) < _LETTER and x < other_x + _wide(other) and other_x < x + _wide(name)
+            for other, other_x, other_y in found
+        ):
+            found.append((name, x, y))
+    return found
+
+
+def _wide(name: str) -> float:
+    """Return about how long a name is."""
+    return 0.62 * _LETTER * (len(name) + 1)
 
 
 def _samples(section: Section, window: Window, near: NearHoles) -> str:
