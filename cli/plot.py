@@ -13,6 +13,7 @@ from geodomain.cli.grades import grade_option
 from geodomain.cli.section import section_option, title_option
 from geodomain.cli.sectioned import Sectioned
 from geodomain.cli.values import by_name
+from geodomain.errors import counted
 
 _EXAMPLE = """\b
 Example:
@@ -133,5 +134,6 @@ def plot(
             progress=console.on_terminal,
             **given,
         )
-    count = f"{len(drawn)} section{'s' if len(drawn) > 1 else ''}"
-    console.say(f"wrote {output}: {count}, {output.stat().st_size:,} bytes")
+    console.say(
+        f"wrote {output}: {counted(len(drawn), 'section')}, {output.stat().st_size:,} bytes"
+    )

@@ -67,7 +67,7 @@ def test_a_table_worked_out_by_hand(model: Path) -> None:
     result = run("model.csv", *options, "-o", "t.csv")
     assert Path("t.csv").read_text() == BY_HAND
     assert "1 block has no SG" in result.stderr and "1 block has no CU" in result.stderr
-    assert "without a density: 1 blocks" in result.stderr and not result.stdout
+    assert "without a density: 1 block," in result.stderr and not result.stdout
     assert run("model.csv", *options, "-o", "-", "--quiet").stdout == BY_HAND
     found = json.loads(run("model.csv", *options, "--json").stdout)
     assert found["totals"][0]["tonnes"] == 6250 and found["blocks"] == 4

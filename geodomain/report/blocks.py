@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import TableError, warn
+from geodomain.errors import TableError, counted, warn
 from geodomain.inspection.lattice_guess import find_lattice
 from geodomain.inspection.survey import Survey
 from geodomain.io.blocks.block_file import Relabelling
@@ -246,7 +246,8 @@ def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None
         at = ", ".join(f"{value:.10g}" for value in points[lacking[0]])
         has, those = ("has", "it") if len(lacking) == 1 else ("have", "them")
         message = (
-            f"{len(lacking):,} of {len(usable):,} blocks of {name} {has} no size above 0, the "
+            f"{len(lacking):,} of {counted(len(usable), 'block')} of {name} {has} no size above "
+            "0, the "
             f"first at ({at}): the volume of {those} counts as 0, and the view leaves {those} out"
         )
         warn(message)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodomain.domains.order import Domains
 from geodomain.drillholes.drillholes import Drillholes
-from geodomain.errors import TableError, collect_warnings
+from geodomain.errors import TableError, collect_warnings, counted
 from geodomain.inspection.comparison import Comparison
 from geodomain.mesh.mesh import Mesh
 from geodomain.report import page, tables
@@ -226,7 +226,8 @@ def _legend(drawn: str, style: SectionStyle) -> str:
     found = [
         f"{tables.swatch(colour)} {escape(name)}"
         for name, colour in {**style.trace_colours, **blocks}.items()
-        if f'fill="{colour}"' in drawn or (name in style.traces and darker(colour) in drawn)
+        if name
+        and (f'fill="{colour}"' in drawn or (name in style.traces and darker(colour) in drawn))
     ]
     return "".join(f"<span>{one}</span> " for one in [*found, *_grades_named(drawn, style.near)])
 
@@ -276,7 +277,7 @@ def _said(scene: Scene) -> str:
     """Say what the view shows and what it leaves out."""
     thinned = f", one of every {scene.every}" if scene.every > 1 else ""
     said = [
-        f"Drawn: {scene.drawn:,} blocks of domains that lie on a boundary{thinned}. A cut shows "
+        f"Drawn: {counted(scene.drawn, 'block')} of domains on a boundary{thinned}. A cut shows "
         f"every block that it meets, of all {scene.count:,}."
     ]
     said += [

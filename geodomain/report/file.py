@@ -12,7 +12,7 @@ from geodomain.domains.sources import DomainsGiven, drawn_source
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.places import files_of
 from geodomain.drillholes.tables import TableLike
-from geodomain.errors import collect_warnings
+from geodomain.errors import collect_warnings, counted
 from geodomain.html.table import html_table
 from geodomain.inspection.comparison import compare_files
 from geodomain.io.files.places import refuse_inputs, require_places
@@ -56,8 +56,8 @@ class Report:
     def __str__(self) -> str:
         """Say what was written."""
         return (
-            f"wrote {self.output}: {self.size / 1e6:.1f} MB, {self.blocks:,} blocks, "
-            f"{len(self.sections)} sections"
+            f"wrote {self.output}: {self.size / 1e6:.1f} MB, {counted(self.blocks, 'block')}, "
+            f"{counted(len(self.sections), 'section')}"
         )
 
     def _repr_html_(self) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from geodomain.errors import counted
 from geodomain.report.shown_label import ShownLabel
 
 _VIEWER = Path(__file__).parent / "viewer"
@@ -174,7 +175,8 @@ def _domain_controls(
     ]
     if holes:
         lines.append(
-            f'<label><input type="checkbox" checked id="holes"> {holes:,} drillholes</label>'
+            '<label><input type="checkbox" checked id="holes"> '
+            f"{counted(holes, 'drillhole')}</label>"
         )
     return f'<fieldset id="shown"><legend>Show</legend>{"".join(lines)}</fieldset>'
 
@@ -210,7 +212,8 @@ def sections_html(figures: Sequence[Figure], first: int, more: str = "") -> str:
         for number, one in enumerate(figures)
     )
     return (
-        f'<p class="hint">{len(figures)} sections. A block is cut where the plane is on its lower '
+        f'<p class="hint">{counted(len(figures), "section")}. A block is cut where the plane is '
+        "on its lower "
         "face and not where it is on its upper one. Red marks at the frame are where the other "
         "sections cross; lines are traces of wireframes."
         f"{more}</p>"

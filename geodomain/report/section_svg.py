@@ -10,6 +10,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.errors import counted
 from geodomain.mesh.mesh import Mesh
 from geodomain.report.geometry import Geometry
 from geodomain.report.near_svg import near_svg
@@ -255,7 +256,7 @@ def _said(rows: NDArray[np.int64], geometry: Geometry, style: SectionStyle) -> s
     codes, counts = np.unique(geometry.codes[rows], return_counts=True)
     order = np.argsort(-counts)
     return ", ".join(
-        f"{style.labels[code] or '(no label)'} {count:,} blocks"
+        f"{style.labels[code] or '(no label)'} {counted(count, 'block')}"
         for code, count in zip(codes[order].tolist(), counts[order].tolist(), strict=True)
     )
 
