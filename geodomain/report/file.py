@@ -14,6 +14,7 @@ from geodomain.drillholes.places import files_of
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import collect_warnings, counted
 from geodomain.html.table import html_table
+from geodomain.inputs.paths import model_path
 from geodomain.inspection.comparison import compare_files
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
@@ -29,6 +30,9 @@ from geodomain.sections.asking import SectionGiven, as_sections
 from geodomain.sections.cutting import Section
 from geodomain.sections.labels import require_labels
 from geodomain.sections.look import NearHoles, near_holes, ramp_of
+
+# What to do with blocks in memory, and with what is no block model.
+IN_MEMORY = "write the labelled blocks to a file first; wireframes alone are given with domains="
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,8 @@ def report_file(
     TableError
         For a page in the place of a file that is read, a model without labels or sizes, the
         record of another file, a section that cuts no block, and other blocks to compare with.
+    TypeError
+        For a model that is no path.
     ValueError
         For what is no section, more than 30 of them, a distance without holes, and samples
         without holes, a distance or a grade.
@@ -170,7 +176,7 @@ def report_file(
     >>> done.blocks, done.drawn, len(done.sections)
     (2, 2, 4)
     """
-    source, place = os.fspath(model), Path(output)
+    source, place = model_path(model, IN_MEMORY), Path(output)
     require_places([place], overwrite=overwrite)
     grades = GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), density)
     sampled = tuple(files_of([samples]))
