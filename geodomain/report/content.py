@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -91,7 +92,6 @@ class Content:
         wireframes = {name: w for name, w in wireframes_of(self.domains).items() if w}
         colours = self._colours(wireframes)
         labels = self._labels(colours)
-        scene = scene_of(geometry, self.blocks.texts, labels, wireframes, colours, self.holes, pack)
         sections = asked or default_sections(
             geometry, geometry.extent, _focus(geometry, labels), MOST_SECTIONS
         )
@@ -103,14 +103,20 @@ class Content:
             marks=sections,
             near=self.near,
         )
-        figures = draw_sections(sections, geometry, style, self.blocks.name)
+        # Packing is deflating for the most part, which leaves Python free for the rest.
+        with ThreadPoolExecutor(1) as other:
+            packing = other.submit(
+                scene_of, geometry, self.blocks.texts, labels, wireframes, colours, self.holes, pack
+            )
+            figures = draw_sections(sections, geometry, style, self.blocks.name)
+            with collect_warnings() as doubtful:
+                grades = self._grades(labels)
+            scene = packing.result()
         swatches = [tables.swatch(label.colour) for label in labels]
         view = page.view_html(
             labels, swatches, list(wireframes), 0 if self.holes is None else len(self.holes)
         )
         origin = self._origin()
-        with collect_warnings() as doubtful:
-            grades = self._grades(labels)
         parts = [
             ("summary", "Summary", self._summary(colours, note)),
             *self._changes(),
