@@ -77,7 +77,7 @@ def _require_finite(vertices: NDArray[np.float64], name: str) -> None:
     first = int(np.argmin(good))
     place = ", ".join(map(str, vertices[first].tolist()))
     message = (
-        f"{name} has {counted(np.count_nonzero(~good), 'vertex', 'vertices')} that are not "
+        f"{name} has {counted(int((~good).sum()), 'vertex', 'vertices')} that are not "
         "finite, the first is vertex"
         f" {first + 1} at ({place}): repair or remove it and export the wireframe again"
     )

@@ -247,7 +247,7 @@ class Tonnage:
         flags: NDArray[np.bool_],
     ) -> None:
         """Add some blocks to their groups."""
-        ends, which = np.array([np.nan]), np.intp(0)
+        ends, which = np.array([np.nan]), np.zeros(len(rows), np.intp)
         if self.wanted.bench is not None:
             ends, which = np.unique(bench[rows], return_inverse=True)
         intervals = len(self.all_blocks)
