@@ -10,6 +10,7 @@ import click
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.errors import print_error, said_of
+from geodomain.errors import counted
 
 _NOT_FIT = 3
 
@@ -86,7 +87,7 @@ def check(
         print_json([one.as_dict() for one in found])
     if len(meshes) > 1 and wrong:
         console.tell()  # of those that could be read
-        message = f"{len(wrong)} of {len(meshes)} meshes could not be read"
+        message = f"{len(wrong)} of {counted(len(meshes), 'mesh', 'meshes')} could not be read"
         raise type(wrong[-1])(message)
     if wrong:
         raise wrong[0]

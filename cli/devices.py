@@ -8,6 +8,7 @@ import click
 
 from geodomain.cli import options
 from geodomain.cli.console import print_json, print_text
+from geodomain.errors import counted
 
 if TYPE_CHECKING:
     from geodomain.backends.inventory import Gpu, Inventory
@@ -44,7 +45,7 @@ def _as_text(found: Inventory) -> str:
     lines += [line for gpu in found.gpus for line in _gpu_lines(gpu)]
     level = f", x86-64-v{found.cpu_level}" if found.cpu_level > 1 else ""
     rows = {
-        "CPU": f"{found.cpu_threads} thread{'s' * (found.cpu_threads != 1)}{level}",
+        "CPU": f"{counted(found.cpu_threads, 'thread')}{level}",
         "driver": f"for CUDA {found.driver}" if found.driver else "none that answers",
         "PyCUDA": found.pycuda or "not installed",
         "nvcc": found.nvcc or "not on the PATH",

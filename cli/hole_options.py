@@ -68,6 +68,27 @@ intervals_option = click.option(
 )
 
 
+within_option = click.option(
+    "--within",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=values.finite,
+    metavar="LENGTH",
+    help="With --collar: draw the drillholes that are so near to a section, projected onto it.",
+)
+
+
+def samples_of(given: dict[str, Any], grade: str, option: str | None = None) -> str | None:
+    """Return the table of samples whose grade is drawn, if one is; refuse a grade without it."""
+    if given[grade] is None:
+        return None
+    if not given["collar"] or not given["intervals"]:
+        said = (option or grade).replace("_", "-")
+        message = f"--{said} is of samples along drillholes: it needs --collar and --intervals"
+        raise click.UsageError(message)
+    table: str = given["intervals"][0]
+    return table
+
+
 def min_length_option(what: str) -> options.Decorator:
     """Make the option that says what is too short."""
     return click.option(

@@ -127,6 +127,12 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
     if asked.get("output") in (None, "-") or in_parts:
         _misuse("--density adds up one labelled file: use -o OUT.csv, or geodomain tonnes")
     require_sense(None, amounts["proportion"], amounts["grade"], amounts["cutoff"])
+    # A slip is found before there is any work; only stdin cannot be looked at twice.
+    if asked["model"] != "-":
+        from geodomain.volumes.tonnes import require_amounts
+
+        table = {name: asked[name] for name in _TABLE}
+        require_amounts(asked["model"], amounts["density"], amounts["grade"], **table)
 
 
 def _add_up(amounts: dict[str, Any], asked: dict[str, Any]) -> Tonnes | None:

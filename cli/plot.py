@@ -13,6 +13,7 @@ from geodomain.cli.grades import grade_option
 from geodomain.cli.section import section_option, title_option
 from geodomain.cli.sectioned import Sectioned
 from geodomain.cli.values import by_name
+from geodomain.errors import counted
 
 _EXAMPLE = """\b
 Example:
@@ -30,17 +31,6 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
     return value
-
-
-def _samples(given: dict[str, Any]) -> str | None:
-    """Return the table of samples whose grade is drawn, if one is."""
-    if given["sampled"] is None:
-        return None
-    if not given["collar"] or not given["intervals"]:
-        message = "--grade is of samples along drillholes: it needs --collar and --intervals"
-        raise click.UsageError(message)
-    table: str = given["intervals"][0]
-    return table
 
 
 @click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
@@ -76,13 +66,7 @@ def _samples(given: dict[str, Any]) -> str | None:
 )
 @hole_options.optional_holes
 @hole_options.intervals_option
-@click.option(
-    "--within",
-    type=click.FloatRange(min=0, min_open=True),
-    callback=values.finite,
-    metavar="LENGTH",
-    help="With --collar: draw the drillholes that are so near to a section, projected onto it.",
-)
+@hole_options.within_option
 @grade_option(
     "With --intervals: colour the samples along the holes by this column of the first file.",
     "sampled",
@@ -133,7 +117,7 @@ def plot(
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
     options.require_rotation(given)
-    samples = _samples(given)
+    samples = hole_options.samples_of(given, "sampled", "grade")
     holes, within, output = hole_options.read_optional(given), given.pop("within"), given["output"]
     if (holes is None) != (within is None):
         message = "--collar and --within go together: which drillholes, and how near to a section"
@@ -150,5 +134,6 @@ def plot(
             progress=console.on_terminal,
             **given,
         )
-    count = f"{len(drawn)} section{'s' if len(drawn) > 1 else ''}"
-    console.say(f"wrote {output}: {count}, {output.stat().st_size:,} bytes")
+    console.say(
+        f"wrote {output}: {counted(len(drawn), 'section')}, {output.stat().st_size:,} bytes"
+    )

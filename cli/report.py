@@ -44,6 +44,13 @@ Example:
 )
 @hole_options.optional_holes
 @hole_options.intervals_option
+@hole_options.within_option
+@click.option(
+    "--sample-grade",
+    metavar="COLUMN",
+    help="With --within and --intervals: colour the samples along these holes by this column of "
+    "the first file.",
+)
 @density_option("Add up tonnes: the column of densities, or one number for all blocks.")
 @grade_option(
     "Draw histograms by domain, and grade-tonnage curves with --density; may be repeated."
@@ -84,6 +91,13 @@ def report(
         message = "--solid and --domains both list wireframes: give one of them"
         raise click.UsageError(message)
     options.require_rotation(given)
+    samples = hole_options.samples_of(given, "sample_grade")
+    if given["within"] is not None and not given["collar"]:
+        message = "--within is about drillholes, and needs --collar FILE"
+        raise click.UsageError(message)
+    if samples and given["within"] is None:
+        message = "--sample-grade needs --within: how near to a section samples are drawn"
+        raise click.UsageError(message)
     holes = hole_options.read_optional(given)
     console = Console(quiet)
     with console.listening():
@@ -91,6 +105,7 @@ def report(
             labelled,
             domains=domains or by_name(solids),
             holes=holes,
+            samples=samples,
             progress=console.on_terminal,
             **given,
         )

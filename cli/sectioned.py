@@ -19,7 +19,7 @@ SECTIONS = {
     ),
     "Drillholes": (
         *("collar", "survey", "intervals", "desurvey", "dip_down", "vertical", "hole_columns"),
-        *("strict", "within"),
+        *("strict", "within", "sample_grade"),
     ),
     "What is shown": (
         *("sections", "compare", "colour_by", "sampled", "cmap", "title", "note", "unit"),

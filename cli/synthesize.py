@@ -10,6 +10,7 @@ import click
 from geodomain.cli import options
 from geodomain.cli.console import Console, print_json
 from geodomain.cli.scene_options import scene_options
+from geodomain.errors import counted
 
 if TYPE_CHECKING:
     from geodomain.synthetic.segment_files import SceneFiles
@@ -58,7 +59,8 @@ def _summary(folder: Path, made: SceneFiles) -> str:
     """Say what was made and where."""
     share = made["crossing"] / made["rays"]
     return (
-        f"{made['triangles']:,} triangles and {made['rays']:,} segments, of which "
+        f"{counted(made['triangles'], 'triangle')} and {counted(made['rays'], 'segment')}, of "
+        "which "
         f"{made['crossing']:,} ({share:.1%}) cross, in {folder}:\n  "
         + "\n  ".join((*made["files"], *made["truth"], "parameters.json"))
     )

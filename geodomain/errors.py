@@ -70,6 +70,17 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def counted(number: int, what: str, several: str | None = None) -> str:
+    """Return a count with its noun, one or several of it.
+
+    Examples
+    --------
+    >>> counted(1, "block"), counted(1200, "block"), counted(0, "vertex", "vertices")
+    ('1 block', '1,200 blocks', '0 vertices')
+    """
+    return f"{number:,} {what if number == 1 else several or f'{what}s'}"
+
+
 def warn(message: str) -> None:
     """Warn with a GeodomainWarning in the name of the first caller outside the package."""
     collected, sentence = _COLLECTED.get(), _sentence(message)

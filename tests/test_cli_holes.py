@@ -96,7 +96,7 @@ def test_holes_are_needed(folder: Path) -> None:
 def test_bad_holes_are_warned_of_or_refused(folder: Path) -> None:
     Path("survey.csv").write_text("BHID,AT,BRG,DIP\nA,0,0,90\n")
     result = run("--solid", "ORE=ore.ply")
-    assert "1 holes without a station (B)" in result.stderr
+    assert "1 hole without a station (B)" in result.stderr
     result = run("--solid", "ORE=ore.ply", "--strict", code=3)
     assert "mend them" in result.stderr
     assert "2 of 2" in run("--solid", "ORE=ore.ply", "--vertical").output
@@ -113,7 +113,7 @@ def test_inspect_describes_holes(folder: Path) -> None:
     tables = ("--collar", "collar.csv", "--survey", "survey.csv", "--intervals", "assay.csv")
     said = inspect(*tables).stdout
     assert "2, 60.0 long in all" in said and "positive ones point down" in said
-    assert "1 intervals of a hole without a collar (X)" in said
+    assert "1 interval of a hole without a collar (X)" in said
     found = json.loads(inspect(*tables, "--json").stdout)
     assert found["ends"]["collar table"] == 2
     assert "mend them" in inspect(*tables, "--strict", code=3).stderr

@@ -42,6 +42,21 @@ def test_a_wireframe_is_never_the_output(folder: Path) -> None:
     assert (folder / "halo.obj").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--density", "SGG"), ("--density", "2.5", "--grade", "SGG")],
+    ids=["density", "grade"],
+)
+def test_columns_that_are_added_up_are_looked_for_before_any_work(
+    folder: Path, words: tuple[str, ...]
+) -> None:
+    result = run("b.csv", *BOTH, "-o", "out.csv", *words, "--report", "r.html", code=3)
+    assert "SGG" in result.stderr and result.stderr.count("\n") == 1
+    assert not list(folder.glob("out*")) and not (folder / "r.html").exists()
+    run("b.csv", *BOTH, "--in-place", *words, code=3)
+    assert (folder / "b.csv").read_bytes() == BLOCKS
+
+
 def test_no_solid_meets_the_model(folder: Path) -> None:
     far = ("--solid", "far.obj")
     result = run("b.csv", *far, "-o", "out.csv", code=3)

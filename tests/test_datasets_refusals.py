@@ -134,7 +134,7 @@ def test_no_domain_near_the_blocks(folder: Path) -> None:
     with pytest.raises(TableError, match="no solid meets the block model: the blocks of blocks"):
         label_dataset("blocks", {"HALO": HALO}, "out")
     summary = label_dataset("blocks", {"HALO": HALO}, "out", allow_disjoint=True)
-    assert summary.notes[0] == "1 of 1 parts were labelled by an earlier run"
+    assert summary.notes[0] == "1 of 1 part was labelled by an earlier run"
 
 
 def test_contradictions_are_a_callers_slip(folder: Path) -> None:

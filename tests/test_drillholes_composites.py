@@ -68,7 +68,7 @@ def test_missing_is_apart_from_zero() -> None:
 
 
 def test_negative_grades_are_codes() -> None:
-    with pytest.warns(GeodomainWarning, match="AU has 1 values below 0"):
+    with pytest.warns(GeodomainWarning, match="AU has 1 value below 0"):
         found = made((10, 15, -0.005), (15, 20, 2.0), length=10)
     assert found["AU"].tolist() == [2] and found["AU_missing"].tolist() == [5]
 
@@ -113,7 +113,7 @@ def test_conditions_are_about_samples() -> None:
 
 
 def test_overlaps_are_refused() -> None:
-    with pytest.raises(TableError, match=r"1 intervals overlap the one before, the first in row 1"):
+    with pytest.raises(TableError, match=r"1 overlap with the interval before, the first in row 1"):
         made((0, 5, 1.0), (4, 6, 1.0), length=2)
 
 
@@ -174,7 +174,7 @@ def test_the_command(folder: Path) -> None:
     assert [(row["from"], row["domain"], row["AU"], row["CU_missing"]) for row in rows] == [
         ("5", "W", "3", "3"), ("10", "ORE", "1.8", "3"), ("15", "ORE", "1", "5"),
     ]  # fmt: skip
-    assert "1 intervals of a hole without a collar (X)" in result.stderr
+    assert "1 interval of a hole without a collar (X)" in result.stderr
     assert "without AU" in result.stderr
     assert '"composites": 3' in run(*asked, "--json").stdout
     assert "mend them" in run(*asked, "--strict", code=3).stderr

@@ -203,8 +203,8 @@ def test_it_shows_itself() -> None:
     holes = holes_of(((5.0, 5.0, 30.0), [(0, 0, 90)]), end=60)
     air = Domain("AIR", GROUND, kind="above")
     found = holes.crossings([Domain("ORE", box((0, 0, 0), (10, 10, 12))), air])
-    assert repr(found) == "<HoleCrossings: 1 stays, 1 pierce points>"
-    assert "1 of 1 holes" in str(found) and "<td" in found._repr_html_()
+    assert repr(found) == "<HoleCrossings: 1 stay, 1 pierce point>"
+    assert "1 of 1 hole" in str(found) and "<td" in found._repr_html_()
     assert found.as_dict()["solids"][0]["length"] == 12
     stays, pierces = found.to_pandas()
     assert stays["length"].tolist() == [12] and pierces["direction"].tolist() == ["down"]

@@ -113,7 +113,7 @@ def test_slivers_are_counted_and_not_split_off(folder: Path) -> None:
     found = flag_file("assay.csv", ORE, None, collar="collar.csv", survey="survey.csv", by="split",
                       min_length=0.5)  # fmt: skip
     assert (found.cut, found.slivers) == (1, 3)
-    assert "1 intervals were split at walls; 3 slivers" in str(found)
+    assert "split at walls: 1 interval; 3 slivers not split off" in str(found)
 
 
 def test_cuts_have_the_digits_of_the_shortest_length(folder: Path) -> None:
@@ -160,8 +160,8 @@ def test_rows_without_a_place_are_unassigned_and_counted(folder: Path) -> None:
     assert summary.unusable == 5
     lengths = {part.name: (part.samples, part.length) for part in summary.parts}
     assert lengths["unassigned"] == (5, 2.0)  # of the first without a hole, and the one too deep
-    assert "1 intervals below the end of their hole (line 7)" in str(summary)
-    with pytest.raises(TableError, match="1 intervals of a hole without a collar"):
+    assert "1 interval below the end of its hole (line 7)" in str(summary)
+    with pytest.raises(TableError, match="1 interval of a hole without a collar"):
         flagged(assay, strict=True)
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from geodomain import Drillholes
+from geodomain.drillholes.findings import Finding
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -21,5 +22,19 @@ def test_holes_that_rise_and_holes_that_are_level(sign: int) -> None:
     lines = str(report).splitlines()
     assert [line.split(None, 1)[1] for line in lines if line.startswith(("upwards", "level"))] == [
         "2 holes (B, D)",
-        "1 holes (C)",
+        "1 hole (C)",
     ]
+
+
+def test_one_of_something_is_said_so() -> None:
+    said = {
+        "holes that turn back on themselves": "1 hole that turns back on itself (A)",
+        "collars that are there twice": "1 collar that is there twice (A)",
+        "intervals that overlap the one before": "1 interval that overlaps the one before (A)",
+        "holes that go on straight below their last station": (
+            "1 hole that goes on straight below its last station (A)"
+        ),
+    }
+    for what, one in said.items():
+        assert str(Finding(what, 1, ("A",))) == one
+        assert str(Finding(what, 1200, ("A",))) == f"1,200 {what} (A, ..)"

@@ -207,7 +207,8 @@ def test_odd_stations_are_counted(odd: str, tmp_path: Path) -> None:
     holes = holes_of(tmp_path, survey="BHID,AT,BRG,DIP\n" + rows, down="positive")
     one = next(one for one in holes.report.findings if one.what == what)
     assert (one.count, one.bad, one.first) == (1, bad, ("A",))
-    assert what in str(holes.report)
+    noun = what.split()[0].removesuffix("s")
+    assert str(one).startswith(f"1 {noun} ") and str(one) in str(holes.report)
     if bad:
         with pytest.raises(TableError, match="mend them"):
             holes_of(tmp_path, survey="BHID,AT,BRG,DIP\n" + rows, strict=True, down="positive")
@@ -334,7 +335,7 @@ def test_a_keyword_that_there_is_not(tmp_path: Path) -> None:
 
 
 EMPTY = {
-    "survey": "1 holes without a station|give no hole that can be used",
+    "survey": "1 hole without a station|give no hole that can be used",
     "collar": "give no hole that can be used",
 }
 

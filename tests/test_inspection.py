@@ -142,7 +142,7 @@ def test_inspect_file_returns_what_the_command_prints(tmp_path: Path) -> None:
     with pytest.warns(geodomain.GeodomainWarning, match="does not meet the block model"):
         found = geodomain.inspect_file(path, [ore, far], dx="DX", dy="DY", dz="DZ")
     assert len(found.warnings) == 1 and len(found.meshes) == 2
-    assert "b<1>.csv: 60 blocks, regular, 2 meshes, 1 warnings" in repr(found)
+    assert "b<1>.csv: 60 blocks, regular, 2 meshes, 1 warning>" in repr(found)
     html = found._repr_html_()
     assert "b&lt;1&gt;.csv" in html and "b<1>" not in html and "warning: " in html
 

@@ -14,8 +14,9 @@ from click.testing import CliRunner
 from report_page import Page, labelled_model, page_of, run
 from wireframes import box
 
-from geodomain import Drillholes, label_file, tonnes_file
+from geodomain import Drillholes, GeodomainWarning, label_file, tonnes_file
 from geodomain.cli import main
+from geodomain.io.blocks.model import open_model
 from geodomain.io.header.keywords import table_options
 from geodomain.io.meshes.writing import write_mesh
 from geodomain.report.blocks import read_blocks
@@ -235,3 +236,47 @@ def test_label_writes_a_report(labelled: Path) -> None:
     assert page.tables["domains"][1][0].strip() == "ORE"
     assert [row[0] for row in page.tables["options"]].count("backend") == 1
     assert [one["domain"] for one in page.scene["wireframes"]] == ["ORE"]
+
+
+def test_what_lacks_a_grade_is_among_the_warnings(labelled: Path) -> None:
+    text = labelled.read_text().replace("1,1,1.0,0.00,", "1,1,1.0,-99,")
+    labelled.write_text(text)
+    count = text.count(",-99,")
+    with pytest.warns(GeodomainWarning, match=f"{count} blocks have no AU"):
+        page = page_of(labelled, density=2.5, grade="AU", missing=-99)
+    html = (labelled.parent / "report.html").read_text()
+    (warned,) = re.findall(r'<ul id="warnings">(.*?)</ul>', html)
+    assert f"{count} blocks have no AU: their tonnes count" in warned
+    with pytest.warns(GeodomainWarning):
+        expected = tonnes_file(labelled, density=2.5, grade="AU", missing=-99)
+    means = {row.domain: f"{row.grades[0].mean:.6g}" for row in expected.rows}
+    assert {row[0]: row[4] for row in page.tables["tonnes"][1:-1]} == means
+
+
+def test_each_grade_has_its_curves_and_no_file_is_read_twice(
+    labelled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = labelled.read_text().split()
+    more = [f"{line},{number % 7}" for number, line in enumerate(lines[1:])]
+    labelled.write_text("\n".join([f"{lines[0]},CU", *more, ""]))
+    opened = []
+    monkeypatch.setattr(
+        "geodomain.report.blocks.open_model",
+        lambda *a, **k: opened.append(1) or open_model(*a, **k),
+    )
+    page = page_of(labelled, density=2.5, grade=["AU", "CU"])
+    assert opened == [1]
+    for number, name in enumerate(("AU", "CU")):
+        rows = [row for row in page.tables[f"above-{number}"][1:] if row[0] == "ORE"]
+        cutoffs = [float(row[1]) for row in rows]
+        expected = tonnes_file(labelled, density=2.5, grade=name, cutoff=cutoffs)
+        cut = [one for one in expected.domains if one.domain == "ORE" and one.cutoff is not None]
+        assert len(cut) == len(rows) > 3
+        for row, one in zip(rows, cut, strict=True):
+            mean = one.grades[0].mean
+            assert row[2] == f"{one.blocks:,}" and row[5] == ("" if mean is None else f"{mean:.6g}")
+
+
+def test_a_density_that_is_no_column_is_found_before_the_model_is_read(labelled: Path) -> None:
+    done = run(labelled, "--density", "SG", "-o", labelled.parent / "r.html")
+    assert done.exit_code == 3 and "SG" in done.output and not (labelled.parent / "r.html").exists()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from report_page import Page, labelled_model
+from wireframes import box
 
 import geodomain
 from geodomain.errors import TableError
@@ -38,6 +39,16 @@ def test_a_model_that_is_not_labelled_is_refused(labelled: Path) -> None:
     pytest.importorskip("anywidget")
     with pytest.raises(TableError, match="domain"):
         geodomain.view(labelled.parent / "blocks.csv")
+
+
+@pytest.mark.parametrize("thing", [box((0, 0, 0), (1, 1, 1)), 5, None, [1, 2]])
+def test_what_is_no_file_is_one_clear_sentence(thing: object, tmp_path: Path) -> None:
+    pytest.importorskip("anywidget")
+    said = f"must be the path of a file, not {type(thing).__name__}; write the labelled blocks"
+    with pytest.raises(TypeError, match=said):
+        geodomain.view(thing)
+    with pytest.raises(TypeError, match=said):
+        geodomain.report_file(thing, tmp_path / "r.html")
 
 
 def test_without_the_extra_one_sentence_says_which(

@@ -61,7 +61,7 @@ def test_it_returns_what_the_command_prints(raw: bool) -> None:
     said, again = json.loads(result.stdout), json.loads(json.dumps(found.as_dict()))
     assert said.pop("seconds") >= 0 and again.pop("seconds") >= 0
     assert list(said) == list(again) and said == again
-    assert str(found).startswith(f"2 of {3 if raw else 4} segments cross a surface of 1 triangles")
+    assert str(found).startswith(f"2 of {3 if raw else 4} segments cross a surface of 1 triangle")
 
 
 def test_options_of_a_table() -> None:

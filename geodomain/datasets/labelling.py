@@ -25,7 +25,7 @@ from geodomain.datasets.workers import (
     threads_of,
 )
 from geodomain.domains.sources import DomainsGiven
-from geodomain.errors import DomainError, TableError, collect_warnings, warn
+from geodomain.errors import DomainError, TableError, collect_warnings, counted, warn
 from geodomain.inputs.paths import PathGiven
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
@@ -330,4 +330,6 @@ def _earlier(parts: int, missing: int) -> list[str]:
     """Say how many parts this run has not labelled, since they were."""
     if missing == parts:
         return []
-    return [f"{parts - missing:,} of {parts:,} parts were labelled by an earlier run"]
+    there = parts - missing
+    were = "was" if there == 1 else "were"
+    return [f"{there:,} of {counted(parts, 'part')} {were} labelled by an earlier run"]

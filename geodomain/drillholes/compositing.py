@@ -19,7 +19,7 @@ from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.flagging import flag_parts, label_gaps
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.tables import TableLike
-from geodomain.errors import TableError, warn
+from geodomain.errors import TableError, counted, warn
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.verdict import LOST
 from geodomain.query.locator import Rule
@@ -118,7 +118,7 @@ def composite(
     negative = {name: int((rows.table.numbers_of(name) < 0).sum()) for name in grades}
     for name, count in negative.items():
         if count:
-            warn(f"{name} has {count:,} values below 0, which are left out as missing")
+            warn(f"{name} has {counted(count, 'value')} below 0, left out as missing")
     sampled, means, missing = averages(made, rows, parts, values)
     some = sampled > 0
     made = made.only(some)
@@ -146,9 +146,9 @@ def refuse_overlaps(rows: Intervals) -> None:
     if rows.overlapping.size:
         row = int(rows.overlapping[0])
         message = (
-            f"{rows.table.name}: {rows.overlapping.size:,} intervals overlap the one before, the "
-            f"first in {rows.table.where(row)} (FROM {rows.starts[row]:g}); remove what is there "
-            "twice before compositing"
+            f"{rows.table.name}: {counted(rows.overlapping.size, 'overlap')} with the "
+            f"interval before, the first in {rows.table.where(row)} (FROM {rows.starts[row]:g}); "
+            "remove what is there twice before compositing"
         )
         raise TableError(message)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
 from geodomain.drillholes.walls import SAGITTA
+from geodomain.errors import counted
 from geodomain.html.table import html_table, text_table
 
 if TYPE_CHECKING:
@@ -130,7 +131,10 @@ class HoleCrossings:
 
     def __repr__(self) -> str:
         """Count what was found."""
-        return f"<HoleCrossings: {len(self.stays):,} stays, {len(self.pierces):,} pierce points>"
+        return (
+            f"<HoleCrossings: {counted(len(self.stays), 'stay')}, "
+            f"{counted(len(self.pierces), 'pierce point')}>"
+        )
 
     def __str__(self) -> str:
         """Lay the summary out as lines to read."""
@@ -172,7 +176,8 @@ class HoleCrossings:
             one = self._solid(place)
             rows.append([
                 one["name"], f"{one['stays']:,}", f"{one['holes']:,}", f"{one['length']:,.2f}",
-                f"{one['crossings']:,}", f"{one['parity_holds']:,} of {self.hole_count:,} holes",
+                f"{one['crossings']:,}",
+                f"{one['parity_holds']:,} of {counted(self.hole_count, 'hole')}",
             ])  # fmt: skip
         for place, name in enumerate(self.surfaces):
             mine = self.pierces.domains == place

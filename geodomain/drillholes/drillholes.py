@@ -24,7 +24,7 @@ from geodomain.drillholes.places import files_of
 from geodomain.drillholes.report import HoleReport
 from geodomain.drillholes.tables import HoleTable, TableLike, read_table, several_tables
 from geodomain.drillholes.walking import find_crossings
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted
 from geodomain.html.table import html_table
 from geodomain.query.locator import Rule
 
@@ -146,7 +146,7 @@ class Drillholes:
     def __repr__(self) -> str:
         """Say how many holes there are, how long they are, and what was not used."""
         out = f", {len(self.report.left_out):,} left out" if self.report.left_out else ""
-        return f"<Drillholes: {len(self):,} holes, {self.report.length:,.1f} long{out}>"
+        return f"<Drillholes: {counted(len(self), 'hole')}, {self.report.length:,.1f} long{out}>"
 
     def _repr_html_(self) -> str:
         """Give the first holes as a table for a notebook."""

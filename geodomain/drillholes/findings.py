@@ -9,6 +9,11 @@ from itertools import islice
 from geodomain.errors import TableError
 
 SHOWN = 5
+# Words that follow the number of what they are about.
+_OF_ONE = {
+    "are": "is", "begin": "begins", "go": "goes", "overlap": "overlaps", "run": "runs",
+    "their": "its", "themselves": "itself", "turn": "turns",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -18,7 +23,7 @@ class Finding:
     Attributes
     ----------
     what : str
-        In words.
+        In words, of several; the first word is what is counted.
     count : int
         How often.
     first : tuple of str
@@ -35,7 +40,11 @@ class Finding:
     def __str__(self) -> str:
         """Say it in a line."""
         more = ", .." if self.count > len(self.first) else ""
-        return f"{self.count:,} {self.what} ({', '.join(self.first)}{more})"
+        noun, _, rest = self.what.partition(" ")
+        if self.count == 1:
+            noun = noun.removesuffix("s")
+            rest = " ".join(_OF_ONE.get(word, word) for word in rest.split(" "))
+        return f"{self.count:,} {noun} {rest} ({', '.join(self.first)}{more})"
 
     def as_dict(self) -> dict[str, object]:
         """Give plain values, ready for JSON."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from geodomain.arrays import Floats
 from geodomain.drillholes.findings import Finding
 from geodomain.drillholes.flagging import By
+from geodomain.errors import counted
 from geodomain.html.table import html_table, text_table
 
 
@@ -88,7 +89,7 @@ class FlagSummary:
     def __repr__(self) -> str:
         """Say how many samples each domain has."""
         found = ", ".join(f"{part.name} {part.samples:,}" for part in self._shown())
-        return f"<FlagSummary of {self.rows:,} intervals: {found}>"
+        return f"<FlagSummary of {counted(self.rows, 'interval')}: {found}>"
 
     def __str__(self) -> str:
         """Lay everything out as lines to read."""
@@ -117,14 +118,15 @@ class FlagSummary:
         notes = []
         if self.by == "split":
             notes.append(
-                f"{self.cut:,} intervals were split at walls; {self.slivers:,} slivers were not "
+                f"split at walls: {counted(self.cut, 'interval')}; "
+                f"{counted(self.slivers, 'sliver')} not "
                 "split off"
             )
         notes += [f"{'error' if one.bad else 'note'}: {one}" for one in self.findings]
         return [
             *notes,
-            f"{self.rows:,} intervals by {self.by} in {self.seconds:.2f} s, {self.backend} "
-            f"({self.backend_reason})",
+            f"{counted(self.rows, 'interval')} by {self.by} in {self.seconds:.2f} s, "
+            f"{self.backend} ({self.backend_reason})",
         ]
 
 

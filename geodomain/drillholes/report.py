@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TypedDict
 
 from geodomain.drillholes.findings import Finding
+from geodomain.errors import counted
 from geodomain.html.table import html_table
 
 
@@ -80,25 +81,28 @@ class HoleReport:
 
     def __repr__(self) -> str:
         """Say how many holes there are, and how much was found."""
-        return f"<HoleReport of {self.holes:,} holes: {len(self.findings)} findings>"
+        return (
+            f"<HoleReport of {counted(self.holes, 'hole')}: "
+            f"{counted(len(self.findings), 'finding')}>"
+        )
 
     def _repr_html_(self) -> str:
         """Give a table for a notebook."""
-        return html_table(f"{self.holes:,} drillholes", self._rows()[1:])
+        return html_table(f"{counted(self.holes, 'drillhole')}", self._rows()[1:])
 
     def _rows(self) -> list[tuple[str, str]]:
         """Say each thing: what it is, and its value."""
         rows = [("holes", f"{self.holes:,}, {self.length:,.1f} long in all")]
         for role, table in self.tables.items():
             columns = ", ".join(f"{name} {role}" for role, name in table["columns"].items())
-            rows.append((role, f"{table['name']}, {table['rows']:,} rows: {columns}"))
-        rows.append(("between stations", f"{self.method}; {self.stations:,} stations"))
+            rows.append((role, f"{table['name']}, {counted(table['rows'], 'row')}: {columns}"))
+        rows.append(("between stations", f"{self.method}; {counted(self.stations, 'station')}"))
         rows.append(("largest bend", f"{self.largest_bend:.2f} degrees between two stations"))
         rows.append(("dips", f"{self.down} ones point down ({self.down_reason})"))
         for what, names in (("upwards", self.upward), ("level", self.level)):
             if names:
                 more = ", .." if len(names) > 5 else ""
-                rows.append((what, f"{len(names):,} holes ({', '.join(names[:5])}{more})"))
+                rows.append((what, f"{counted(len(names), 'hole')} ({', '.join(names[:5])}{more})"))
         said = ", ".join(f"{count:,} from the {what}" for what, count in self.ends.items() if count)
         rows.append(("ends of holes", said or "none"))
         if self.bounds is not None:

@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted
 from geodomain.html.table import html_table, text_table
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.blocks.model import Floats, open_model
@@ -82,7 +82,7 @@ class Comparison:
     def said(self) -> str:
         """How many blocks changed, as a sentence."""
         share = f" ({self.changed / self.rows:.2%})" if self.rows else ""
-        return f"{self.changed:,} of {self.rows:,} blocks{share} changed their label"
+        return f"{self.changed:,} of {counted(self.rows, 'block')}{share} changed their label"
 
     def cells(self) -> list[list[str]]:
         """Return the moves as cells to read, headings first."""
@@ -211,7 +211,8 @@ def _require_same_blocks(old: _Labels, new: _Labels) -> None:
     """Refuse models of which one has other blocks than the other, or in another order."""
     if len(old.codes) != len(new.codes):
         message = (
-            f"{old.name} has {len(old.codes):,} blocks and {new.name} {len(new.codes):,}: compare "
+            f"{old.name} has {counted(len(old.codes), 'block')} and {new.name} "
+            f"{len(new.codes):,}: compare "
             "two labellings of one model"
         )
         raise TableError(message)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypedDict, get_args
 
+from geodomain.errors import counted
 from geodomain.html.table import html_table
 from geodomain.io.files.places import require_places
 from geodomain.io.meshes.reading import read_mesh, read_meshes
@@ -61,7 +62,8 @@ class FilledHoles:
         filled = sum(hole.filled for hole in self.holes)
         area = sum(hole.area for hole in self.holes)
         head = (
-            f"holes of up to {self.max_edges:,} edges: {filled:,} filled by {self.added:,} "
+            f"holes of up to {counted(self.max_edges, 'edge')}: {filled:,} filled by "
+            f"{self.added:,} "
             f"triangles of area {area:.6g}, {len(self.holes) - filled:,} left open"
         )
         lines = [head, *(f"  {hole}" for hole in self.holes[:_SAID])]
@@ -128,7 +130,10 @@ class MeshCheck:
         rows += [(f"a weld at {size:g}", effect) for size, effect in self.weld_effects.items()]
         if len(self.solids) > 1:
             rows += [
-                (one.name, f"{one.triangles:,} triangles, {'closed' if one.closed else 'open'}")
+                (
+                    one.name,
+                    f"{counted(one.triangles, 'triangle')}, {'closed' if one.closed else 'open'}",
+                )
                 for one in self.solids
             ]
         notes = report.faults(self.kind)
@@ -148,8 +153,8 @@ class MeshCheck:
 def _said_weld(done: Welded) -> str:
     """Say at which tolerance, and what welding did."""
     return (
-        f"at {done['tolerance']:g}: {done['moved']:,} vertices moved, at most "
-        f"{done['largest_move']:.3g}; {done['dropped']:,} triangles dropped"
+        f"at {done['tolerance']:g}: {counted(done['moved'], 'vertex', 'vertices')} moved, at most "
+        f"{done['largest_move']:.3g}; {counted(done['dropped'], 'triangle')} dropped"
     )
 
 
@@ -233,11 +238,11 @@ def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
     """List the solids of a file."""
     width = max(len(one.name) for one in solids)
     rows = [
-        f"  {one.name:<{width}}  {one.triangles:>10,} triangles, "
+        f"  {one.name:<{width}}  {counted(one.triangles, 'triangle'):>20}, "
         f"{'closed' if one.closed else 'not closed'}"
         for one in solids
     ]
-    return "\n".join([f"{len(solids)} solids, each of them FILE:NAME", *rows])
+    return "\n".join([f"{counted(len(solids), 'solid')}, each of them FILE:NAME", *rows])
 
 
 def _welded(mesh: Mesh, tolerance: float) -> tuple[Mesh, Welded]:

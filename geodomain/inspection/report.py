@@ -10,6 +10,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.errors import counted
 from geodomain.html.table import html_table
 from geodomain.inspection.lattice_guess import LatticeGuess, find_lattice, sub_blocking
 from geodomain.inspection.repeats import Repeats
@@ -102,8 +103,9 @@ class Inspection:
     def __repr__(self) -> str:
         """Return one line: the model, its size, and the number of wireframes."""
         return (
-            f"<Inspection of {self.name}: {self.rows:,} blocks, {self.blocks}, "
-            f"{len(self.meshes)} meshes, {len(self.warnings)} warnings>"
+            f"<Inspection of {self.name}: {counted(self.rows, 'block')}, {self.blocks}, "
+            f"{counted(len(self.meshes), 'mesh', 'meshes')}, "
+            f"{counted(len(self.warnings), 'warning')}>"
         )
 
     def _repr_html_(self) -> str:
@@ -293,8 +295,8 @@ def _fit_rows(fit: Fit) -> list[tuple[str, str]]:
         f"{fit.share:.0%} of its box is in the model" if fit.meets else "does not meet the model"
     )
     return [
-        ("mesh", f"{fit.mesh}, {fit.triangles:,} triangles, {kind}: {meets}"),
-        ("", f"{say_box(np.array(fit.bounds))}; {fit.blocks:,} centroids"),
+        ("mesh", f"{fit.mesh}, {counted(fit.triangles, 'triangle')}, {kind}: {meets}"),
+        ("", f"{say_box(np.array(fit.bounds))}; {counted(fit.blocks, 'centroid')}"),
     ]
 
 

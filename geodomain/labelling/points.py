@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodomain.arrays import as_rows, is_on_device
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, DomainsLike, allowed_rows, as_domains
-from geodomain.errors import DomainError
+from geodomain.errors import DomainError, counted
 from geodomain.inputs.kinds import MeshesLike, MeshLike, PointsLike
 from geodomain.inputs.points import LatticePoints, lattice_of, point_rows
 from geodomain.io.conditions import ArrayColumn, Column
@@ -202,6 +202,9 @@ def given_column(columns: Mapping[str, ArrayLike], count: int, name: str) -> Col
         raise DomainError(message)
     column = ArrayColumn(list(columns.values())[places.index(plain_name(name))], name)
     if len(column.present()) != count:
-        message = f"column {name!r} has {len(column.present())} rows for {count} points"
+        message = (
+            f"column {name!r} has {counted(len(column.present()), 'row')} for "
+            f"{counted(count, 'point')}"
+        )
         raise ValueError(message)
     return column

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import TypedDict
 
 from geodomain.domains.solids import Weld
+from geodomain.errors import counted
 from geodomain.html.table import html_table, text_table
 from geodomain.io.files.standard import STANDARD
 from geodomain.labelling.shares.report import ShareSummary
-from geodomain.labelling.warnings import counted
 
 # So many overlaps are read; the other ones are data.
 _MOST_PAIRS = 50
@@ -191,7 +191,8 @@ def _notes(summary: Summary) -> list[str]:
     if summary.on_wall is not None:
         lines.append(f"exactly on a wall: {summary.on_wall:,}")
     lines += [
-        f"welded {weld.mesh} at {weld.tolerance:g}: {weld.moved:,} vertices moved, "
+        f"welded {weld.mesh} at {weld.tolerance:g}: {counted(weld.moved, 'vertex', 'vertices')} "
+        "moved, "
         f"at most {weld.largest_move:.3g}"
         for weld in summary.welds
     ]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import DomainOrLayer, Domains
 from geodomain.domains.stack import Layer, Stack
+from geodomain.errors import counted
 from geodomain.labelling.placement import placement_warnings
 from geodomain.labelling.tally import MOST_COLUMNS, Folds, Tally
 
@@ -32,11 +33,6 @@ class Volumes(Protocol):
     @property
     def wireframe_volume(self) -> float | None:
         """Return the volume of its solids."""
-
-
-def counted(number: int, what: str) -> str:
-    """Format a count with its noun."""
-    return f"{number:,} {what}" + "s" * bool(number != 1)
 
 
 def tally_warnings(domains: Domains, tally: Tally, parts: Sequence[Volumes]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import COARSE, single_resolution
-from geodomain.errors import MeshError, warn
+from geodomain.errors import MeshError, counted, warn
 from geodomain.mesh.polygons import triangulate
 
 
@@ -60,7 +60,11 @@ def triangles_of(faces: Faces, name: str) -> NDArray[np.int32]:
 def _require_faces(faces: Faces, name: str) -> None:
     if len(faces.sizes):
         return
-    what = f"{len(faces.vertices):,} points but no faces" if len(faces.vertices) else "no faces"
+    what = (
+        f"{counted(len(faces.vertices), 'point')} but no faces"
+        if len(faces.vertices)
+        else "no faces"
+    )
     message = f"{name} has {what}, so it encloses nothing: export the triangulated wireframe"
     raise MeshError(message)
 
@@ -73,7 +77,8 @@ def _require_finite(vertices: NDArray[np.float64], name: str) -> None:
     first = int(np.argmin(good))
     place = ", ".join(map(str, vertices[first].tolist()))
     message = (
-        f"{name} has {np.count_nonzero(~good):,} vertices that are not finite, the first is vertex"
+        f"{name} has {counted(int((~good).sum()), 'vertex', 'vertices')} that are not "
+        "finite, the first is vertex"
         f" {first + 1} at ({place}): repair or remove it and export the wireframe again"
     )
     raise MeshError(message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from geodomain.errors import MeshError, warn
+from geodomain.errors import MeshError, counted, warn
 from geodomain.mesh.faults.edge_table import edge_table
 from geodomain.mesh.faults.edges import open_edges_sentence, place
 from geodomain.mesh.faults.relations import relate
@@ -90,7 +90,7 @@ def require_balanced(mesh: Mesh) -> None:
     table = edge_table(mesh)
     count = len(table.unbalanced)
     message = (
-        f"{mesh.name} has no winding number: at {count} edge{'s' * (count != 1)} the directed "
+        f"{mesh.name} has no winding number: at {counted(count, 'edge')} the directed "
         f"uses do not cancel, the first {place(table.segments(table.unbalanced, 1)[0])}; orient "
         "the triangles alike, or label by rule 'parity', which needs no orientation"
     )

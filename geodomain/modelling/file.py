@@ -110,8 +110,8 @@ def model_file(
     >>> print(made)
     2 blocks of 5 x 5 x 2.5
     x: 414000.1 to 414010.1, 2 blocks
-    y: 0 to 5, 1 blocks
-    z: 0 to 2.5, 1 blocks
+    y: 0 to 5, 1 block
+    z: 0 to 2.5, 1 block
     >>> path.read_text().split()
     ['x,y,z,dx,dy,dz', '414002.6,2.5,1.25,5,5,2.5', '414007.6,2.5,1.25,5,5,2.5']
     """

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted
 from geodomain.html.table import html_table
 from geodomain.io.header.frames import LocalFrame, turned
 from geodomain.mesh.mesh import Mesh
@@ -61,7 +61,10 @@ class NewModel:
 
     def __str__(self) -> str:
         """Say how many blocks there are, where, and how to label them."""
-        lines = [f"{self.blocks:,} blocks of {' x '.join(plain(axis.size) for axis in self.axes)}"]
+        lines = [
+            f"{counted(self.blocks, 'block')} of "
+            f"{' x '.join(plain(axis.size) for axis in self.axes)}"
+        ]
         lines += [": ".join(row) for row in self._rows()]
         lines += self._notes()
         return "\n".join(lines)
@@ -72,7 +75,7 @@ class NewModel:
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        return html_table(f"{self.blocks:,} blocks", self._rows(), notes=self._notes())
+        return html_table(f"{counted(self.blocks, 'block')}", self._rows(), notes=self._notes())
 
     def _notes(self) -> list[str]:
         """Say how the blocks of a rotated model are placed."""
@@ -85,7 +88,7 @@ class NewModel:
     def _rows(self) -> list[tuple[str, str]]:
         """Return where the blocks are along each axis."""
         return [
-            (name, f"{plain(axis.low)} to {plain(axis.high)}, {axis.count:,} blocks")
+            (name, f"{plain(axis.low)} to {plain(axis.high)}, {counted(axis.count, 'block')}")
             for name, axis in zip("xyz", self.axes, strict=True)
         ]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import TableError, warn
+from geodomain.errors import TableError, counted, warn
 from geodomain.inspection.lattice_guess import find_lattice
 from geodomain.inspection.survey import Survey
 from geodomain.io.blocks.block_file import Relabelling
@@ -110,7 +110,7 @@ def read_blocks(
     digest = Digest()
     with open_model(path, options, digest=digest) as model:
         label = _find_label(model, column)
-        reading = _Reading(model, label, numeric)
+        reading = _Reading(model, label, numeric, options.missing)
         wanted = sorted({*range(len(model.columns)), *model.constants})
         model.relabel(Relabelling(reading.add, also=wanted, progress=progress))
         return reading.blocks(model, digest)
@@ -130,8 +130,10 @@ def _find_label(model: BlockFile, column: str) -> int:
 class _Reading:
     """One pass over a model."""
 
-    def __init__(self, model: BlockFile, label: int, numeric: Sequence[str]) -> None:
-        self._model, self._label = model, label
+    def __init__(
+        self, model: BlockFile, label: int, numeric: Sequence[str], missing: tuple[float, ...]
+    ) -> None:
+        self._model, self._label, self._missing = model, label, missing
         self._columns = [TextCollector() for _ in model.columns]
         self._points: list[Floats] = []
         self._sizes: list[Floats] = []
@@ -160,9 +162,16 @@ class _Reading:
             if not collector.is_full:
                 collector.add(*column(number).spellings())
         for name, place in self._numeric.items():
-            self._numbers[name].append(column(place).numbers())
+            self._numbers[name].append(self._known(column(place).numbers()))
         self._shares.add(column)
         return []
+
+    def _known(self, numbers: Floats) -> Floats:
+        """Return numbers, NaN where they stand for a missing value or are infinite."""
+        lost = np.isinf(numbers)
+        if self._missing:
+            lost |= np.isin(numbers, self._missing)
+        return np.where(lost, np.nan, numbers)
 
     def blocks(self, model: BlockFile, digest: Digest) -> Blocks:
         """Put the chunks together."""
@@ -237,7 +246,8 @@ def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None
         at = ", ".join(f"{value:.10g}" for value in points[lacking[0]])
         has, those = ("has", "it") if len(lacking) == 1 else ("have", "them")
         message = (
-            f"{len(lacking):,} of {len(usable):,} blocks of {name} {has} no size above 0, the "
+            f"{len(lacking):,} of {counted(len(usable), 'block')} of {name} {has} no size above "
+            "0, the "
             f"first at ({at}): the volume of {those} counts as 0, and the view leaves {those} out"
         )
         warn(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -12,15 +13,15 @@ from numpy.typing import NDArray
 
 from geodomain.domains.order import Domains
 from geodomain.drillholes.drillholes import Drillholes
-from geodomain.errors import TableError
+from geodomain.errors import TableError, collect_warnings, counted
 from geodomain.inspection.comparison import Comparison
-from geodomain.io.header.keywords import TableKeywords
 from geodomain.mesh.mesh import Mesh
 from geodomain.report import page, tables
 from geodomain.report.blocks import Blocks
 from geodomain.report.domain_rows import DomainRow
 from geodomain.report.geometry import Geometry, geometry_of
 from geodomain.report.grades import GradesAsked, grades_html
+from geodomain.report.near_svg import grade_classes
 from geodomain.report.origin import Origin
 from geodomain.report.packing import Pack
 from geodomain.report.record import Record
@@ -29,12 +30,12 @@ from geodomain.report.section_svg import (
     SectionStyle,
     default_sections,
     section_svg,
-    section_title,
 )
 from geodomain.report.shown_label import ShownLabel
 from geodomain.sections.colours import darker, with_ground
 from geodomain.sections.cutting import Section
 from geodomain.sections.gathering import wireframes_of
+from geodomain.sections.look import NearHoles
 
 Floats = NDArray[np.float64]
 
@@ -80,9 +81,10 @@ class Content:
     warned: Sequence[str]
     grades: GradesAsked
     column: str
-    keywords: TableKeywords
     holes: Drillholes | None = None
     changes: Changes | None = None
+    near: NearHoles | None = None
+    sampled: tuple[Path, ...] = ()
 
     def html(self, asked: list[Section], title: str, note: str | None) -> MadePage:
         """Return the page."""
@@ -90,7 +92,6 @@ class Content:
         wireframes = {name: w for name, w in wireframes_of(self.domains).items() if w}
         colours = self._colours(wireframes)
         labels = self._labels(colours)
-        scene = scene_of(geometry, self.blocks.texts, labels, wireframes, colours, self.holes, pack)
         sections = asked or default_sections(
             geometry, geometry.extent, _focus(geometry, labels), MOST_SECTIONS
         )
@@ -100,8 +101,17 @@ class Content:
             traces=wireframes,
             trace_colours=colours,
             marks=sections,
+            near=self.near,
         )
-        figures = draw_sections(sections, geometry, style, self.blocks.name)
+        # Packing is deflating for the most part, which leaves Python free for the rest.
+        with ThreadPoolExecutor(1) as other:
+            packing = other.submit(
+                scene_of, geometry, self.blocks.texts, labels, wireframes, colours, self.holes, pack
+            )
+            figures = draw_sections(sections, geometry, style, self.blocks.name)
+            with collect_warnings() as doubtful:
+                grades = self._grades(labels)
+            scene = packing.result()
         swatches = [tables.swatch(label.colour) for label in labels]
         view = page.view_html(
             labels, swatches, list(wireframes), 0 if self.holes is None else len(self.holes)
@@ -110,10 +120,14 @@ class Content:
         parts = [
             ("summary", "Summary", self._summary(colours, note)),
             *self._changes(),
-            ("problems", "Warnings", tables.warnings_list(self._warnings())),
+            ("problems", "Warnings", tables.warnings_list(self._warnings(doubtful))),
             ("view", "Model", view + _said(scene)),
-            *self._grades(labels),
-            ("sections", "Sections", page.sections_html(figures, _fullest(figures))),
+            *grades,
+            (
+                "sections",
+                "Sections",
+                page.sections_html(figures, _fullest(figures), self._near_said),
+            ),
             ("origin", "How it was made", origin.html),
         ]
         html = page.html_page(title, origin.lead, parts, scene.values, pack.blocks)
@@ -166,27 +180,30 @@ class Content:
         asked, blocks = self.grades, self.blocks
         if asked.density is None and not asked.names:
             return []
-        weights, keywords = blocks.sizes.prod(axis=1), self.keywords
-        if blocks.spacing is not None:
-            x, y, z = blocks.spacing
-            keywords = keywords | TableKeywords(dx=x, dy=y, dz=z)
-        html = grades_html(
-            self.source, asked, blocks.numbers, blocks.codes, weights, labels, self.column,
-            keywords,
-        )  # fmt: skip
+        html = grades_html(blocks, asked, labels, self.column)
         return [("grades", "Tonnes and grade", html)]
 
-    def _warnings(self) -> list[str]:
+    @property
+    def _near_said(self) -> str:
+        """Say which drillholes sections show."""
+        if self.near is None:
+            return ""
+        samples = " and their samples" if self.near.samples else ""
+        return f" Drillholes{samples} are drawn within {self.near.within:.10g} on either side."
+
+    def _warnings(self, doubtful: Sequence[str]) -> list[str]:
         """Return what was warned of and noted, when labelling and now, once each."""
         labelled = self.record["summary"] if self.record else None
         known = [*labelled["warnings"], *labelled["notes"]] if labelled else []
-        return list(dict.fromkeys([*known, *self.warned]))
+        return list(dict.fromkeys([*known, *self.warned, *doubtful]))
 
     def _origin(self) -> Origin:
         """Say what the model and the page were made of."""
         others = [] if self.changes is None else [("compared with", self.changes.old)]
         others += [("drawn", path) for path in self.files]
-        others += [("drillholes", path) for path in self.holes.files] if self.holes else []
+        holes = self.holes.files if self.holes else ()
+        others += [("drillholes", path) for path in holes]
+        others += [("samples", path) for path in self.sampled if path not in holes]
         return Origin(self.source, self.blocks.digest, others, self.record)
 
 
@@ -205,7 +222,7 @@ def draw_sections(
             )
             raise TableError(message)
         drawn = section_svg(section, number, geometry, extent, style)
-        figures.append(page.Figure(section_title(section, geometry), drawn, _legend(drawn, style)))
+        figures.append(page.Figure(drawn.title, drawn.svg, _legend(drawn.svg, style)))
     return figures
 
 
@@ -215,9 +232,21 @@ def _legend(drawn: str, style: SectionStyle) -> str:
     found = [
         f"{tables.swatch(colour)} {escape(name)}"
         for name, colour in {**style.trace_colours, **blocks}.items()
-        if f'fill="{colour}"' in drawn or (name in style.traces and darker(colour) in drawn)
+        if name
+        and (f'fill="{colour}"' in drawn or (name in style.traces and darker(colour) in drawn))
     ]
-    return "".join(f"<span>{one}</span> " for one in found)
+    return "".join(f"<span>{one}</span> " for one in [*found, *_grades_named(drawn, style.near)])
+
+
+def _grades_named(drawn: str, near: NearHoles | None) -> list[str]:
+    """Name the colours of samples along drillholes, if there are any in a drawing."""
+    if near is None or near.ramp is None or 'stroke-linecap="butt"' not in drawn:
+        return []
+    classes = grade_classes(near.ramp)
+    return [
+        f"{escape(near.ramp.name)}:",
+        *(f"{tables.swatch(one.colour)} {escape(one.said)}" for one in classes),
+    ]
 
 
 def _fullest(figures: Sequence[page.Figure]) -> int:
@@ -254,7 +283,7 @@ def _said(scene: Scene) -> str:
     """Say what the view shows and what it leaves out."""
     thinned = f", one of every {scene.every}" if scene.every > 1 else ""
     said = [
-        f"Drawn: {scene.drawn:,} blocks of domains that lie on a boundary{thinned}. A cut shows "
+        f"Drawn: {counted(scene.drawn, 'block')} of domains on a boundary{thinned}. A cut shows "
         f"every block that it meets, of all {scene.count:,}."
     ]
     said += [

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
 from geodomain.domains.sources import DomainsGiven, drawn_source
 from geodomain.drillholes.drillholes import Drillholes
-from geodomain.errors import collect_warnings
+from geodomain.drillholes.places import files_of
+from geodomain.drillholes.tables import TableLike
+from geodomain.errors import collect_warnings, counted
 from geodomain.html.table import html_table
+from geodomain.inputs.paths import model_path
 from geodomain.inspection.comparison import compare_files
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
@@ -26,6 +29,10 @@ from geodomain.report.record import RecordGiven, read_record, require_same_file
 from geodomain.sections.asking import SectionGiven, as_sections
 from geodomain.sections.cutting import Section
 from geodomain.sections.labels import require_labels
+from geodomain.sections.look import NearHoles, near_holes, ramp_of
+
+# What to do with blocks in memory, and with what is no block model.
+IN_MEMORY = "write the labelled blocks to a file first; wireframes alone are given with domains="
 
 
 @dataclass(frozen=True)
@@ -53,8 +60,8 @@ class Report:
     def __str__(self) -> str:
         """Say what was written."""
         return (
-            f"wrote {self.output}: {self.size / 1e6:.1f} MB, {self.blocks:,} blocks, "
-            f"{len(self.sections)} sections"
+            f"wrote {self.output}: {self.size / 1e6:.1f} MB, {counted(self.blocks, 'block')}, "
+            f"{counted(len(self.sections), 'section')}"
         )
 
     def _repr_html_(self) -> str:
@@ -80,6 +87,9 @@ def report_file(
     column: str = "domain",
     background: str | Iterable[str] = (),
     holes: Drillholes | None = None,
+    within: float | None = None,
+    samples: TableLike | None = None,
+    sample_grade: str | None = None,
     density: str | float | None = None,
     grade: str | Sequence[str] = (),
     title: str | None = None,
@@ -117,9 +127,16 @@ def report_file(
         Labels that are no domain; WASTE or BACKGROUND where neither this, `domains` nor the record
         names one.
     holes : Drillholes, optional
-        Drawn in the view.
+        Drawn in the view, and on sections where ``within`` is given.
+    within : float, optional
+        How near a section, on either side, a hole must be to be drawn on it.
+    samples : path, DataFrame or pyarrow.Table, optional
+        Samples of the holes (hole, FROM, TO, grades), drawn along them on sections, coloured by
+        grade; needs ``within``. Those without a value or with a negative one are not drawn.
+    sample_grade : str, optional
+        Their column; needed with ``samples``.
     density : str or float, optional
-        A column, or one for all blocks: tonnes are added up by domain. The model is read again.
+        A column, or one for all blocks: tonnes are added up by domain.
     grade : str or sequence of str
         Columns of grades: histograms by domain and, with ``density``, grade-tonnage curves.
     title, note : str, optional
@@ -143,8 +160,11 @@ def report_file(
     TableError
         For a page in the place of a file that is read, a model without labels or sizes, the
         record of another file, a section that cuts no block, and other blocks to compare with.
+    TypeError
+        For a model that is no path.
     ValueError
-        For what is no section, or more than 30 of them.
+        For what is no section, more than 30 of them, a distance without holes, and samples
+        without holes, a distance or a grade.
 
     Examples
     --------
@@ -156,9 +176,11 @@ def report_file(
     >>> done.blocks, done.drawn, len(done.sections)
     (2, 2, 4)
     """
-    source, place = os.fspath(model), Path(output)
+    source, place = model_path(model, IN_MEMORY), Path(output)
     require_places([place], overwrite=overwrite)
     grades = GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), density)
+    sampled = tuple(files_of([samples]))
+    near = _near(holes, within, samples, sample_grade)
     content, asked = gather_content(
         source,
         place,
@@ -170,6 +192,8 @@ def report_file(
         background=background,
         holes=holes,
         grades=grades,
+        near=near,
+        sampled=sampled,
         progress=progress,
         table=table,
     )
@@ -192,12 +216,14 @@ def gather_content(
     background: str | Iterable[str],
     holes: Drillholes | None,
     grades: GradesAsked,
+    near: NearHoles | None = None,
+    sampled: tuple[Path, ...] = (),
     progress: Progress | bool,
     table: TableKeywords,
 ) -> tuple[Content, list[Section]]:
     """Read what a page is made of; `place` is where it is to be written, if anywhere."""
     places = [] if place is None else [place]
-    _refuse_slips(source, places, (record, compare), holes)
+    _refuse_slips(source, places, (record, compare, *sampled), holes)
     options, asked = table_options(**table), as_sections(sections)
     if len(asked) > MOST_SECTIONS:
         message = f"{len(asked)} sections are too many: a report has at most {MOST_SECTIONS}"
@@ -206,7 +232,7 @@ def gather_content(
     with collect_warnings() as warned, show_progress(progress, "reading") as told:
         listed, files = drawn_source(domains)
         refuse_inputs(places, files)
-        blocks = read_blocks(source, options, column, numeric=grades.names, progress=told)
+        blocks = read_blocks(source, options, column, numeric=grades.columns, progress=told)
     if known is None and not listed.targets:
         require_labels(blocks.labels, column, blocks.name)
     if known is not None:
@@ -218,9 +244,43 @@ def gather_content(
         old = Path(compare)
         changes = Changes(old, compare_files(old, source, column=column, **table))
     content = Content(
-        source, blocks, listed, files, rows, known, warned, grades, column, table, holes, changes
+        source,
+        blocks,
+        listed,
+        files,
+        rows,
+        known,
+        warned,
+        grades,
+        column,
+        holes,
+        changes,
+        near,
+        sampled,
     )
     return content, asked
+
+
+def _near(
+    holes: Drillholes | None,
+    within: float | None,
+    samples: TableLike | None,
+    sample_grade: str | None,
+) -> NearHoles | None:
+    """Return what is drawn of holes on sections, if anything is; refuse half of it."""
+    if within is None and samples is None and sample_grade is None:
+        return None
+    if holes is None:
+        message = "within= and samples= are about drillholes: give holes= with them"
+        raise ValueError(message)
+    if (samples is None) != (sample_grade is None):
+        message = "samples= and sample_grade= go together: a table, and its column of grades"
+        raise ValueError(message)
+    near = near_holes(holes, within, samples, sample_grade)
+    if near is None or near.samples is None:
+        return near
+    ramp = ramp_of(f"{near.samples.name} of samples", "", near.samples.values)
+    return replace(near, ramp=ramp)
 
 
 def _refuse_slips(

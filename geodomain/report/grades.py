@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
-from geodomain.io.header.keywords import TableKeywords
+from geodomain.report.blocks import Blocks
 from geodomain.report.curves import curve_svg, histogram_svg
+from geodomain.report.grade_sums import add_up
 from geodomain.report.section_frame import ticks
 from geodomain.report.shown_label import ShownLabel
 from geodomain.report.tables import table, volume
-from geodomain.volumes.tonnes import tonnes_file
-from geodomain.volumes.tonnes_table import TonnesRow
-
-Floats = NDArray[np.float64]
+from geodomain.volumes.tonnage import Wanted
+from geodomain.volumes.tonnes_table import Tonnes, TonnesRow
 
 # Of histograms and of cut-offs; values above this share are left to the last bar.
 _BARS, _CUTOFFS, _SHARE = 30, 24, 0.99
@@ -41,64 +38,78 @@ class GradesAsked:
     names: tuple[str, ...] = ()
     density: str | float | None = None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Name the columns that are wanted as numbers."""
+        density = (self.density,) if isinstance(self.density, str) else ()
+        return tuple(dict.fromkeys([*self.names, *density]))
+
 
 def grades_html(
-    model: str | os.PathLike[str],
-    asked: GradesAsked,
-    values: Mapping[str, Floats],
-    codes: NDArray[np.int32],
-    weights: Floats,
-    labels: Sequence[ShownLabel],
-    column: str,
-    keywords: TableKeywords,
+    blocks: Blocks, asked: GradesAsked, labels: Sequence[ShownLabel], column: str
 ) -> str:
     """Return tables and drawings of grades by domain.
 
     Parameters
     ----------
-    model : path
-        The labelled model, which is read once more where there is a density.
+    blocks : Blocks
+        The model, with the grades and the density among its numbers.
     asked : GradesAsked
         What is to be shown.
-    values : mapping of str to (n,) float64
-        The grade of each block, NaN where it has none.
-    codes, weights : (n,)
-        The label of each block, and its volume.
     labels : sequence of ShownLabel
-        What the codes stand for.
+        What the codes of blocks stand for.
     column : str
         The column of labels.
-    keywords : mapping
-        What else says how the model is read.
     """
-    parts = [_tonnes(model, asked, column, keywords)] if asked.density is not None else []
-    for number, name in enumerate(asked.names):
-        known = values[name]
-        if not np.isfinite(known).any():
+    tops = {name: _top(blocks, name, labels) for name in asked.names}
+    sums = _sums(blocks, asked, tops, column)
+    parts = [_tonnes(one, asked.names, labels) for one in list(sums.values())[:1]]
+    for number, (name, top) in enumerate(tops.items()):
+        if top is None:
             parts.append(f"<p>No block has a number in the column {escape(name)}.</p>")
             continue
-        is_domain = np.array([not label.ground for label in labels])[codes]
-        typical = known[is_domain & np.isfinite(known)]
-        top = float(np.quantile(typical, _SHARE)) if len(typical) else 0.0
-        top = top if top > 0 else 1.0
         parts.append(f"<h3>{escape(name)}</h3>")
-        parts.append(_histograms(name, number, known, top, codes, weights, labels))
-        if asked.density is not None:
-            rows = _above(model, asked, name, top, column, keywords)
-            parts.append(_curves(name, number, rows, labels))
+        parts.append(_histograms(name, number, top, blocks, labels))
+        if name in sums:
+            parts.append(_curves(name, number, sums[name], labels))
     return "".join(parts)
 
 
-def _tonnes(
-    model: str | os.PathLike[str], asked: GradesAsked, column: str, keywords: TableKeywords
-) -> str:
+def _top(blocks: Blocks, name: str, labels: Sequence[ShownLabel]) -> float | None:
+    """Return where the axis of a grade ends; None where no block has the grade."""
+    known = blocks.numbers[name]
+    finite = np.isfinite(known)
+    if not finite.any():
+        return None
+    is_domain = np.array([not label.ground for label in labels])[blocks.codes]
+    typical = known[is_domain & finite]
+    top = float(np.quantile(typical, _SHARE)) if len(typical) else 0.0
+    return top if top > 0 else 1.0
+
+
+def _sums(
+    blocks: Blocks, asked: GradesAsked, tops: Mapping[str, float | None], column: str
+) -> dict[str, Tonnes]:
+    """Return sums above the cut-offs of each grade; the first of them hold every grade."""
+    found: dict[str, Tonnes] = {}
+    if asked.density is None:
+        return found
+    for name, top in [one for one in tops.items() if one[1] is not None] or [("", None)]:
+        cutoffs = () if top is None else tuple(ticks(0.0, top, _CUTOFFS))
+        grades = (name,) if found else asked.names
+        wanted = Wanted(column, asked.density, grades, cut=name, cutoffs=cutoffs)
+        found[name] = add_up(blocks, wanted)
+    return found
+
+
+def _tonnes(found: Tonnes, names: Sequence[str], labels: Sequence[ShownLabel]) -> str:
     """Return volume, tonnes, mean grades and metal by domain."""
-    assert asked.density is not None
-    found = tonnes_file(model, density=asked.density, grade=asked.names, domain=column, **keywords)
     headings = ["domain", "blocks", "volume", "tonnes"]
-    headings += [word for name in asked.names for word in (f"mean {name}", f"{name} metal")]
-    lines = [(row.domain or "(no label)", row) for row in found.rows]
-    lines += [("total", row) for row in found.totals]
+    headings += [word for name in names for word in (f"mean {name}", f"{name} metal")]
+    rows = {row.domain: row for row in found.rows if row.cutoff is None}
+    order = sorted((label for label in labels if label.text in rows), key=lambda one: one.order)
+    lines = [(label.name, rows[label.text]) for label in order]
+    lines += [("total", row) for row in found.totals if row.cutoff is None]
     cells = [[escape(name), *_tonnes_cells(row)] for name, row in lines]
     return table("Tonnes and grade by domain", headings, cells, name="tonnes")
 
@@ -111,21 +122,17 @@ def _tonnes_cells(row: TonnesRow) -> list[str]:
 
 
 def _histograms(
-    name: str,
-    number: int,
-    known: Floats,
-    top: float,
-    codes: NDArray[np.int32],
-    weights: Floats,
-    labels: Sequence[ShownLabel],
+    name: str, number: int, top: float, blocks: Blocks, labels: Sequence[ShownLabel]
 ) -> str:
     """Return a histogram of a grade for each domain, by volume."""
+    known = blocks.numbers[name]
     edges = np.linspace(min(0.0, float(np.nanmin(known))), top, _BARS + 1)
     finite = np.isfinite(known)
     places = np.clip(np.searchsorted(edges, known[finite], side="right") - 1, 0, _BARS - 1)
-    sums = np.bincount(
-        codes[finite] * _BARS + places, weights[finite], len(labels) * _BARS
-    ).reshape(-1, _BARS)
+    weights = blocks.sizes[finite].prod(axis=1)
+    sums = np.bincount(blocks.codes[finite] * _BARS + places, weights, len(labels) * _BARS).reshape(
+        -1, _BARS
+    )
     order = [code for code in np.argsort(-sums.sum(axis=1)).tolist() if sums[code].any()]
     shown = [code for code in order if not labels[code].ground][:_MOST]
     drawn = [
@@ -143,48 +150,37 @@ def _histograms(
     return f'<p class="hint">{escape(said)}</p><div class="curves">{"".join(drawn)}</div>'
 
 
-def _above(
-    model: str | os.PathLike[str],
-    asked: GradesAsked,
-    name: str,
-    top: float,
-    column: str,
-    keywords: TableKeywords,
-) -> Sequence[TonnesRow]:
-    """Return tonnes and mean grade above cut-offs by domain."""
-    assert asked.density is not None
-    cutoffs = ticks(0.0, top, _CUTOFFS)
-    found = tonnes_file(
-        model, density=asked.density, grade=name, domain=column, cutoff=cutoffs, **keywords
-    )
-    return [row for row in found.domains if row.cutoff is not None]
-
-
-def _curves(name: str, number: int, rows: Sequence[TonnesRow], labels: Sequence[ShownLabel]) -> str:
+def _curves(name: str, number: int, found: Tonnes, labels: Sequence[ShownLabel]) -> str:
     """Return a grade-tonnage curve for each domain, and its numbers as a table."""
-    colours = {label.text: label.colour for label in labels if not label.ground}
-    by_domain: dict[str, list[TonnesRow]] = {}
-    for row in rows:
-        if row.domain in colours:
-            by_domain.setdefault(row.domain, []).append(row)
-    order = sorted(by_domain, key=lambda domain: -by_domain[domain][0].tonnes)[:_MOST]
+    which = [grade.name for grade in found.totals[0].grades].index(name)
+    by_domain = {
+        label: [row for row in found.rows if row.domain == label.text and row.cutoff is not None]
+        for label in labels
+        if not label.ground
+    }
+    most = {label: rows[0].tonnes for label, rows in by_domain.items() if rows}
+    order = sorted(most, key=lambda label: -most[label])[:_MOST]
     drawn = [
         curve_svg(
-            domain,
-            colours[domain],
-            [row.cutoff or 0.0 for row in by_domain[domain]],
-            [row.tonnes for row in by_domain[domain]],
-            [row.grades[0].mean for row in by_domain[domain]],
+            label.name,
+            label.colour,
+            [row.cutoff or 0.0 for row in by_domain[label]],
+            [row.tonnes for row in by_domain[label]],
+            [row.grades[which].mean for row in by_domain[label]],
             f"{name}-{number}-{place}",
             name,
         )
-        for place, domain in enumerate(order)
-        if by_domain[domain][0].tonnes > 0
+        for place, label in enumerate(order)
+        if most[label] > 0
     ]
     cells = [
-        [escape(domain), f"{row.cutoff:g}", *_tonnes_cells(row)]
-        for domain in order
-        for row in by_domain[domain]
+        [
+            escape(label.name),
+            f"{row.cutoff:g}",
+            *_tonnes_cells(replace(row, grades=(row.grades[which],))),
+        ]
+        for label in order
+        for row in by_domain[label]
     ]
     headings = ["domain", f"{name} from", "blocks", "volume", "tonnes", f"mean {name}", "metal"]
     numbers = table(

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Unpack
 
 from geodomain.domains.sources import DomainsGiven
 from geodomain.drillholes.drillholes import Drillholes
+from geodomain.inputs.paths import model_path
 from geodomain.io.header.keywords import TableKeywords
 from geodomain.progress import Progress
 from geodomain.report.content import MadePage
-from geodomain.report.file import gather_content
+from geodomain.report.file import IN_MEMORY, gather_content
 from geodomain.report.grades import GradesAsked
 from geodomain.report.record import RecordGiven
 from geodomain.sections.asking import SectionGiven
@@ -83,11 +84,11 @@ def view(
     ------
     ModuleNotFoundError
         Without the extra `notebook`.
-    TableError, ValueError
+    TableError, TypeError, ValueError
         As for `report_file`.
     """
     make = _widget_type()
-    source = os.fspath(model)
+    source = model_path(model, IN_MEMORY)
     content, asked = gather_content(
         source,
         None,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from geodomain.errors import counted
 from geodomain.report.shown_label import ShownLabel
 
 _VIEWER = Path(__file__).parent / "viewer"
@@ -174,7 +175,8 @@ def _domain_controls(
     ]
     if holes:
         lines.append(
-            f'<label><input type="checkbox" checked id="holes"> {holes:,} drillholes</label>'
+            '<label><input type="checkbox" checked id="holes"> '
+            f"{counted(holes, 'drillhole')}</label>"
         )
     return f'<fieldset id="shown"><legend>Show</legend>{"".join(lines)}</fieldset>'
 
@@ -187,7 +189,7 @@ def _row_controls() -> str:
     )
 
 
-def sections_html(figures: Sequence[Figure], first: int) -> str:
+def sections_html(figures: Sequence[Figure], first: int, more: str = "") -> str:
     """Return sections with a strip to step through them; without JavaScript all are shown.
 
     Parameters
@@ -196,6 +198,8 @@ def sections_html(figures: Sequence[Figure], first: int) -> str:
         In the order of the strip.
     first : int
         Which of them is shown at first.
+    more : str
+        A sentence of HTML about what else they show.
     """
     options = "".join(
         f'<option value="{number}">{escape(one.title)}</option>'
@@ -208,9 +212,11 @@ def sections_html(figures: Sequence[Figure], first: int) -> str:
         for number, one in enumerate(figures)
     )
     return (
-        f'<p class="hint">{len(figures)} sections. A block is cut where the plane is on its lower '
+        f'<p class="hint">{counted(len(figures), "section")}. A block is cut where the plane is '
+        "on its lower "
         "face and not where it is on its upper one. Red marks at the frame are where the other "
-        "sections cross; lines are traces of wireframes.</p>"
+        "sections cross; lines are traces of wireframes."
+        f"{more}</p>"
         '<div class="strip" id="strip" hidden><button type="button" id="section-back">Previous'
         f'</button><label>Section <select id="section-choice">{options}</select></label>'
         f'<button type="button" id="section-on">Next</button></div>{drawn}'

@@ -10,8 +10,10 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.errors import counted
 from geodomain.mesh.mesh import Mesh
 from geodomain.report.geometry import Geometry
+from geodomain.report.near_svg import near_svg
 from geodomain.report.outlines import (
     lines_path,
     merge_rectangles,
@@ -31,6 +33,7 @@ from geodomain.report.section_frame import (
 from geodomain.sections.colours import darker
 from geodomain.sections.cutting import AXES, Section, cut_blocks, cut_triangles
 from geodomain.sections.frame import faces_said
+from geodomain.sections.look import NearHoles
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,6 +57,8 @@ class SectionStyle:
         The colour of each.
     marks : sequence of Section
         Other sections whose places are marked at the frame.
+    near : NearHoles, optional
+        Drillholes that are drawn where they are near.
     """
 
     labels: list[str]
@@ -61,27 +66,35 @@ class SectionStyle:
     traces: Mapping[str, Sequence[Mesh]]
     trace_colours: Mapping[str, str]
     marks: Sequence[Section] = ()
+    near: NearHoles | None = None
 
 
-def section_title(section: Section, geometry: Geometry, stretch: float = 1.0) -> str:
+@dataclass(frozen=True)
+class DrawnSection:
+    """A section as SVG, and what stands above it."""
+
+    title: str
+    svg: str
+
+
+def _title(section: Section, rows: NDArray[np.int64], geometry: Geometry, stretch: float) -> str:
     """Say where a section is, how it is looked at, and which blocks it cuts if it is on faces."""
     taller = f", vertical x {stretch:g}" if stretch != 1 else ""
-    faces = faces_said(section) if _is_on_faces(section, geometry) else ""
+    faces = faces_said(section) if _is_on_faces(section, rows, geometry) else ""
     return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
 
 
-def _is_on_faces(section: Section, geometry: Geometry) -> bool:
-    """Return whether a section lies on lower faces of blocks."""
+def _is_on_faces(section: Section, rows: NDArray[np.int64], geometry: Geometry) -> bool:
+    """Return whether a section lies on lower faces of the blocks that it cuts."""
     if geometry.is_turned:
         return False
-    rows = cut_rows(section, geometry)
     low = geometry.world(rows) - geometry.sizes[geometry.kinds[rows]] / 2
     return bool((low[:, section.across] == section.at).any())
 
 
 def section_svg(
     section: Section, number: int, geometry: Geometry, extent: Floats, style: SectionStyle
-) -> str:
+) -> DrawnSection:
     """Draw a section.
 
     Parameters
@@ -98,21 +111,21 @@ def section_svg(
 
     Returns
     -------
-    str
-        An `svg` element with a title.
+    DrawnSection
+        Its drawing is an `svg` element with a title.
     """
     window = Window(section, extent)
     rows = cut_rows(section, geometry)
-    title = section_title(section, geometry, window.stretch)
+    title = _title(section, rows, geometry, window.stretch)
     parts = [
         _blocks(section, rows, geometry, window, style),
-        _traces(section, window, style, number),
+        _over(section, window, style, number),
         frame_svg(section, window, style.marks),
         scale_bar_svg(window),
         north_svg(window) if section.axis == "z" else "",
     ]
     wide, high = (window.size + np.array([LEFT + RIGHT, TOP + BELOW])).tolist()
-    return (
+    drawn = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" '
         f'aria-labelledby="section-title-{number}" font-size="210" '
         f'font-family="system-ui, sans-serif"><title id="section-title-{number}">'
@@ -120,6 +133,7 @@ def section_svg(
         + "".join(parts)
         + "</svg>"
     )
+    return DrawnSection(title, drawn)
 
 
 def cut_rows(section: Section, geometry: Geometry) -> NDArray[np.int64]:
@@ -209,8 +223,23 @@ def _word(rectangles: Ints, label: str, window: Window) -> str:
     )
 
 
-def _traces(section: Section, window: Window, style: SectionStyle, number: int) -> str:
-    """Draw where the plane cuts wireframes: a dark line on a pale one, clipped to the frame."""
+def _over(section: Section, window: Window, style: SectionStyle, number: int) -> str:
+    """Draw wireframes and drillholes over the blocks, clipped to the frame."""
+    drawn = _traces(section, window, style)
+    if style.near is not None:
+        drawn += near_svg(section, window, style.near)
+    if not drawn:
+        return ""
+    wide, high = window.size
+    return (
+        f'<clipPath id="section-clip-{number}"><rect x="{LEFT}" y="{TOP}" width="{wide}" '
+        f'height="{high}"/></clipPath><g fill="none" stroke-linecap="round" '
+        f'clip-path="url(#section-clip-{number})">{drawn}</g>'
+    )
+
+
+def _traces(section: Section, window: Window, style: SectionStyle) -> str:
+    """Draw where the plane cuts wireframes: a dark line on a pale one."""
     paths = []
     for name, meshes in style.traces.items():
         lines = [cut_triangles(section, mesh.vertices[mesh.triangles]) for mesh in meshes]
@@ -219,14 +248,7 @@ def _traces(section: Section, window: Window, style: SectionStyle, number: int) 
             colour = darker(style.trace_colours[name])
             paths.append(f'<path stroke="#fff" stroke-width="48" d="{path}"/>')
             paths.append(f'<path stroke="{colour}" stroke-width="22" d="{path}"/>')
-    if not paths:
-        return ""
-    wide, high = window.size
-    return (
-        f'<clipPath id="section-clip-{number}"><rect x="{LEFT}" y="{TOP}" width="{wide}" '
-        f'height="{high}"/></clipPath><g fill="none" stroke-linecap="round" '
-        f'clip-path="url(#section-clip-{number})">{"".join(paths)}</g>'
-    )
+    return "".join(paths)
 
 
 def _said(rows: NDArray[np.int64], geometry: Geometry, style: SectionStyle) -> str:
@@ -234,7 +256,7 @@ def _said(rows: NDArray[np.int64], geometry: Geometry, style: SectionStyle) -> s
     codes, counts = np.unique(geometry.codes[rows], return_counts=True)
     order = np.argsort(-counts)
     return ", ".join(
-        f"{style.labels[code] or '(no label)'} {count:,} blocks"
+        f"{style.labels[code] or '(no label)'} {counted(count, 'block')}"
         for code, count in zip(codes[order].tolist(), counts[order].tolist(), strict=True)
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -29,9 +28,9 @@ from geodomain.sections.drawing import draw, require_kind
 from geodomain.sections.frame import faces_warnings
 from geodomain.sections.gathering import Cut, gather, wireframes_of
 from geodomain.sections.labels import require_labels
-from geodomain.sections.look import Look, NearHoles, Ramp, ramp_of, require_cmap
+from geodomain.sections.look import Look, Ramp, near_holes, ramp_of, require_cmap
 from geodomain.sections.near_holes import lines_near
-from geodomain.sections.samples import samples_near, samples_of
+from geodomain.sections.samples import samples_near
 
 
 def plot_sections(
@@ -153,7 +152,7 @@ def plot_sections(
         message = f"exaggerate is {exaggerate}; it must be above 0"
         raise ValueError(message)
     look = Look(exaggerate=exaggerate, title=title or "", unit=unit)
-    near = _near(holes, within, samples, grade)
+    near = near_holes(holes, within, samples, grade)
     require_cmap(cmap)
     options, asked = table_options(**table), as_sections(sections)
     require_places([place], overwrite=overwrite)
@@ -192,27 +191,6 @@ def plot_sections(
     return tuple(cut.section for cut in cuts)
 
 
-def _near(
-    holes: Drillholes | None,
-    within: float | None,
-    samples: TableLike | None,
-    grade: str | None,
-) -> NearHoles | None:
-    """Return the holes to project and their samples, before the model is read."""
-    if (samples is None) != (grade is None):
-        message = "samples and their grade go together: give samples=, and grade= for their column"
-        raise ValueError(message)
-    if holes is None:
-        if samples is not None:
-            message = "samples are drawn along drillholes: give holes= and within= with them"
-            raise ValueError(message)
-        return None
-    near = NearHoles(holes, _distance(within))
-    if samples is None or grade is None:
-        return near
-    return replace(near, samples=samples_of(holes, samples, grade))
-
-
 def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
     """Add the ramp of samples: that of the blocks too, where these are coloured by that grade."""
     near, ramp = look.near, look.ramp
@@ -227,14 +205,6 @@ def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
         )
         return replace(look, ramp=both, near=replace(near, ramp=both))
     return replace(look, near=replace(near, ramp=ramp_of(f"{name}, of samples", cmap, values)))
-
-
-def _distance(within: float | None) -> float:
-    """Return how near holes must be, or refuse to guess it."""
-    if within is None or not 0 < within < math.inf:
-        message = f"within is {within}: say how near drillholes are drawn, a length above 0"
-        raise ValueError(message)
-    return within
 
 
 def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:

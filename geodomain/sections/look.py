@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.drillholes.drillholes import Drillholes
-from geodomain.sections.samples import Samples
+from geodomain.drillholes.tables import TableLike
+from geodomain.sections.samples import Samples, samples_of
 
 Floats = NDArray[np.float64]
 
@@ -83,6 +85,35 @@ class Look:
         """The ramps to explain: of the blocks, and of samples where theirs is another one."""
         found = [self.ramp, self.near.ramp if self.near else None]
         return list(dict.fromkeys(one for one in found if one is not None))
+
+
+def near_holes(
+    holes: Drillholes | None,
+    within: float | None,
+    samples: TableLike | None,
+    grade: str | None,
+) -> NearHoles | None:
+    """Return the holes to project and their samples, before the model is read."""
+    if (samples is None) != (grade is None):
+        message = "samples and their grade go together: give samples=, and grade= for their column"
+        raise ValueError(message)
+    if holes is None:
+        if samples is not None:
+            message = "samples are drawn along drillholes: give holes= and within= with them"
+            raise ValueError(message)
+        return None
+    near = NearHoles(holes, _distance(within))
+    if samples is None or grade is None:
+        return near
+    return replace(near, samples=samples_of(holes, samples, grade))
+
+
+def _distance(within: float | None) -> float:
+    """Return how near holes must be, or refuse to guess it."""
+    if within is None or not 0 < within < math.inf:
+        message = f"within is {within}: say how near drillholes are drawn, a length above 0"
+        raise ValueError(message)
+    return within
 
 
 def ramp_of(name: str, cmap: str, values: Floats) -> Ramp | None:

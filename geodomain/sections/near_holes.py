@@ -49,26 +49,28 @@ def lines_near(section: Section, holes: Drillholes, within: float) -> list[tuple
 
 def pieces_near(points: Floats, offset: Floats, section: Section, within: float) -> list[Floats]:
     """Cut a line where it comes nearer than a distance, and where it leaves."""
-    along = list(section.along)
-    pieces: list[Floats] = []
-    line: list[Floats] = []
-    for one in range(len(points) - 1):
-        start, stop = _span(float(offset[one]), float(offset[one + 1]), within)
-        if start >= stop:
-            continue
-        ends = points[one] + np.array([[start], [stop]]) * (points[one + 1] - points[one])
-        if start > 0 or not line:
-            line = [ends[0, along]]
-        line.append(ends[1, along])
-        if stop < 1 or one == len(points) - 2:
-            pieces.append(np.array(line))
-            line = []
-    return pieces
+    flat = points[:, list(section.along)]
+    if (np.abs(offset) <= within).all():
+        return [flat]
+    start, stop = _spans(offset, within)
+    near = start < stop
+    # A piece goes on from a step that is near to its end into one that is from its beginning.
+    goes_on = near[:-1] & near[1:] & (stop[:-1] == 1) & (start[1:] == 0)
+    first = np.flatnonzero(near & ~np.append(False, goes_on))
+    last = np.flatnonzero(near & ~np.append(goes_on, False))
+    steps = np.diff(flat, axis=0)
+    heads, tails = flat[:-1] + start[:, None] * steps, flat[:-1] + stop[:, None] * steps
+    return [
+        np.concatenate([heads[one : one + 1], flat[one + 1 : two + 1], tails[two : two + 1]])
+        for one, two in zip(first.tolist(), last.tolist(), strict=True)
+    ]
 
 
-def _span(first: float, last: float, within: float) -> tuple[float, float]:
-    """Return from where to where, 0 to 1, a step from one offset to another is near enough."""
-    if first == last:
-        return (0.0, 1.0) if abs(first) <= within else (1.0, 0.0)
-    sides = sorted(((-within - first) / (last - first), (within - first) / (last - first)))
-    return max(0.0, sides[0]), min(1.0, sides[1])
+def _spans(offset: Floats, within: float) -> tuple[Floats, Floats]:
+    """Return from where to where, 0 to 1, each step of a line is near enough; 1 to 0 if nowhere."""
+    begin, change = offset[:-1], np.diff(offset)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one, two = (-within - begin) / change, (within - begin) / change
+    start, stop = np.maximum(np.minimum(one, two), 0.0), np.minimum(np.maximum(one, two), 1.0)
+    still, here = change == 0, np.abs(begin) <= within
+    return np.where(still, np.where(here, 0.0, 1.0), start), np.where(still, here * 1.0, stop)

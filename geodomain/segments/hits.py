@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.errors import counted
 from geodomain.html.table import html_table
 
 Floats = NDArray[np.float64]
@@ -68,7 +69,7 @@ class Hits:
                 self.segment[:SHOWN], self.triangle, self.t, self.distance, self.point, strict=False
             )
         ]
-        title = f"{len(self):,} crossings of {self.segment_count:,} segments"
+        title = f"{counted(len(self), 'crossing')} of {counted(self.segment_count, 'segment')}"
         headings = ("segment", "triangle", "t", "distance", "x", "y", "z")
         notes = [f"the first {SHOWN} of them"] if len(self) > SHOWN else []
         return html_table(title, rows, headings=headings, notes=notes)

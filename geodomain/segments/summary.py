@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from geodomain.errors import counted
 from geodomain.html.table import html_table
 
 
@@ -46,8 +47,8 @@ class IntersectionSummary:
     def __str__(self) -> str:
         """Say what was found, how fast, and where."""
         lines = [
-            f"{self.crossing:,} of {self.segments:,} segments cross a surface of "
-            f"{self.triangles:,} triangles"
+            f"{self.crossing:,} of {counted(self.segments, 'segment')} cross a surface of "
+            f"{counted(self.triangles, 'triangle')}"
         ]
         if self.mode in ("intercept_count", "all"):
             lines.append(f"crossings: {self.crossings:,}")

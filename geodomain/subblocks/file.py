@@ -9,7 +9,7 @@ from typing import Unpack
 
 from geodomain.domains.order import condition_columns
 from geodomain.domains.sources import DomainsGiven, domains_to_label
-from geodomain.errors import collect_warnings, warn
+from geodomain.errors import collect_warnings, counted, warn
 from geodomain.inputs.paths import PathGiven, model_path
 from geodomain.io.blocks.model import Destination, open_model
 from geodomain.io.blocks.rewriting.task import Added, Rewriting
@@ -20,7 +20,7 @@ from geodomain.labelling.columns import ColumnPlan
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.overlap import refuse_disjoint
 from geodomain.labelling.summarise import parts_of, summarise
-from geodomain.labelling.warnings import counted, tally_warnings
+from geodomain.labelling.warnings import tally_warnings
 from geodomain.progress import Progress, show_progress
 from geodomain.query.locator import Rule
 from geodomain.subblocks.amounts import unshared_warnings

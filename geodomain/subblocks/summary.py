@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from geodomain.errors import counted
 from geodomain.labelling.summary import Summary
-from geodomain.labelling.warnings import counted
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from geodomain.backends import choose
 from geodomain.backends.api import BlockAnswer
 from geodomain.backends.mesh_checks import projection_signs
 from geodomain.backends.threads import thread_count
-from geodomain.errors import warn
+from geodomain.errors import counted, warn
 from geodomain.inputs.kinds import MeshLike, PointsLike
 from geodomain.inputs.meshes import as_mesh
 from geodomain.inputs.points import point_rows
@@ -117,7 +117,7 @@ def check_kind(kind: str) -> None:
 def by_lines(name: str, blocks: int, lines: int) -> str:
     """Say how many blocks went along lines because triangles of one mesh may cross."""
     return (
-        f"{name}: {blocks} block{'s' * (blocks != 1)} in which triangles may "
+        f"{name}: {counted(blocks, 'block')} in which triangles may "
         f"cross or fold taken along {lines} x {lines} vertical lines, not computed whole"
     )
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.errors import counted
 from geodomain.html.table import html_table, text_table
 
 _HEADINGS = ("mesh", "column", "nearest", "farthest", "inside")
@@ -80,7 +81,7 @@ class DistanceSummary:
     def __repr__(self) -> str:
         """Say how many blocks and meshes there are."""
         names = ", ".join(one.name for one in self.columns)
-        return f"<DistanceSummary of {self.rows:,} blocks: {names}>"
+        return f"<DistanceSummary of {counted(self.rows, 'block')}: {names}>"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
@@ -96,4 +97,4 @@ class DistanceSummary:
     def _counted(self) -> str:
         """Count the blocks."""
         lost = f", {self.missing:,} without coordinates" if self.missing else ""
-        return f"{self.rows:,} blocks{lost}"
+        return f"{counted(self.rows, 'block')}{lost}"

@@ -12,7 +12,6 @@ _PLACES = 1126
 # A fraction of 53 bits is added as two halves. With at most 2^20 rows in a part each half's sum is
 # below 2^(27 + 20), so that float64 holds it exactly.
 _HALF, _PART = 26, 1 << 20
-_OFFSET = 1100  # makes every exponent of a float64 positive
 
 
 def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int) -> list[int]:
@@ -44,14 +43,40 @@ def nearest_float(total: int, weight: int = 1 << _PLACES) -> float:
         return math.inf if total > 0 else -math.inf
 
 
+def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the different keys, ascending, and the place of each among them.
+
+    Parameters
+    ----------
+    keys : (n,) intp
+        From 0 to `size` - 1.
+    size : int
+        Sorting is spared where it is not much larger than n.
+
+    Examples
+    --------
+    >>> found, places = numbered_keys(np.array([7, 2, 7]), 9)
+    >>> found.tolist(), places.tolist()
+    ([2, 7], [1, 0, 1])
+    """
+    if size > 4 * len(keys):
+        found, places = np.unique(keys, return_inverse=True)
+        return found, places
+    there = np.bincount(keys, minlength=size) > 0
+    ranks = np.cumsum(there) - 1
+    return np.flatnonzero(there), ranks[keys]
+
+
 def _add(totals: list[int], values: NDArray[np.float64], groups: NDArray[np.intp]) -> None:
-    """Add a part, one exponent after another."""
+    """Add a part, the fractions of one exponent and one group together."""
     fractions, exponents = np.frexp(values)
+    lowest, highest = int(exponents.min()), int(exponents.max())
+    keys = (exponents - lowest) * np.intp(len(totals)) + groups
+    found, places = numbered_keys(keys, (highest - lowest + 1) * len(totals))
     whole = np.ldexp(fractions, 53).astype(np.int64)
-    for exponent in np.flatnonzero(np.bincount(exponents + _OFFSET)) - _OFFSET:
-        at = exponents == exponent
-        high = np.bincount(groups[at], weights=whole[at] >> _HALF, minlength=len(totals))
-        low = np.bincount(groups[at], weights=whole[at] & ((1 << _HALF) - 1), minlength=len(totals))
-        shift = int(exponent) - 53 + _PLACES
-        for group in np.flatnonzero((high != 0) | (low != 0)).tolist():
-            totals[group] += ((int(high[group]) << _HALF) + int(low[group])) << shift
+    high = np.bincount(places, weights=whole >> _HALF, minlength=len(found))
+    low = np.bincount(places, weights=whole & ((1 << _HALF) - 1), minlength=len(found))
+    for key, upper, lower in zip(found.tolist(), high.tolist(), low.tolist(), strict=True):
+        steps, group = divmod(key, len(totals))
+        shift = steps + lowest - 53 + _PLACES
+        totals[group] += ((int(upper) << _HALF) + int(lower)) << shift

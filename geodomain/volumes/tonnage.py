@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import TableError
-from geodomain.io.conditions import Column
 from geodomain.volumes.benches import split_by_bench
-from geodomain.volumes.exact_sums import exact_sums
+from geodomain.volumes.exact_sums import exact_sums, numbered_keys
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+# Gives a column as numbers, NaN where missing, and the labels of rows: all the different ones so
+# far, beginning with those that are known, and the place of each row's among them.
+GiveNumbers = Callable[[str], Floats]
+GiveLabels = Callable[[list[str]], tuple[list[str], Places]]
 
 # More different labels are no domains.
 _MOST_LABELS = 1000
@@ -130,35 +133,34 @@ class Tonnage:
     def _kinds(self) -> int:
         return 3 + len(self.wanted.grades)
 
-    def add(self, points: Floats, sizes: Floats, column: Callable[[str], Column]) -> None:
+    def add(self, points: Floats, sizes: Floats, numbers: GiveNumbers, labels: GiveLabels) -> None:
         """Take in blocks: world centroids and sizes, (n, 3), and what gives their columns."""
-        chunk = self._read(sizes, column)
+        chunk = self._read(sizes, numbers)
         flags = _flags(chunk)
         any_part = np.zeros(len(points), np.bool_)
-        for codes, share in self._parts(column):
+        for codes, share in self._parts(numbers, labels):
             present = share > 0
             any_part |= present
-            self._count(codes, chunk, flags * present)
+            self._count(np.flatnonzero(present), codes, chunk, flags)
             for bench, part in self._benches(points, sizes):
                 here = np.flatnonzero(present & (part > 0))
                 if len(here):
                     self._sum(here, codes, bench, share * part, chunk, flags)
-        for step in range(len(self.all_blocks)):
-            self.all_blocks[step] += flags[:, any_part & (chunk.step == step)].sum(axis=1)
+        self.all_blocks += _table(chunk.step[any_part], flags[:, any_part], len(self.all_blocks))
         self.rows += len(points)
 
-    def _read(self, sizes: Floats, column: Callable[[str], Column]) -> _Chunk:
+    def _read(self, sizes: Floats, numbers: GiveNumbers) -> _Chunk:
         """Work out the numbers of the blocks."""
         wanted = self.wanted
         with np.errstate(over="ignore", invalid="ignore"):
             volume = np.prod(sizes, axis=1)
         volume = np.where(np.all(sizes > 0, axis=1) & np.isfinite(volume), volume, np.nan)
         if isinstance(wanted.density, str):
-            density = self._numbers(wanted.density, column)
+            density = self._known(wanted.density, numbers)
             self._refuse(density < 0, density, wanted.density, "a density cannot be negative")
         else:
             density = np.full(len(sizes), wanted.density)
-        grades = tuple(self._numbers(name, column) for name in wanted.grades)
+        grades = tuple(self._known(name, numbers) for name in wanted.grades)
         for name, grade in zip(wanted.grades, grades, strict=True):
             self._note_negative(name, grade < 0)
         step = np.zeros(len(sizes), np.intp)
@@ -168,11 +170,13 @@ class Tonnage:
             step = np.where(np.isnan(cut), 0, above)
         return _Chunk(volume, density, grades, step)
 
-    def _numbers(self, name: str, column: Callable[[str], Column]) -> Floats:
+    def _known(self, name: str, numbers: GiveNumbers) -> Floats:
         """Return a column, NaN where missing or not finite."""
-        numbers = column(name).numbers()
-        missing = np.isin(numbers, self.wanted.missing) | ~np.isfinite(numbers)
-        return np.where(missing, np.nan, numbers)
+        found = numbers(name)
+        missing = ~np.isfinite(found)
+        if self.wanted.missing:
+            missing |= np.isin(found, self.wanted.missing)
+        return np.where(missing, np.nan, found)
 
     def _refuse(self, wrong: NDArray[np.bool_], numbers: Floats, name: str, why: str) -> None:
         """Raise TableError for the first row that is wrong."""
@@ -190,10 +194,10 @@ class Tonnage:
             count, first = self.negative.get(name, (0, self.rows + int(negative.argmax()) + 1))
             self.negative[name] = count + int(negative.sum()), first
 
-    def _parts(self, column: Callable[[str], Column]) -> Iterator[tuple[Places, Floats]]:
+    def _parts(self, numbers: GiveNumbers, labels: GiveLabels) -> Iterator[tuple[Places, Floats]]:
         """Yield domains of blocks, as places among the labels, and the share that is theirs."""
         if not self.wanted.shares:
-            self._labels, codes = column(self.wanted.domain).distinct(self._labels)
+            self._labels, codes = labels(self._labels)
             if len(self._labels) > _MOST_LABELS:
                 message = (
                     f"{self.wanted.domain} has more than {_MOST_LABELS:,} different values: "
@@ -204,7 +208,7 @@ class Tonnage:
             return
         total: Floats | float = 0.0
         for place, (domain, name) in enumerate(self.wanted.shares.items()):
-            share = self._numbers(name, column)
+            share = self._known(name, numbers)
             wrong = (share < 0) | (share > 1)
             self._refuse(wrong, share, name, "a share is from 0 to 1, not a percentage")
             lost = int(np.isnan(share).sum())
@@ -224,12 +228,11 @@ class Tonnage:
         z, dz = points[:, 2], np.where(sizes[:, 2] > 0, sizes[:, 2], np.nan)
         yield from split_by_bench(z, dz, self.wanted.bench, self.rows + 1)
 
-    def _count(self, codes: Places, chunk: _Chunk, flags: NDArray[np.int64]) -> None:
-        """Count the blocks of each domain and interval."""
+    def _count(self, rows: Places, codes: Places, chunk: _Chunk, flags: NDArray[np.bool_]) -> None:
+        """Count some blocks, by domain and interval."""
         intervals = len(self.all_blocks)
-        keys = codes * intervals + chunk.step
-        counts = [np.bincount(keys, flag, len(self._labels) * intervals) for flag in flags]
-        table = np.array(counts).T.astype(np.int64)
+        keys = codes[rows] * intervals + chunk.step[rows]
+        table = _table(keys, flags[:, rows], len(self._labels) * intervals)
         for key in np.flatnonzero(table[:, 0]).tolist():
             name = self._labels[key // intervals], key % intervals
             self.blocks[name] = self.blocks.get(name, 0) + table[key]
@@ -241,16 +244,17 @@ class Tonnage:
         bench: Floats,
         share: Floats,
         chunk: _Chunk,
-        flags: NDArray[np.int64],
+        flags: NDArray[np.bool_],
     ) -> None:
         """Add some blocks to their groups."""
-        ends, which = np.unique(bench[rows], return_inverse=True)
+        ends, which = np.array([np.nan]), np.zeros(len(rows), np.intp)
+        if self.wanted.bench is not None:
+            ends, which = np.unique(bench[rows], return_inverse=True)
         intervals = len(self.all_blocks)
         keys = (codes[rows] * len(ends) + which) * intervals + chunk.step[rows]
-        found, places = np.unique(keys, return_inverse=True)
+        found, places = numbered_keys(keys, len(self._labels) * len(ends) * intervals)
         sums = [exact_sums(values, places, len(found)) for values in _values(chunk, rows, share)]
-        counts = [np.bincount(places, flag[rows], len(found)) for flag in flags]
-        table = np.array(counts).T.astype(np.int64)
+        table = _table(places, flags[:, rows], len(found))
         for index, key in enumerate(found.tolist()):
             end = float(ends[key // intervals % len(ends)])
             label = self._labels[key // intervals // len(ends)]
@@ -262,10 +266,16 @@ class Tonnage:
                 self.groups[name] = group
 
 
-def _flags(chunk: _Chunk) -> NDArray[np.int64]:
-    """Tell of each block that it is one, and whether its volume, density and grades are missing."""
-    numbers = (chunk.volume, chunk.density, *chunk.grades)
-    return np.array([np.ones(len(chunk.volume)), *map(np.isnan, numbers)], np.int64)
+def _flags(chunk: _Chunk) -> NDArray[np.bool_]:
+    """Tell of each block whether its volume, density and grades are missing, (.., n)."""
+    return np.isnan([chunk.volume, chunk.density, *chunk.grades])
+
+
+def _table(keys: Places, flags: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
+    """Return how many blocks each key has, and how many of them each flag, (size, 1 + ..)."""
+    counts = [np.bincount(keys, minlength=size)]
+    counts += [np.bincount(keys[flag], minlength=size) for flag in flags]
+    return np.array(counts, np.int64).T
 
 
 def _values(chunk: _Chunk, rows: Places, share: Floats) -> Iterator[Floats]:

@@ -107,7 +107,12 @@ def tonnes(
         sizes = _require(wanted, sizes, where, NAME)
         known = {name: blocks.column(blocks.find(name)) for name in wanted.columns}
         tonnage = Tonnage(wanted)
-        tonnage.add(points, sizes, known.__getitem__)
+        tonnage.add(
+            points,
+            sizes,
+            lambda name: known[name].numbers(),
+            lambda texts: known[domain].distinct(texts),
+        )
         for sentence in tonnage_warnings(tonnage):
             warn(sentence)
     return report(tonnage, warned)
@@ -182,6 +187,21 @@ def tonnes_file(
     return found
 
 
+def require_amounts(
+    model: str | os.PathLike[str],
+    density: str | float,
+    grade: Sequence[str],
+    **table: Unpack[TableKeywords],
+) -> None:
+    """Raise TableError for a model without the columns of a density or of grades."""
+    named = [density, *grade] if isinstance(density, str) else grade
+    if not named:
+        return
+    with open_model(os.fspath(model), table_options(**table)) as opened:
+        for name in named:
+            find_column(opened.columns, name, opened.name)
+
+
 def _add_up(
     model: BlockFile, wanted: Wanted, *, threads: int | None, progress: Progress | None
 ) -> Tonnage:
@@ -193,7 +213,12 @@ def _add_up(
     def add(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
         known = _require(wanted, sizes, model.frame, model.name)
         require_constants(model.constants, column, model.columns, model.name, tonnage.rows)
-        tonnage.add(points, known, lambda name: column(places[name]))
+        tonnage.add(
+            points,
+            known,
+            lambda name: column(places[name]).numbers(),
+            lambda texts: column(places[wanted.domain]).distinct(texts),
+        )
         return ()
 
     model.relabel(Relabelling(add, also=also, threads=threads, progress=progress))

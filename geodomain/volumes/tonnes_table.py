@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from geodomain.errors import counted
 from geodomain.html.table import html_table, text_table
 
 _NO_DOMAIN, _NO_BENCH = "(none)", "(unknown)"
@@ -125,7 +126,7 @@ class Tonnes:
         """Say how many blocks and tonnes there are."""
         whole = self.totals[0]
         return (
-            f"<Tonnes of {self.blocks:,} blocks: {whole.tonnes:,.6g} t "
+            f"<Tonnes of {counted(self.blocks, 'block')}: {whole.tonnes:,.6g} t "
             f"in {len({row.domain for row in self.rows})} domains>"
         )
 
@@ -175,9 +176,13 @@ def _notes(found: Tonnes) -> Iterator[str]:
     """Yield what is missing, which the numbers above leave out."""
     whole = found.totals[0]
     if whole.without_volume:
-        yield f"without a volume: {whole.without_volume:,} blocks, counted only"
+        yield f"without a volume: {counted(whole.without_volume, 'block')}, counted only"
     if whole.without_density:
-        yield f"without a density: {whole.without_density:,} blocks, in the volume, not in tonnes"
+        yield (
+            f"without a density: {counted(whole.without_density, 'block')}, in the volume, not in "
+            "tonnes"
+        )
     for grade in whole.grades:
         if grade.missing:
-            yield f"without {grade.name}: {grade.missing:,} blocks, in tonnes, not in its mean"
+            lost = counted(grade.missing, "block")
+            yield f"without {grade.name}: {lost}, in tonnes, not in its mean"

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.conditions import Column
 from geodomain.io.csv.number_cells import NewCells
@@ -170,7 +170,7 @@ class Corners:
 
     def say(self) -> str:
         """Say how many there are."""
-        return f"{self.kind} of {self.count:,} cells"
+        return f"{self.kind} of {counted(self.count, 'cell')}"
 
     def chunks(self) -> Iterator[Chunk]:
         """Give the cells in their order."""

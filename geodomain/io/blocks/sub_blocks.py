@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.errors import counted
 from geodomain.io.blocks.cells import Chunk, Floats, LatticeCells
 from geodomain.io.header.frames import turned
 
@@ -56,7 +57,7 @@ class SubBlocks:
 
     def say(self) -> str:
         """Say how many there are."""
-        return f"{self.count:,} sub-blocks of {self.parents.say()}"
+        return f"{counted(self.count, 'sub-block')} of {self.parents.say()}"
 
     def wrong(self) -> int | None:
         """Give the first block that lies outside its parent or the lattice, None if all do not."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from geodomain.errors import counted
+
 SNIPPET = 40
 
 
@@ -53,7 +55,7 @@ def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -
     where = f"{place.table}, line {place.line}"
     match fault:
         case Fault.RAGGED:
-            fields = f"{found} field" + "s" * (found != 1)
+            fields = counted(found, "field")
             return (
                 f"{where}: {fields} where the header has {due}. Mend the row; a field that "
                 "holds the delimiter must stand in double quotes."

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from geodomain.domains.order import DomainOrLayer
+from geodomain.errors import counted
 from geodomain.labelling.shares.settings import ShareSettings
 from geodomain.labelling.shares.tally import ShareTally
 from geodomain.volumes.block_shares import by_lines
@@ -104,4 +105,4 @@ def share_warnings(
 
 
 def _blocks(count: int) -> str:
-    return f"{count:,} block{'s' * (count != 1)}"
+    return counted(count, "block")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from geodomain.errors import counted
 from geodomain.mesh.faults.edge_table import EdgeTable, Floats, Ints, edge_table
 from geodomain.mesh.faults.gaps import smallest_gap, t_junctions
 from geodomain.mesh.faults.welding import (
@@ -62,7 +63,7 @@ def say_open(mesh: Mesh, table: EdgeTable, junctions: Ints, gap: float | None) -
 def _counted(table: EdgeTable) -> str:
     """Count the edges that an odd number of triangles has."""
     count, shared = len(table.odd), len(table.odd) - len(table.open)
-    edges = f"{count} open edge{'s' * (count != 1)}"
+    edges = f"{counted(count, 'open edge')}"
     return f"{edges} ({shared} of three or more triangles)" if shared else edges
 
 
@@ -123,7 +124,7 @@ def _mend_otherwise(mesh: Mesh, tolerances: Sequence[float]) -> str:
 def said_collapse(found: WeldResult) -> str:
     """Say what a weld does to triangles and vertices besides closing gaps."""
     return (
-        f"collapsing {found.dropped:,} triangles (largest move of a vertex "
+        f"collapsing {counted(found.dropped, 'triangle')} (largest move of a vertex "
         f"{found.largest_move:.3g})"
     )
 

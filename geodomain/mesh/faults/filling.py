@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from geodomain.errors import counted
 from geodomain.html.table import html_table
 from geodomain.mesh.faults.collinear import collinear
 from geodomain.mesh.faults.edge_table import EdgeTable, Floats, Ints, edge_table
@@ -53,9 +54,11 @@ class Hole:
         """Say what became of it, and where it is."""
         corner = ", ".join(f"{value:.10g}" for value in self.corner)
         if self.reason:
-            return f"left open: {self.edges:,} edges from ({corner}), {self.reason}"
+            return f"left open: {counted(self.edges, 'edge')} from ({corner}), {self.reason}"
         flat = "flat" if self.off_plane == 0 else f"{self.off_plane:.3g} off a plane"
-        return f"filled: {self.edges:,} edges from ({corner}), area {self.area:.6g}, {flat}"
+        return (
+            f"filled: {counted(self.edges, 'edge')} from ({corner}), area {self.area:.6g}, {flat}"
+        )
 
 
 @dataclass(frozen=True, eq=False)

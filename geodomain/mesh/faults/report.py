@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.errors import counted
 from geodomain.html.table import html_table
 from geodomain.mesh.faults.collinear import collinear
 from geodomain.mesh.faults.duplicates import find_doubles
@@ -137,16 +138,16 @@ class MeshReport:
     def __repr__(self) -> str:
         """Show the verdict and the main counts."""
         counts = ((self.triangles, "triangle"), (self.shells, "shell"))
-        said = [f"{count:,} {what}{'s' * (count != 1)}" for count, what in counts]
+        said = [f"{counted(count, what)}" for count, what in counts]
         warned = len(self.warnings())
-        said.append(f"{warned} warning{'s' * (warned != 1)}")
+        said.append(f"{counted(warned, 'warning')}")
         return f"<MeshReport of {self.name}: {verdict_of(fit=self.fit)}: {', '.join(said)}>"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook; `report_table` lays out more."""
         rows = [
             ("can be used for labelling", "yes" if self.fit else "no"),
-            ("triangles", f"{self.triangles:,} on {self.vertices:,} vertices"),
+            ("triangles", f"{self.triangles:,} on {counted(self.vertices, 'vertex', 'vertices')}"),
             ("shells", f"{self.shells:,}"),
             ("open edges", f"{self.boundary_edges:,}"),
             ("mis-oriented edges", f"{self.unbalanced_edges:,}"),

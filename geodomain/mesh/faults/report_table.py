@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from geodomain.errors import counted
 from geodomain.mesh.faults.report import MeshReport, verdict_of
 
 # What is said of every mesh, and what only where it is not 0.
@@ -65,7 +66,7 @@ def _size(report: MeshReport) -> list[tuple[str, str]]:
     low, high = report.bounds.tolist()
     box = [f"{a:.10g} to {b:.10g}" for a, b in zip(low, high, strict=True)]
     return [
-        ("triangles", f"{report.triangles:,} on {report.vertices:,} vertices"),
+        ("triangles", f"{report.triangles:,} on {counted(report.vertices, 'vertex', 'vertices')}"),
         ("bounds", "; ".join(f"{axis} {span}" for axis, span in zip("xyz", box, strict=True))),
         ("resolution", f"{report.resolution:.2g}"),
         ("area", f"{report.area:.7g}"),
