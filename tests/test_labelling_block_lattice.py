@@ -11,7 +11,7 @@ from wireframes import box, cube
 
 from geodomain import Domain, Mesh, Stack
 from geodomain.errors import PointError
-from geodomain.labelling import block_lattice
+from geodomain.labelling import block_lattice, membership
 from geodomain.labelling.block_lattice import BlockLattice
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.verdict import Verdict
@@ -156,6 +156,24 @@ def test_cells_are_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     lattice = BlockLattice.given(AXES, threads=1)
     same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
     assert not lattice._answers
+
+
+def test_solids_without_cells_are_asked_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_lattice, "_MOST_CELLS", 0)
+    asked: list[int] = []
+
+    def members_of(locators: list, *rest: object, **named: object) -> list:
+        asked.append(len(locators))
+        return membership.members_of(locators, *rest, **named)
+
+    monkeypatch.setattr("geodomain.labelling.labeller.members_of", members_of)
+    labeller, rows = Labeller(domains()["several"]), rows_of()
+    lattice = BlockLattice.given(AXES, threads=1)
+    same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
+    assert asked == [3, 3]
+    monkeypatch.setattr(block_lattice, "_MOST_CELLS", 1 << 20)
+    labeller.judge(rows, lattice=BlockLattice.given(AXES, threads=1))
+    assert asked == [3, 3]
 
 
 def test_a_lattice_begins_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,10 +156,14 @@ class Labeller:
             if shell.rule == "parity" and shell.mesh.is_closed and not shell.is_apart(chunk.box)
         }
         if chunk.lattice is not None and len(near) <= _FEW:
-            return  # each is asked by itself, about cells
+            for key, locator in near.items():
+                known = chunk.lattice.contains(locator, "parity", chunk.points)
+                if known is not None:
+                    chunk.members[key, "parity"] = known
+            near = {key: one for key, one in near.items() if (key, "parity") not in chunk.members}
         if len(near) > 1:
             inside = members_of([*near.values()], chunk.points, self.threads, asked=chunk.asked)
-            chunk.members = {
+            chunk.members |= {
                 (locator, "parity"): one for locator, one in zip(near, inside, strict=True)
             }
 
