@@ -62,6 +62,18 @@ def test_tally_is_the_same_for_any_chunk(chunk: int) -> None:
     assert tally.rows == 1001
 
 
+@pytest.mark.parametrize("alike", [True, False])
+def test_the_box_is_that_of_the_faces_of_blocks(alike: bool) -> None:
+    random = np.random.default_rng(5)
+    points = random.normal(size=(200, 3)) * 1e6
+    sizes = random.uniform(0.1, 9.7, (1 if alike else 200, 3)) * np.ones((200, 1))
+    labeller = Labeller({"A": cube()})
+    tally = Tally(labeller.targets)
+    tally.add(points, sizes, labeller.judge(points))
+    faces = [points - sizes / 2, points + sizes / 2]
+    assert tally.bounds.tolist() == [faces[0].min(axis=0).tolist(), faces[1].max(axis=0).tolist()]
+
+
 def test_of_very_many_overlaps_the_largest_are_read() -> None:
     summary = summary_of(ORE, HALO)
     pairs = tuple({"solids": [f"A{n}", "B"], "blocks": n, "volume": None} for n in range(1, 61))

@@ -51,6 +51,40 @@ def recognise(points: Columns, threads: int) -> tuple[tuple[int, ...], tuple[int
     return (tuple(axes), tuple(counts)) if found else None
 
 
+def look_up(
+    points: Columns,
+    axes: Columns,
+    bits: NDArray[np.uint64],
+    crossings: NDArray[np.uint8] | None,
+    box: NDArray[np.float64],
+    threads: int,
+) -> NDArray[np.uint8]:
+    """Return for each row what is known of the cell that has its coordinates, as numbers.
+
+    That is 1 where the crossings above are odd, and twice those of the whole line, of which 3
+    and 4 stand for more, odd and even; ``kNotOnLattice`` where no cell has them. ``bits`` are
+    labels along z of the cells that ``axes`` make, (nx, ny, words), and ``crossings`` are those of
+    the lines, (nx, ny). Beyond the mesh's box, (2, 3), no cell is needed.
+    """
+    addresses, strides = column_pointers(points)
+    out = np.empty(len(points[0]), np.uint8)
+    must(
+        library().geodomain_lattice_look_up(
+            addresses,
+            strides,
+            ctypes.c_int64(len(out)),
+            (ctypes.c_void_p * 3)(*[axis.ctypes.data for axis in axes]),
+            (ctypes.c_int64 * 3)(*map(len, axes)),
+            pointer(bits),
+            None if crossings is None else pointer(crossings),
+            pointer(box),
+            pointer(out),
+            threads,
+        )
+    )
+    return out
+
+
 def mark_blocks(
     points: Columns,
     starts: NDArray[np.float64],

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends.point_cache import CachedPoints
+from geodomain.labelling.block_lattice import BlockLattice
 from geodomain.mesh.mesh import Mesh
-from geodomain.query.locator import PointLocator, Rule
-from geodomain.query.surfaces import OFF, Extension, count_all, sides_of
+from geodomain.query.locator import PointLocator, Rule, contains_read
+from geodomain.query.surfaces import OFF, Extension, sides_of
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -31,14 +32,20 @@ class BlockChunk:
     members : dict of (int, str) to (n,) bool
         By the id of a locator and the rule, the blocks inside a closed solid, where that was found
         for several.
+    lattice : BlockLattice, optional
+        What most of the blocks lie on.
     doubles : bool
         Whether to look for blocks that a solid contains more than once.
     """
 
     doubles = True
 
-    def __init__(self, points: Floats, asked: CachedPoints) -> None:
-        self.points, self.asked = points, asked
+    def __init__(
+        self, points: Floats, asked: CachedPoints, lattice: BlockLattice | None = None
+    ) -> None:
+        self.points, self.asked, self.lattice = points, asked, lattice
+        if lattice is not None:
+            lattice.learn(points)
         x, y, z = np.isfinite(points).T
         self.finite: Bools = x & y & z
         some = points if self.finite.all() else points[self.finite]
@@ -47,14 +54,27 @@ class BlockChunk:
         self.folded: dict[str, Bools] = {}
         self.members: dict[tuple[int, Rule], Bools] = {}
 
+    def contains(self, locator: PointLocator, rule: Rule) -> Bools:
+        """Return which blocks are inside a mesh by a rule that it has."""
+        known = self.members.get((id(locator), rule))
+        if known is None and self.lattice is not None:
+            known = self.lattice.contains(locator, rule, self.points)
+        return contains_read(locator, rule, self.asked.columns) if known is None else known
+
+    def sides(self, locator: PointLocator) -> NDArray[np.int32]:
+        """Return numbers above and below each block, (n, 2), that tell what crossings would."""
+        known = None if self.lattice is None else self.lattice.sides(locator, self.points)
+        return locator.count_sides(self.asked) if known is None else known
+
     def counts(self, surface: TiledSurface) -> NDArray[np.int32]:
-        """Return the crossings above and below of a surface, which several domains may share."""
+        """Return the same of a surface, which several domains may share."""
         found = self._counts.get(id(surface))
         if found is None:
-            found = self._counts[id(surface)] = count_all(
-                surface.locators, self.asked, len(self.points)
-            )
-            folded = found.sum(axis=1) > 1
+            found = np.zeros((len(self.points), 2), np.int32)
+            for locator in surface.locators:
+                found += self.sides(locator)
+            self._counts[id(surface)] = found
+            folded = (found[:, 0] + found[:, 1]) > 1
             if folded.any():
                 self.folded[surface.name] = folded | self.folded.get(surface.name, False)
         return found

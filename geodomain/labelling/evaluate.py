@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from geodomain.domains.domain import Domain
 from geodomain.domains.stack import Stack
 from geodomain.labelling.chunk import BlockChunk, Bools, Floats, TiledSurface
 from geodomain.mesh.mesh import Mesh
-from geodomain.query.locator import PointLocator, Rule, contains_read
+from geodomain.query.locator import PointLocator, Rule
 from geodomain.query.surfaces import ABOVE, BELOW, OFF
 
 
@@ -164,10 +163,8 @@ class Shell:
             winding = self.locator.generalised_winding(scene.asked)
             uncertain = winding.uncertain & scene.finite
             return DomainAnswer(winding.inside, uncertain=uncertain if uncertain.any() else None)
-        inside = scene.members.get((id(self.locator), self.rule))
-        if inside is None:
-            inside = contains_read(self.locator, self.rule, scene.asked.columns)
-        leaks = None if self.mesh.is_closed else self._leaks(scene.asked)
+        inside = scene.contains(self.locator, self.rule)
+        leaks = None if self.mesh.is_closed else self._leaks(scene)
         doubled = self._doubled(points, inside) if self.may_double and scene.doubles else None
         if leaks is not None:
             inside = inside & ~leaks
@@ -191,9 +188,10 @@ class Shell:
             within &= (points[:, axis] >= low[axis]) & (points[:, axis] <= high[axis])
         return within
 
-    def _leaks(self, points: ArrayLike) -> Bools:
+    def _leaks(self, scene: BlockChunk) -> Bools:
         """Return the blocks whose vertical line crosses an open mesh an odd number of times."""
-        leaks: Bools = (self.locator.count_sides(points).sum(axis=1) & 1).astype(np.bool_)
+        above, below = scene.sides(self.locator).T
+        leaks: Bools = ((above + below) & 1).astype(np.bool_)
         return leaks
 
 

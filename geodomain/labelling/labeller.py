@@ -13,6 +13,7 @@ from geodomain.domains.domain import Domain
 from geodomain.domains.order import DomainsLike, as_domains
 from geodomain.domains.stack import Stack
 from geodomain.errors import MeshError, warn
+from geodomain.labelling.block_lattice import BlockLattice
 from geodomain.labelling.chunk import BlockChunk, Bools, TiledSurface
 from geodomain.labelling.evaluate import (
     DomainAnswer,
@@ -29,6 +30,9 @@ from geodomain.mesh.fitness import require_balanced, require_fit, warn_once
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import PointLocator, Rule, check_rule, locate
 from geodomain.volumes.distance import MeshDistance
+
+# Of so many solids each is asked about the cells of a lattice faster than all about points.
+_FEW = 8
 
 
 class Labeller:
@@ -91,15 +95,17 @@ class Labeller:
         points: NDArray[np.float64],
         allowed: Sequence[Bools | None] | None = None,
         labelled: Bools | None = None,
+        lattice: BlockLattice | None = None,
     ) -> Verdict:
         """Label (n, 3) centroids; one that is not finite is in no domain.
 
         `allowed` has for each domain, then for each stack, the blocks that meet its
         conditions; None stands for all of them. Blocks that are `labelled` already are left
-        alone by domains that keep labels, and stay as they are if no other one has them.
+        alone by domains that keep labels, and stay as they are if no other one has them. The
+        lattice is one that most blocks are thought to lie on; no answer depends on it.
         """
         with keeping(points) as kept:
-            chunk = BlockChunk(points, kept)
+            chunk = BlockChunk(points, kept, lattice)
             self._find_members(chunk)
             found = self.answers(chunk, allowed)
             walls = self._on_wall(chunk) if self.count_on_wall else None
@@ -149,9 +155,15 @@ class Labeller:
             for shell in shells
             if shell.rule == "parity" and shell.mesh.is_closed and not shell.is_apart(chunk.box)
         }
+        if chunk.lattice is not None and len(near) <= _FEW:
+            for key, locator in near.items():
+                known = chunk.lattice.contains(locator, "parity", chunk.points)
+                if known is not None:
+                    chunk.members[key, "parity"] = known
+            near = {key: one for key, one in near.items() if (key, "parity") not in chunk.members}
         if len(near) > 1:
             inside = members_of([*near.values()], chunk.points, self.threads, asked=chunk.asked)
-            chunk.members = {
+            chunk.members |= {
                 (locator, "parity"): one for locator, one in zip(near, inside, strict=True)
             }
 

@@ -16,6 +16,7 @@ from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.header.families import find_column
 from geodomain.io.header.rotation import require_constants
 from geodomain.labelling.block_checks import MISSING_OPTION, BlockChecks, has_realisations, overfull
+from geodomain.labelling.block_lattice import BlockLattice
 from geodomain.labelling.columns import ColumnPlan
 from geodomain.labelling.counts import Counts
 from geodomain.labelling.labeller import Labeller
@@ -155,6 +156,7 @@ def count_table(
     asked = condition_columns(labeller.domains, model.columns, model.name)
     kept = _kept_column(labeller, model, plan)
     axes = None if (model.axes == np.eye(3)).all() else model.axes
+    lattice = _lattice(model, threads, samples=samples)
 
     def label(
         points: Floats, sizes: Floats | None, column: Callable[[int], Column]
@@ -163,7 +165,7 @@ def count_table(
         allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]))
         labelled = None if kept is None else column(kept).present()
         try:
-            verdict = labeller.judge(points, allowed, labelled)
+            verdict = labeller.judge(points, allowed, labelled, lattice)
         except PointError as error:
             message = f"{model.name}, among the blocks from number {tally.rows + 1} on: {error}"
             raise PointError(message) from None
@@ -194,6 +196,15 @@ def count_table(
         before_commit=before_commit,
     )
     model.relabel(task)
+
+
+def _lattice(model: BlockFile, threads: int | None, *, samples: bool) -> BlockLattice | None:
+    """Return the lattice that most of a model's blocks lie on; none of turned ones, and samples."""
+    if samples or (model.axes != np.eye(3)).any():
+        return None
+    if not isinstance(model, CellModel):
+        return BlockLattice.learnt(threads=threads)
+    return None if model.centres is None else BlockLattice.given(model.centres, threads=threads)
 
 
 def _sharer(

@@ -274,7 +274,16 @@ class Tally:
         if not len(points):
             return
         for axis in range(3):
-            centre = points[:, axis]
-            half = 0.0 if sizes is None else sizes[:, axis] / 2
-            self.bounds[0, axis] = np.fmin(self.bounds[0, axis], (centre - half).min())
-            self.bounds[1, axis] = np.fmax(self.bounds[1, axis], (centre + half).max())
+            low, high = _faces(points[:, axis], None if sizes is None else sizes[:, axis])
+            self.bounds[0, axis] = np.fmin(self.bounds[0, axis], low)
+            self.bounds[1, axis] = np.fmax(self.bounds[1, axis], high)
+
+
+def _faces(centre: NDArray[np.float64], size: NDArray[np.float64] | None) -> tuple[float, float]:
+    """Return the lowest and the highest face of blocks along an axis."""
+    if size is None:
+        return float(centre.min()), float(centre.max())
+    if size.min() == size.max():  # rounding is monotone: the lowest centre has the lowest face
+        half = size[0] / 2
+        return float(centre.min() - half), float(centre.max() + half)
+    return float((centre - size / 2).min()), float((centre + size / 2).max())

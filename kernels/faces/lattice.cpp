@@ -7,6 +7,7 @@
 
 #include "lattice/block_bits.h"
 #include "lattice/expand.h"
+#include "lattice/look_up.h"
 #include "lattice/ruler.h"
 #include "platform/atomics.h"
 #include "platform/float_guard.h"
@@ -135,6 +136,30 @@ GD_API int geodomain_lattice_expand(const std::uint64_t* bits, const std::int64_
           expand_row(row.data(), x, static_cast<int>(k - k0), out + j * y.stride + k * z.stride);
         }
       }
+    });
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// What is known of cells, to rows: `values` and `bits` as for geodomain_lattice_contains, the
+// crossings of whole lines, (nx, ny), or null, and the mesh's box, low and high.
+GD_API int geodomain_lattice_look_up(const void* const* columns, const std::int64_t* strides,
+                                     std::int64_t rows, const double* const* values,
+                                     const std::int64_t* counts, std::uint64_t* bits,
+                                     const std::uint8_t* crossings, const double* box,
+                                     std::uint8_t* out, int threads) {
+  try {
+    FloatGuard guard;
+    const RulerTable x(values[0], counts[0]), y(values[1], counts[1]), z(values[2], counts[2]);
+    const LatticeAnswers known = {
+        {x.view(), y.view(), z.view(), static_cast<std::int32_t>((counts[2] + 63) / 64), bits},
+        crossings,
+        {{box[0], box[1], box[2]}, {box[3], box[4], box[5]}}};
+    const PointsView points = points_view(columns, strides);
+    Team(threads).run(rows, 16384, [&](std::int64_t begin, std::int64_t end, int) {
+      known.answer(points, begin, end, out);
     });
     return 0;
   } catch (...) {

@@ -13,6 +13,7 @@
 #include "grid/device_build.h"
 #include "grid/winding.h"
 #include "lattice/lattice.h"
+#include "lattice/look_up.h"
 #include "lattice/pairings.h"
 #include "platform/row_list.h"
 #include "platform/status.h"
@@ -133,7 +134,7 @@ void describe_constants(Layout& all) {
   all GD_CONSTANT(kBlockThreads) GD_CONSTANT(kBuildThreads) GD_CONSTANT(kScannedCells);
   all GD_CONSTANT(kMostTrianglesBuilt);
   all GD_CONSTANT(kNoSolid) GD_CONSTANT(kNotFinite) GD_CONSTANT(kOpen);
-  all GD_CONSTANT(kBitsInFlight) GD_CONSTANT(kBytesInFlight);
+  all GD_CONSTANT(kBitsInFlight) GD_CONSTANT(kBytesInFlight) GD_CONSTANT(kNotOnLattice);
   all GD_CONSTANT(kDevicePacket) GD_CONSTANT(kWide) GD_CONSTANT(kLevels);
   all GD_CONSTANT(kKeyBits) GD_CONSTANT(kDigitBits) GD_CONSTANT(kDigits);
   all GD_CONSTANT(kBinsOfThread) GD_CONSTANT(kColumnsOfWarp);

@@ -18,7 +18,7 @@ namespace geodomain {
 // where the grid would be overfull without, and nowhere else: bundles know no free slabs.
 inline Resolution GridBuilder::choose_resolution(const Subset& subset, const Region& region,
                                                  int depth) const {
-  const auto triangle = [&](std::int64_t i) { return mesh_.triangle(subset[i]); };
+  const auto triangle = [&](std::int64_t i) { return take(subset, i); };
   const Load load = {total_extent(subset.count, region.bounds, team_, triangle),
                      static_cast<double>(std::max<std::int64_t>(subset.count, 1)), region.bounds,
                      density_, depth == 0};

@@ -42,7 +42,7 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
   node.part_count.assign(static_cast<std::size_t>(2 * node.cell_count * node.parts), 0);
   node.stamps.reset(new Stamp[static_cast<std::size_t>(subset.count)]);
   for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
-    const Triangle t = mesh_.triangle(subset[place]);
+    const Triangle t = take(subset, place);
     if (node.resolution.is_long(extent_within(node.region.bounds, t))) {
       node.stamps[place] = {};
       return;

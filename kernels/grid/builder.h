@@ -2,6 +2,7 @@
 // cells of one grid, `grid/build.h` makes the tree of grids.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "grid/cell_marks.h"
 #include "grid/long_triangles_build.h"
 #include "grid/resolution_build.h"
+#include "platform/loads.h"
 
 namespace geodomain {
 
@@ -51,6 +53,16 @@ class GridBuilder {
     bool bundled;       // some grid around it has long triangles
   };
 
+  // A triangle by its place; the corners of one that comes later are asked for, which are anywhere.
+  Triangle take(const Subset& subset, std::int64_t place) const {
+    const std::int64_t later = subset[std::min(place + kAhead, subset.count - 1)];
+    for (int i = 0; i < 3; ++i) {
+      const std::int64_t corner = mesh_.triangles[3 * later + i];
+      fetch(reinterpret_cast<const Vec3*>(mesh_.vertices + 3 * corner));
+    }
+    return mesh_.triangle(subset[place]);
+  }
+
   Resolution choose_resolution(const Subset& subset, const Region& region, int depth) const;
   int parts_for(const Node& node, const Subset& subset) const;
   void bundle_long(Node& node, const Subset& subset);
@@ -67,6 +79,8 @@ class GridBuilder {
   // A overfull cell: many times the usual, and worth a grid of its own.
   static constexpr std::int32_t kOverfull = 256;
   static constexpr int kDeepest = 3;
+  // Triangles by which corners are asked for early: some 200 ns.
+  static constexpr std::int64_t kAhead = 16;
 
   MeshView mesh_;
   Bounds bounds_;

@@ -11,7 +11,7 @@ import numpy as np
 
 from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Destination, Floats, Relabelling, Rows
-from geodomain.io.blocks.cells import Cells, Where, label_cells
+from geodomain.io.blocks.cells import Cells, LatticeCells, Where, label_cells
 from geodomain.io.blocks.export import Blocks, blocks_of
 from geodomain.io.blocks.new_values import NewArrays, Values, said
 from geodomain.io.blocks.rewriting.cells import rewrite_cells
@@ -89,6 +89,12 @@ class CellModel:
     def axes(self) -> Floats:
         """The directions of the cells' edges."""
         return self._store.cells.axes
+
+    @property
+    def centres(self) -> tuple[Floats, Floats, Floats] | None:
+        """The centres along x, y and z of cells on a lattice; None for others, and turned ones."""
+        cells = self._store.cells
+        return cells.centres if isinstance(cells, LatticeCells) and cells.matrix is None else None
 
     def facts(self) -> dict[str, str]:
         """Say what kind of cells there are."""

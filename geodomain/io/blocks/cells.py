@@ -102,15 +102,18 @@ class LatticeCells:
         """Give slabs across y, so that each column of blocks is in one chunk, and found once."""
         x, y, z = self.centres
         lengths = self.lengths or [np.abs(np.diff(axis)) for axis in self.faces]
-        index: NDArray[np.intp] = np.arange(self.count)
-        index = index.reshape(self.shape[::-1]).T if self.z_fastest else index.reshape(self.shape)
+        nz, ny, nx = self.shape
+        across, along, up = (ny * nz, nz, 1) if self.z_fastest else (1, nx, nx * ny)
+        layers = np.add.outer(up * np.arange(nz), across * np.arange(nx))[:, None]
+        rows: NDArray[np.intp] = along * np.arange(ny)[:, None]
         step = max(1, _CHUNK // max(1, len(x) * len(z)))
         for begin in range(0, len(y), step):
             slab = slice(begin, begin + step)
             points = product(x, y[slab], z)
             if self.matrix is not None and self.origin is not None:
                 points = turned(points, self.matrix, self.origin)
-            yield index[:, slab].ravel(), points, product(lengths[0], lengths[1][slab], lengths[2])
+            sizes = product(lengths[0], lengths[1][slab], lengths[2])
+            yield (layers + rows[slab]).ravel(), points, sizes
 
 
 def lattice(

@@ -16,7 +16,7 @@ from geodomain.io.blocks.block_file import Destination
 from geodomain.io.blocks.cell_file import CellModel, refuse_columns
 from geodomain.io.blocks.cells import Corners, cells_of
 from geodomain.io.blocks.new_values import NewArrays, Values, as_category, as_numbers
-from geodomain.io.blocks.vtk_arrays import encoded, put, string_array
+from geodomain.io.blocks.vtk_arrays import category_array, encoded, put
 from geodomain.io.csv.new_columns import NewColumn
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
@@ -92,6 +92,4 @@ def _array(name: str, column: NewColumn, codes: NewCells, old: Values | None) ->
         from pyvista import convert_array
 
         return convert_array(as_numbers(column, codes, old), name=name)
-    texts, index = as_category(column, codes, old)
-    cells = (*texts, "")  # the place -1 is the last
-    return string_array(name, (cells[place] for place in index.tolist()))
+    return category_array(name, *as_category(column, codes, old))

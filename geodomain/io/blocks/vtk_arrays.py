@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from geodomain.io.meshes.vtk import vtk_errors
 from geodomain.io.meshes.vtk_encoding import encode
@@ -41,4 +44,32 @@ def string_array(name: str, texts: Iterable[str]) -> Any:
     add = strings.InsertNextValue
     for text in texts:
         add(text)
+    return strings
+
+
+def category_array(name: str, texts: Sequence[str], index: NDArray[np.int32]) -> Any:
+    """Give an array of strings by the place of each one's text, -1 for none.
+
+    A run of one text is copied, by VTK, from the longest run of it so far: setting strings one by
+    one from Python takes forty times as long.
+    """
+    strings = string_array(name, ())
+    strings.SetNumberOfValues(len(index))
+    longest: dict[int, tuple[int, int]] = {}
+    begins = np.flatnonzero(np.concatenate([[True], index[1:] != index[:-1]])[: len(index)])
+    ends = np.append(begins[1:], len(index))
+    texted = np.flatnonzero(index[begins] >= 0)
+    runs = zip(begins[texted].tolist(), ends[texted].tolist(), strict=True)
+    for (begin, end), place in zip(runs, index[begins[texted]].tolist(), strict=True):
+        done = begin
+        if place not in longest:
+            strings.SetValue(begin, texts[place])
+            longest[place], done = (begin, 1), begin + 1
+        while done < end:
+            source, length = longest[place]
+            count = min(length, end - done)
+            strings.InsertTuples(done, count, source, strings)
+            done += count
+            if done - begin > length:
+                longest[place] = (begin, done - begin)
     return strings

@@ -16,6 +16,8 @@ _WRITERS = {
     ".vtu": "vtkXMLUnstructuredGridWriter",
     ".vtp": "vtkXMLPolyDataWriter",
 }
+# Of zlib: grades of two decimals take a quarter of the time of VTK's own 5, and a sixth more room.
+_LEVEL = 2
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
     | {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
@@ -62,6 +64,7 @@ def _xml(dataset: Any, name: str) -> bytes:
     writer = getattr(importlib.import_module("vtkmodules.vtkIOXML"), name)()
     writer.SetInputData(dataset)
     writer.SetDataModeToBinary()
+    writer.SetCompressionLevel(_LEVEL)
     writer.WriteToOutputStringOn()
     return _written(writer, writer.GetOutputString)
 

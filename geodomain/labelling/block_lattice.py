@@ -1,0 +1,141 @@
+"""The lattice that blocks lie on, and what meshes answer about its cells; no order of domains."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.threads import thread_count
+from geodomain.errors import PointError
+from geodomain.labelling.decimal_steps import LearntAxis
+from geodomain.query.cell_answers import CellAnswers
+from geodomain.query.locator import PointLocator, Rule
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Answer = TypeVar("Answer")
+
+# All meshes together have so many cells at most, a bit each: 128 MB.
+_MOST_CELLS = 1 << 30
+# A row is asked for in the time that so many cells take; a triangle takes that of so many cells.
+_CELLS_TO_A_ROW, _CELLS_TO_A_TRIANGLE = 64, 64
+
+
+class LatticeAxis(Protocol):
+    """The coordinates along one axis of a lattice."""
+
+    def count(self, low: float, high: float) -> float:
+        """Return how many lie from one number to another, at most."""
+        ...
+
+    def within(self, low: float, high: float) -> Floats:
+        """Return them, ascending strictly."""
+        ...
+
+
+class GivenAxis:
+    """Coordinates that are known, whatever their order."""
+
+    def __init__(self, values: Floats) -> None:
+        self._values = np.unique(values[np.isfinite(values)])
+
+    def count(self, low: float, high: float) -> float:
+        """Return how many lie from one number to another."""
+        return float(len(self.within(low, high)))
+
+    def within(self, low: float, high: float) -> Floats:
+        """Return them, ascending strictly."""
+        values = self._values
+        return values[np.searchsorted(values, low) : np.searchsorted(values, high, side="right")]
+
+
+class BlockLattice:
+    """Answers about blocks by the cells of their lattice; safe among threads.
+
+    A lattice is a guess about where blocks will be, which saves time where it is right: a block
+    whose coordinates are no cell's is asked by itself, and no answer depends on the lattice.
+
+    Parameters
+    ----------
+    axes : sequence of three LatticeAxis
+        The coordinates along each axis.
+    expected : int
+        How many blocks there are at least, if that is known: the work on cells begins when the
+        blocks that have come, or will, repay it.
+    threads : int, optional
+        How many to use. [default: all cores]
+    """
+
+    def __init__(
+        self, axes: Sequence[LatticeAxis], *, expected: int = 0, threads: int | None = None
+    ) -> None:
+        self._axes, self._expected, self._threads = axes, expected, thread_count(threads)
+        self._lock = threading.Lock()
+        self._asked: dict[int, int] = {}
+        self._answers: dict[int, CellAnswers | None] = {}
+        self._left = _MOST_CELLS
+
+    @classmethod
+    def given(cls, axes: Sequence[Floats], *, threads: int | None) -> BlockLattice:
+        """Return the lattice that every combination of coordinates is on."""
+        expected = int(np.prod([float(len(axis)) for axis in axes]))
+        return cls([GivenAxis(axis) for axis in axes], expected=expected, threads=threads)
+
+    @classmethod
+    def learnt(cls, *, threads: int | None) -> BlockLattice:
+        """Return a lattice that is found as blocks come."""
+        return cls([LearntAxis() for _ in range(3)], threads=threads)
+
+    def learn(self, points: Floats) -> None:
+        """Look at (n, 3) blocks; where they are on no cells, find others."""
+        with self._lock:
+            for axis, values in zip(self._axes, points.T, strict=True):
+                if isinstance(axis, LearntAxis) and axis.learn(values):
+                    self._answers.clear()
+                    self._left = _MOST_CELLS
+
+    def contains(self, locator: PointLocator, rule: Rule, points: Floats) -> Bools | None:
+        """Return which of (n, 3) points are inside by a rule; None where cells do not tell."""
+        if rule == "winding" and not locator.mesh.is_closed:
+            return None
+        return self._ask(locator, points, lambda cells: cells.contains(rule, points))
+
+    def sides(self, locator: PointLocator, points: Floats) -> NDArray[np.int32] | None:
+        """Return what `CellAnswers.sides` does; None where cells do not tell."""
+        return self._ask(locator, points, lambda cells: cells.sides(points))
+
+    def _ask(
+        self, locator: PointLocator, points: Floats, call: Callable[[CellAnswers], Answer]
+    ) -> Answer | None:
+        """Return what the cells of a mesh answer; on a GPU points are as fast."""
+        if locator.backend.name != "cpu":
+            return None
+        try:
+            cells = self._cells(locator, len(points))
+            return None if cells is None else call(cells)
+        except PointError:  # the index decides, or names the row
+            self._answers[id(locator)] = None
+            return None
+
+    def _cells(self, locator: PointLocator, rows: int) -> CellAnswers | None:
+        """Return the answers of a mesh, made when they pay."""
+        with self._lock:
+            key = id(locator)
+            asked = self._asked[key] = self._asked.get(key, 0) + rows
+            if key not in self._answers:
+                low, high = locator.mesh.bounds
+                ends = list(zip(self._axes, low.tolist(), high.tolist(), strict=True))
+                count = float(np.prod([axis.count(a, b) for axis, a, b in ends]))
+                work = count + _CELLS_TO_A_TRIANGLE * len(locator.mesh.triangles)
+                if count > self._left or work > _CELLS_TO_A_ROW * max(asked, self._expected):
+                    return None
+                x, y, z = (axis.within(a, b) for axis, a, b in ends)
+                if not min(len(x), len(y), len(z)):
+                    return None
+                self._left -= int(count)
+                self._answers[key] = CellAnswers(locator, (x, y, z), self._threads)
+            return self._answers[key]

@@ -1,0 +1,56 @@
+// What is known of a lattice's cells, given to rows in any order: a row takes the answer of the
+// cell whose three coordinates are its own, the very same numbers. Nothing is computed from steps.
+#pragma once
+
+#include "lattice/lattice.h"
+
+namespace geodomain {
+
+// The answer of a row is 1 where the crossings above it are odd, and twice the crossings of its
+// vertical line, of which 3 and 4 stand for more, odd and even; or this.
+constexpr std::uint8_t kNotOnLattice = 255;
+
+struct LatticeAnswers {
+  LatticeView cells;
+  const std::uint8_t* crossings;  // (x.count, y.count), of whole lines; null where not asked for
+  Bounds box;                     // of the mesh, beyond which no cell has to be known
+
+  // A row's place among the values of an axis, -1 where none of them is its coordinate.
+  static std::int32_t find(const Ruler& ruler, double at) {
+    const std::int32_t place = ruler.lower(at);
+    return place < ruler.count && ruler.value[place] == at ? place : -1;
+  }
+
+  // Lines beyond the box in plan cross nothing; over it nothing is above, under it everything is.
+  void answer(const PointsView& points, std::int64_t begin, std::int64_t end,
+              std::uint8_t* out) const {
+    double y = NAN, z = NAN;  // neighbours mostly share them: they are looked for once
+    std::int32_t j = -1, k = -1;
+    for (std::int64_t row = begin; row < end; ++row) {
+      const Vec3 p = points[row];
+      out[row] = kNotOnLattice;
+      if (!((p.x - p.x) + (p.y - p.y) + (p.z - p.z) == 0.0)) continue;  // not finite
+      const bool over = p.z > box.high.z, under = p.z < box.low.z;
+      if (p.x < box.low.x || p.x > box.high.x || p.y < box.low.y || p.y > box.high.y ||
+          (!crossings && (over || under))) {
+        out[row] = 0;
+        continue;
+      }
+      if (p.y != y) j = find(cells.y, y = p.y);
+      if (p.z != z) k = find(cells.z, z = p.z);
+      const std::int32_t i = j < 0 ? -1 : find(cells.x, p.x);
+      if (i < 0 || (k < 0 && !over && !under)) continue;
+      const std::int64_t column = static_cast<std::int64_t>(i) * cells.y.count + j;
+      const unsigned total = crossings ? crossings[column] : 0;
+      const unsigned odd = over ? 0 : under ? total & 1 : bit(column, k);
+      out[row] = static_cast<std::uint8_t>(odd + 2 * total);
+    }
+  }
+
+ private:
+  unsigned bit(std::int64_t column, std::int32_t k) const {
+    return static_cast<unsigned>(cells.bits[column * cells.words + k / 64] >> (k % 64) & 1);
+  }
+};
+
+}  // namespace geodomain
