@@ -74,7 +74,7 @@ class DeviceTree {
   void surround(const MeshView& mesh) {
     rows_.resize(std::size_t{kDevicePacket} * packet_count_);
     for (std::uint32_t i = 0; i < packet_count_; ++i) {
-      of_packets_.push_back(cylinder_of(frame_, packets_[i]));
+      of_packets_.push_back(cylinder_of(frame_, packets_[i].row, packets_[i].row[0].count));
       for (int k = 0; k < packets_[i].row[0].count; ++k) {
         rows_[std::size_t{kDevicePacket} * i + k] = flat_row(frame_, mesh, packets_[i], k);
       }

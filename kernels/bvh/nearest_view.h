@@ -4,6 +4,7 @@
 
 #include "bvh/cylinders.h"
 #include "bvh/flat_triangle.h"
+#include "bvh/nearest_of.h"
 #include "bvh/nodes.h"
 
 namespace geodomain {
@@ -61,13 +62,6 @@ struct NearestView {
 };
 static_assert(sizeof(NearestView) == 120, "as every compiler has it");
 
-// A triangle that may be the nearest, and how near it is at least, in even places.
-struct Noted {
-  float least;
-  std::int32_t triangle;
-};
-// As many as a point's walk notes until it has to decide.
-constexpr int kMostNoted = 8;
-constexpr std::int32_t kNoRoom = -2;  // in the place of the first
+constexpr std::int32_t kNoRoom = -2;  // in the place of the first that is noted
 
 }  // namespace geodomain

@@ -5,8 +5,8 @@
 // found is the same in whatever order, company and nodes.
 #pragma once
 
+#include "bvh/nearest_of.h"
 #include "bvh/nearest_view.h"
-#include "exact/nearest.h"
 
 namespace geodomain {
 
@@ -38,29 +38,6 @@ struct Alone {
   GD_HD static bool writes() { return true; }
   GD_HD static void sync() {}
 };
-
-// The nearest of a few triangles, or what was found before: doubles leave out most of them.
-GD_HD NearestFound nearest_of(const MeshView& mesh, Vec3 p, const Noted* noted, int count,
-                              NearestFound best) {
-  double most = best.foot.distance * (1.0 + 0x1p-50), least[kMostNoted];
-  if (count == 1 && best.triangle < 0)
-    least[0] = 0.0;
-  else
-    for (int i = 0; i < count; ++i) {
-      const DistanceRange range = distance_range(mesh.triangle(noted[i].triangle), p);
-      least[i] = range.least;
-      most = minimum(most, range.most);
-    }
-  for (int i = 0; i < count; ++i) {
-    if (!(least[i] <= most)) continue;
-    const std::int32_t triangle = noted[i].triangle;
-    const NearestFound found = {foot_on(mesh.triangle(triangle), p), triangle};
-    if (best.triangle < 0 || found.is_before(best)) best = found;
-    // A rounded distance may be below the bound that doubles gave, never far below it.
-    most = minimum(most, best.foot.distance * (1.0 + 0x1p-50));
-  }
-  return best;
-}
 
 // With `kDecides` the walk decides whenever it has noted as many as it can; otherwise it goes on
 // without noting.
@@ -219,9 +196,9 @@ class NearestWalk {
     forget();
     best_ = nearest_of(view_.mesh, point_, noted_, noted_count_, best_);
     noted_count_ = 0;
-    const double most = best_.foot.distance * longest_scale(view_.frame) * (1.0 + 0x1p-20);
+    const float most = most_in_places(best_.foot.distance, longest_scale(view_.frame));
     if (most < most_) {
-      most_ = static_cast<float>(most);
+      most_ = most;
       limit_ = place_.limit(most_);
     }
   }

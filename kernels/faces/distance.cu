@@ -31,7 +31,7 @@ extern "C" __global__ void geodomain_distance_packets(const Packet* packets, std
                                                       FlatRow* rows) {
   const std::int64_t i = thread_row();
   if (i >= count) return;
-  out[i] = cylinder_of(frame, packets[i]);
+  out[i] = cylinder_of(frame, packets[i].row, packets[i].row[0].count);
   for (int k = 0; k < packets[i].row[0].count; ++k) {
     rows[kDevicePacket * i + k] = flat_row(frame, mesh, packets[i], k);
   }
