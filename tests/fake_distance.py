@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from fake_kernels import points_of, unpacked
+from fake_kernels import mesh_of, points_of, unpacked
 
 from geodomain.backends import layout
 from geodomain.backends.cpu.nearest import CpuNearestIndex
@@ -24,24 +24,35 @@ def codes(fake: Any, packed: bytes, threads: int) -> None:
 
 
 def packets(fake: Any, packed: bytes, threads: int) -> None:
-    _, count, _, out_at = unpacked(packed, "Q", "q", "BoxFrame", "Q")
+    _, count, _, _, out_at, rows_at = unpacked(packed, "Q", "q", "BoxFrame", "MeshView", "Q", "Q")
     assert threads >= count
     fake.at(out_at, layout.structure("Cylinder").size * count)
+    fake.at(rows_at, layout.structure("FlatRow").size * layout.constant("kDevicePacket") * count)
 
 
 def nodes(fake: Any, packed: bytes, threads: int) -> None:
-    _, begin, end, out_at, _ = unpacked(packed, "Q", "q", "q", "Q", "Q")
+    _, begin, end, _, to_at, out_at, _ = unpacked(packed, "Q", "q", "q", "BoxFrame", "Q", "Q", "Q")
     assert threads >= end - begin
+    fake.at(to_at, layout.structure("NearestNode").size * end)
     fake.at(out_at, layout.structure("Cylinder").size * end)
 
 
+def note(fake: Any, packed: bytes, threads: int) -> None:
+    """Find nothing: `nearest` looks at all."""
+    view, _, order_at, rows, noted_at = unpacked(packed, "NearestView", "PointsView", "Q", "q", "Q")
+    assert threads >= rows
+    mesh_of(fake, view["mesh"])
+    assert sorted(fake.at(order_at, rows, np.int32)) == list(range(rows))
+    fake.at(noted_at, layout.constant("kMostNoted") * rows, np.int32)[:rows] = -1
+
+
 def nearest(fake: Any, packed: bytes, threads: int) -> None:
-    view, points, order_at, rows, whole, out_at, refused_at = unpacked(
-        packed, "NearestView", "PointsView", "Q", "q", "i", "Q", "Q"
+    view, points, _, rows, noted_at, whole, out_at, refused_at = unpacked(
+        packed, "MeshView", "PointsView", "Q", "q", "Q", "i", "Q", "Q"
     )
     assert threads >= rows
-    assert sorted(fake.at(order_at, rows, np.int32)) == list(range(rows))
-    vertices, triangles = fake.surfaces[int(view["bvh"]["packets"])]
+    assert (fake.at(noted_at, rows, np.int32) == -1).all()
+    vertices, triangles = mesh_of(fake, view)
     bounds = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
     mesh = SimpleNamespace(vertices=vertices, triangles=triangles, bounds=bounds)
     found = np.empty((rows, 5))
@@ -56,9 +67,20 @@ def nearest(fake: Any, packed: bytes, threads: int) -> None:
         fake.at(refused_at, 1, np.uint64)[0] = refused
 
 
+def rest(fake: Any, packed: bytes, threads: int) -> None:
+    """Find none: `nearest` had room for all."""
+    _, _, _, rows, noted_at, _, _ = unpacked(
+        packed, "NearestView", "PointsView", "Q", "q", "Q", "i", "Q"
+    )
+    assert threads >= rows
+    assert (fake.at(noted_at, rows, np.int32) == -1).all()
+
+
 KERNELS: dict[str, Kernel] = {
     "geodomain_distance_codes": codes,
     "geodomain_distance_packets": packets,
     "geodomain_distance_nodes": nodes,
+    "geodomain_distance_note": note,
     "geodomain_distance_nearest": nearest,
+    "geodomain_distance_rest": rest,
 }

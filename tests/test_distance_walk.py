@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from distances import square_distance
 
 import geodomain
 from geodomain import synthetic
@@ -64,3 +66,35 @@ def test_the_walk_finds_what_the_search_finds(mesh: geodomain.Mesh) -> None:
     np.testing.assert_array_equal(found.triangle, expected.triangle)
     np.testing.assert_array_equal(found.distance, expected.distance)
     np.testing.assert_array_equal(found.point, expected.point)
+
+
+def ranges(
+    corners: np.ndarray, points: np.ndarray, bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Between what single precision says that distances are, of each point from its triangle."""
+    least, most = np.empty(len(points)), np.empty(len(points))
+    must(
+        library().geodomain_distance_ranges(
+            pointer(corners), pointer(points), ctypes.c_int64(len(points)),
+            pointer(bounds), pointer(least), pointer(most),
+        )
+    )  # fmt: skip
+    return least, most
+
+
+@pytest.mark.parametrize("reach", [1e-7, 1e-3, 1.0, 1e3])
+def test_single_precision_brackets_every_distance(reach: float) -> None:
+    rng = np.random.default_rng(5)
+    corners = soup(rng, 1200).vertices.reshape(-1, 3, 3).copy()
+    corners[3::8, 2] = corners[3::8, 0] + rng.normal(size=(150, 3)) * 1e-9
+    bounds = np.array([corners.min(axis=(0, 1)), corners.max(axis=(0, 1))])
+    weights = rng.dirichlet([0.5, 0.5, 0.5], size=len(corners))
+    points = np.einsum("ij,ijk->ik", weights, corners) + rng.normal(size=(1200, 3)) * reach
+    points[::3] = corners[::3, 0]
+    least, most = ranges(corners, points, bounds)
+    for i in range(len(points)):
+        square = square_distance(corners[i], points[i])
+        assert least[i] <= 0 or Fraction(least[i]) ** 2 <= square
+        assert square <= Fraction(most[i]) ** 2
+    size = float(np.abs(bounds).max() + np.abs(points).max() + np.ptp(bounds))
+    assert (most - least).max() < size * 2.0**-16

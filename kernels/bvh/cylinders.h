@@ -62,14 +62,15 @@ GD_HD Cylinder cylinder(const Vector<float>& centre, const Vector<float>& normal
           wide};
 }
 
-GD_HD Cylinder cylinder_of(const BoxFrame& frame, const Packet& packet) {
+// Around the triangles of a packet.
+GD_HD Cylinder cylinder_of(const BoxFrame& frame, const PacketRow* rows, int triangle_count) {
   const auto corner = [&](int i) {
-    const double* at = packet.row[i / 3].at + 3 * (i % 3);
+    const double* at = rows[i / 3].at + 3 * (i % 3);
     return FramedPoint(frame, {at[0], at[1], at[2]}).even(frame);
   };
 
   Vector<float> sum = {0.0f, 0.0f, 0.0f}, centre = sum;
-  const int count = 3 * packet.row[0].count;
+  const int count = 3 * triangle_count;
   for (int i = 0; i < count; i += 3) {
     const Vector<float> a = corner(i), b = corner(i + 1), c = corner(i + 2);
     sum = plus(sum, apart(b, a).cross(apart(c, a)));

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "bvh/cylinders.h"
 #include "bvh/host.h"
+#include "bvh/nearest_view.h"
 
 namespace geodomain {
 
@@ -38,12 +38,13 @@ class DeviceTree {
                              &root};
     for (std::int32_t i = 0; i < tree.leaf_count; ++i) climb(tree, i);
     gather_all(tree, mesh);
-    surround();
+    surround(mesh);
   }
 
   BvhView view() const { return {nodes_.get(), packets_.get(), frame_, count_}; }
-  const std::vector<Cylinder>& of_nodes() const { return of_nodes_; }
-  const std::vector<Cylinder>& of_packets() const { return of_packets_; }
+  NearestView nearest_view(const MeshView& mesh) const {
+    return {frame_, wide_nodes_.data(), of_nodes_.data(), of_packets_.data(), rows_.data(), mesh};
+  }
 
  private:
   void gather_all(const BinaryTree& tree, const MeshView& mesh) {
@@ -70,13 +71,19 @@ class DeviceTree {
   }
 
   // What distances are asked through.
-  void surround() {
+  void surround(const MeshView& mesh) {
+    rows_.resize(std::size_t{kDevicePacket} * packet_count_);
     for (std::uint32_t i = 0; i < packet_count_; ++i) {
-      of_packets_.push_back(cylinder_of(frame_, packets_[i]));
+      of_packets_.push_back(cylinder_of(frame_, packets_[i].row, packets_[i].row[0].count));
+      for (int k = 0; k < packets_[i].row[0].count; ++k) {
+        rows_[std::size_t{kDevicePacket} * i + k] = flat_row(frame_, mesh, packets_[i], k);
+      }
     }
     of_nodes_.resize(node_count_);
+    wide_nodes_.resize(node_count_);
     for (std::uint32_t i = node_count_; i-- > 0;) {  // children come after their node
       of_nodes_[i] = cylinder_of(nodes_[i], of_nodes_.data(), of_packets_.data());
+      wide_nodes_[i] = nearest_node(frame_, nodes_[i]);
     }
   }
 
@@ -86,6 +93,8 @@ class DeviceTree {
   std::unique_ptr<WideNode[]> nodes_;
   std::unique_ptr<Packet[]> packets_;
   std::vector<Cylinder> of_nodes_, of_packets_;
+  std::vector<FlatRow> rows_;
+  std::vector<NearestNode> wide_nodes_;
 };
 
 }  // namespace geodomain

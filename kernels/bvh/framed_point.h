@@ -9,6 +9,8 @@ namespace geodomain {
 // itself: `kBoxError` is several times that for all axes together. Beyond 2^40 it is put there,
 // which is nearer to every box.
 constexpr float kBoxError = 0x1p-18f, kFarthestPlace = 0x1p40f;
+// More than the square of any distance to a box.
+constexpr float kMostSquare = 0x1p120f;
 
 struct FramedPoint {
   float at[3];
@@ -30,11 +32,15 @@ struct FramedPoint {
   GD_HD Vector<float> even(const BoxFrame& frame) const {
     return {at[0] * frame.share[0], at[1] * frame.share[1], at[2] * frame.share[2]};
   }
+  // By how much conversions move the point and a corner at most, together, in places of the longest
+  // axis: sqrt(3) u for each of them, of itself, with u = 2^-24; the rest is for corners that a
+  // flat triangle puts on its base. A point that was put nearer is moved by any distance.
+  GD_HD float moved() const { return most < kFarthestPlace ? 0x1p-22f * most : HUGE_VALF; }
   // Beyond this the squares of the distances to boxes need not be looked at, where a distance is
   // at most so many places.
-  GD_HD float limit(double distance) const {
-    const double reach = distance * (1.0 + 0x1p-19) + error;
-    return reach < 0x1p60 ? static_cast<float>(reach * reach * (1.0 + 0x1p-19)) : HUGE_VALF;
+  GD_HD float limit(float distance) const {
+    const float reach = multiply_add(distance, 1.0f + 0x1p-18f, error);
+    return reach < 0x1p58f ? reach * reach * (1.0f + 0x1p-18f) : kMostSquare;
   }
 };
 

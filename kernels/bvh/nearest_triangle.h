@@ -1,14 +1,15 @@
-// The triangle that is nearest to a point, over the hierarchy. Boxes and doubles only leave
-// triangles out; among those that are left `foot_on` decides, by (distance, index), so that no
-// answer depends on the order in which they are met.
+// The triangle that is nearest to a point, over the hierarchy. Boxes, cylinders and flat triangles,
+// all in single precision, only leave triangles out; among those that are left doubles leave out
+// some more and `foot_on` decides, by (distance, index), so that no answer depends on the order in
+// which they are met.
 #pragma once
 
 #include <vector>
 
-#include "bvh/corner_packet.h"
+#include "bvh/flat_packet.h"
 #include "bvh/framed_point.h"
 #include "bvh/host.h"
-#include "exact/nearest.h"
+#include "bvh/nearest_of.h"
 #include "platform/arithmetic.h"
 #include "platform/bits.h"
 
@@ -37,20 +38,20 @@ class NearestIndex {
     team.run(bvh_.packet_count(), 256, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
         const FloatPacket& from = view_.packets[i];
-        packets_[i] = corner_packet(view_.corners + from.first, count_bits(from.there));
+        packets_[i] = flat_packet(view_.frame, view_.corners + from.first, count_bits(from.there));
       }
     });
   }
 
   const MeshView& mesh() const { return mesh_; }
   const BatchView& view() const { return view_; }
-  const CornerPacket& packet(std::uint32_t index) const { return packets_[index]; }
+  const FlatPacket& packet(std::uint32_t index) const { return packets_[index]; }
 
  private:
   const MeshView mesh_;
   const HostBvh bvh_;
   const BatchView view_;
-  std::vector<CornerPacket> packets_;
+  std::vector<FlatPacket> packets_;
 };
 
 // Asks for one point after the other; what was found last is where the next search begins.
@@ -64,13 +65,14 @@ class NearestAsker {
 
   NearestFound ask(Vec3 p) {
     place_ = FramedPoint(frame_, p);
+    even_ = place_.even(frame_);
     point_ = p;
     best_ = {{HUGE_VAL, p}, -1};
-    most_ = HUGE_VAL;
+    most_ = HUGE_VALF;
+    limit_ = kMostSquare;
     open_.clear();
     doubtful_.clear();
     if (last_ >= 0) look(static_cast<std::uint32_t>(last_), false);
-    set_limit();
     open_.push_back({0.0f, 0, false});
     while (!open_.empty()) {
       const Open next = open_.back();
@@ -78,12 +80,11 @@ class NearestAsker {
       if (next.square > limit_) continue;
       if (next.is_packet) {
         look(next.index, true);
-        set_limit();
       } else {
         descend(index_.view().nodes[next.index]);
       }
     }
-    settle();
+    decide();
     last_ = best_packet_;
     return best_;
   }
@@ -94,13 +95,11 @@ class NearestAsker {
     std::uint32_t index;
     bool is_packet;
   };
-  struct Doubtful {  // a triangle that may be the nearest
-    double least;
-    std::int32_t triangle, packet;
+  struct Doubtful {
+    Noted noted;
+    std::int32_t packet;
   };
   static constexpr std::size_t kMostDoubtful = 64;
-
-  void set_limit() { limit_ = place_.limit(most_ * longest_); }
 
   // The boxes that are near enough, the nearest on top.
   void descend(const OpenNode& node) {
@@ -119,70 +118,70 @@ class NearestAsker {
     }
   }
 
-  // Looks at a packet in doubles: lowers the most that the distance can be, and notes the
-  // triangles that may be that near.
+  // Looks at a packet: lowers the most that the distance can be, and notes the triangles that may
+  // be that near.
   void look(std::uint32_t index, bool notes) {
-    const CornerPacket& packet = index_.packet(index);
-    const double r = packet.reach(point_);
-    if (r <= kFarthestForDoubles && packet.least_distance(point_, r) > most_) return;
-    double least[kFloatPacket], most[kFloatPacket];
-    if (r <= kFarthestForDoubles) {
-      for (int i = 0; i < packet.count; i += kLanes) reach(packet, i, r, least + i, most + i);
-    } else {
-      for (int i = 0; i < packet.count; ++i) least[i] = 0.0, most[i] = HUGE_VAL;
+    const FlatPacket& packet = index_.packet(index);
+    if (place_.most <= kFarthestForCylinders && packet.cylinder.least_square(even_) > limit_) {
+      return;
     }
-    for (int i = 0; i < packet.count; ++i) most_ = minimum(most_, most[i]);
+    float least[kFloatPacket], most[kFloatPacket];
+    reach(packet, least, most);
+    float nearest = most[0];
+    for (int i = 1; i < kFloatPacket; ++i) nearest = minimum_of(nearest, most[i]);
+    if (nearest < most_) lower(nearest);
     if (!notes) return;
     for (int i = 0; i < packet.count; ++i) {
       if (!(least[i] <= most_)) continue;
-      if (doubtful_.size() == kMostDoubtful) settle();
-      doubtful_.push_back({least[i], packet.triangle[i], static_cast<std::int32_t>(index)});
+      if (doubtful_.size() == kMostDoubtful) decide();
+      doubtful_.push_back({{least[i], packet.triangle[i]}, static_cast<std::int32_t>(index)});
     }
   }
 
-  static constexpr int kLanes = 4;
-  void reach(const CornerPacket& packet, int first, double r, double* least, double* most) const {
-    using Number = Doubles4;
-    const auto corner = [&](int k) {
-      return Vector<Number>{Number::load(packet.at[k] + first),
-                            Number::load(packet.at[k + 1] + first),
-                            Number::load(packet.at[k + 2] + first)};
-    };
-    const auto apart = [](const Vector<Number>& to, const Vector<Number>& from) {
-      return Vector<Number>{to.x - from.x, to.y - from.y, to.z - from.z};
-    };
-    const Vector<Number> p = spread<Number>(point_), a = corner(0), b = corner(3), c = corner(6);
-    const TriangleReach<Number> found(apart(p, a), apart(p, b), apart(b, a), apart(c, b),
-                                      apart(c, a), r);
-    const double edge_error = TriangleReach<Number>::edge_error(r);
-    const std::uint32_t out = bits_below(found.depth, Number(0.0) - found.doubt);
-    const std::uint32_t in = bits_below(found.doubt, found.depth);
-    double edge[kLanes], plane[kLanes], plane_error[kLanes], least_length[kLanes];
-    found.nearest_edge.store(edge);
-    found.plane.store(plane);
-    found.plane_error.store(plane_error);
-    found.least_length.store(least_length);
-    for (int i = 0; i < kLanes; ++i) {
-      const DistanceRange range =
-          distance_range(edge[i], edge_error, plane[i], plane_error[i], least_length[i],
-                         out >> i & 1, in >> i & 1, found.thin >> i & 1);
-      least[i] = range.least;
-      most[i] = range.most;
+  // As `flat_range`, of eight at once.
+  void reach(const FlatPacket& packet, float* least, float* most) const {
+    const FlatTriangle<Floats8> triangles = packet.triangles();
+    const FlatReach<Floats8> found(triangles, {even_.x, even_.y, even_.z});
+    float edge[kFloatPacket], plane[kFloatPacket], inside[kFloatPacket], error[kFloatPacket];
+    found.edge.store(edge);
+    minimum(found.plane, found.edge).store(plane);
+    found.inside.store(inside);
+    multiply_add(Floats8(kFlatError), found.edge + triangles.base, Floats8(place_.moved()))
+        .store(error);
+    for (int i = 0; i < kFloatPacket; ++i) {
+      least[i] = (inside[i] < -error[i] ? edge[i] : plane[i]) - error[i];
+      most[i] = (inside[i] > error[i] ? plane[i] : edge[i]) + error[i];
     }
+  }
+
+  void lower(float most) {
+    most_ = most;
+    limit_ = place_.limit(most_);
   }
 
   // Decides among the triangles that have been noted.
-  void settle() {
+  void decide() {
+    const std::int32_t before = best_.triangle;
+    Noted few[kMostNoted];
+    int count = 0;
+    const auto among_few = [&] {
+      best_ = nearest_of(index_.mesh(), point_, few, count, best_);
+      count = 0;
+    };
     for (const Doubtful& one : doubtful_) {
-      if (!(one.least <= most_)) continue;
-      const Foot foot = foot_on(index_.mesh().triangle(one.triangle), point_);
-      const NearestFound found = {foot, one.triangle};
-      if (best_.triangle < 0 || found.is_before(best_)) best_ = found, best_packet_ = one.packet;
+      if (!(one.noted.least <= most_)) continue;
+      if (count == kMostNoted) among_few();
+      few[count++] = one.noted;
     }
-    // A rounded distance may be below the bound that doubles gave, never far below it.
-    if (best_.triangle >= 0) most_ = minimum(most_, best_.foot.distance * (1.0 + 0x1p-50));
+    among_few();
+    if (best_.triangle != before) {
+      for (const Doubtful& one : doubtful_) {
+        if (one.noted.triangle == best_.triangle) best_packet_ = one.packet;
+      }
+      const float most = most_in_places(best_.foot.distance, longest_);
+      if (most < most_) lower(most);
+    }
     doubtful_.clear();
-    set_limit();
   }
 
   const NearestIndex& index_;
@@ -190,8 +189,9 @@ class NearestAsker {
   const double longest_;
   Vec3 point_ = {};
   NearestFound best_ = {};
-  double most_ = 0.0;  // the distance is at most that
   FramedPoint place_;
+  Vector<float> even_ = {};
+  float most_ = 0.0f;  // the distance is at most that, in even places
   float limit_ = 0.0f;
   std::int32_t best_packet_ = -1, last_ = -1;
   std::vector<Open> open_;

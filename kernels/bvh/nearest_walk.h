@@ -1,23 +1,14 @@
 // The triangle that is nearest to each of a few points that are near to each other, for the threads
-// of a warp, which go through the nodes together, a thread to a point. As in
-// bvh/nearest_triangle.h boxes, floats and doubles only leave triangles out, and `foot_on` decides
-// by (distance, index): what is found is the same in whatever order, company and nodes.
+// of a warp, which go through the nodes together, a thread to a point. Boxes, cylinders and flat
+// triangles, all in single precision, leave out most triangles and note the few that may be the
+// nearest; among those doubles leave out some, and `foot_on` decides by (distance, index): what is
+// found is the same in whatever order, company and nodes.
 #pragma once
 
-#include "bvh/cylinders.h"
-#include "bvh/framed_point.h"
-#include "bvh/nodes.h"
-#include "exact/nearest.h"
+#include "bvh/nearest_of.h"
+#include "bvh/nearest_view.h"
 
 namespace geodomain {
-
-// What the kernels need to answer.
-struct NearestView {
-  BvhView bvh;
-  const Cylinder *of_nodes, *of_packets;
-  MeshView mesh;
-};
-static_assert(sizeof(NearestView) == 128, "as every compiler has it");
 
 // A node to look at, and the square of the distance from it to the nearest point of the group.
 struct OpenBox {
@@ -25,84 +16,119 @@ struct OpenBox {
   float least;
 };
 
+// The bits of a number that is not negative, which have its order.
+GD_HD std::uint32_t bits_of_float(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+GD_HD float float_of_bits(std::uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 // A node leaves at most so many more than it takes, on each level.
 constexpr int kMostOpen = (kWide - 1) * kDeepest + 1;
 
 // A group of one point: its vote decides.
 struct Alone {
   GD_HD static bool any(bool vote) { return vote; }
-  GD_HD static float least(float value) { return value; }
+  GD_HD static std::uint32_t least(std::uint32_t value) { return value; }
   GD_HD static bool writes() { return true; }
   GD_HD static void sync() {}
 };
 
-template <class Group>
+// With `kDecides` the walk decides whenever it has noted as many as it can; otherwise it goes on
+// without noting.
+template <class Group, bool kDecides>
 class NearestWalk {
  public:
-  // `open` has room for kMostOpen, and is shared by the group.
-  GD_HD NearestWalk(const NearestView& view, OpenBox* open, Vec3 p, bool asks)
+  // `open` has room for kMostOpen, and is shared by the group; `noted`, a point's own, for
+  // kMostNoted: kept apart from the walk, so that a compiler can keep the rest in registers.
+  GD_HD NearestWalk(const NearestView& view, OpenBox* open, Noted* noted, Vec3 p, bool asks)
       : view_(view),
         open_(open),
+        noted_(noted),
         point_(p),
         asks_(asks),
-        place_(view.bvh.frame, p),
-        even_(place_.even(view.bvh.frame)) {
-    best_ = {{HUGE_VAL, p}, -1};
-    longest_ = longest_scale(view.bvh.frame);
+        place_(view.frame, p),
+        even_(place_.even(view.frame)) {
     if (!asks) limit_ = -1.0f;
   }
 
-  // The mesh has triangles.
-  GD_HD NearestFound find() {
+  // Looks at all that may be nearest. The mesh has triangles.
+  GD_HD void go() {
     push({0, 0.0f});
     Group::sync();
     while (count_ > 0) {
       const OpenBox next = open_[--count_];
       Group::sync();
       if (!Group::any(next.least <= limit_)) continue;
-      look_at(load_whole(view_.bvh.nodes + next.node));
+      look_at(view_.nodes[next.node]);
       Group::sync();
     }
-    settle();
+    forget();
+  }
+
+  // How many have been noted, of which one is the nearest; -1 if there was no room.
+  GD_HD int noted_count() const { return has_room_ ? noted_count_ : -1; }
+
+  // After a walk that decides.
+  GD_HD NearestFound found() {
+    decide();
     return best_;
   }
 
  private:
-  static constexpr int kMostDoubtful = 8;
-  struct Doubtful {  // a triangle that may be the nearest
-    double least;
-    std::int32_t triangle;
-  };
-
   GD_HD void push(const OpenBox& box) {
     if (Group::writes()) open_[count_] = box;
     ++count_;
   }
 
-  GD_HD void look_at(const WideNode& node) {
-    float squares[kWide], least[kWide];
+  GD_HD void look_at(const NearestNode& node) {
+    float squares[kWide];
     box_squares(node, squares);
-    std::uint32_t wanted = 0;
+    const std::uint32_t inner = node.inner, leaf = node.leaf;
+    // The farthest node first, so that the nearest is on top, but the nearest packet first.
+    std::uint32_t nodes[kWide], packets[kWide];
     for (int slot = 0; slot < kWide; ++slot) {
-      const bool there = (node.inner | node.leaf) >> slot & 1;
-      least[slot] = Group::least(there && squares[slot] <= limit_ ? squares[slot] : HUGE_VALF);
-      wanted |= (least[slot] < HUGE_VALF ? 1u : 0u) << slot;
+      const std::uint32_t square = squares[slot] <= limit_ ? bits_of_float(squares[slot]) : kNone;
+      const std::uint32_t least = Group::least(square);
+      const std::uint32_t key = ((least & ~kSlots) | static_cast<std::uint32_t>(slot)) + kWide;
+      nodes[slot] = least != kNone && (inner >> slot & 1) ? key : 0;
+      packets[slot] = least != kNone && (leaf >> slot & 1) ? ~key : 0;
     }
-    for (std::uint32_t rest = wanted & node.leaf; rest != 0;) {  // the nearest first
-      const int slot = extreme<false>(least, rest);
-      rest &= ~(1u << slot);
-      const std::uint32_t packet = node.packet + rank_below(node.leaf, slot);
+    in_turn(packets, [&](std::uint32_t key) {
+      const int slot = static_cast<int>(~key & kSlots);
+      const std::uint32_t packet = node.packet + rank_below(leaf, slot);
       if (Group::any(least_square(view_.of_packets[packet], at(squares, slot)) <= limit_)) {
-        look_at_packet(view_.bvh.packets[packet]);
+        look_at_packet(view_.rows + kDevicePacket * packet);
       }
-    }
-    for (std::uint32_t rest = wanted & node.inner; rest != 0;) {  // the farthest first
-      const int slot = extreme<true>(least, rest);
-      rest &= ~(1u << slot);
-      const std::uint32_t child = node.child + rank_below(node.inner, slot);
+    });
+    in_turn(nodes, [&](std::uint32_t key) {
+      const int slot = static_cast<int>(key & kSlots);
+      const std::uint32_t child = node.child + rank_below(inner, slot);
       const float square = least_square(view_.of_nodes[child], at(squares, slot));
-      const float nearest = Group::least(square <= limit_ ? square : HUGE_VALF);
-      if (nearest < HUGE_VALF) push({child, nearest});
+      const std::uint32_t least = Group::least(square <= limit_ ? bits_of_float(square) : kNone);
+      if (least != kNone) push({child, float_of_bits(least)});
+    });
+  }
+
+  static constexpr std::uint32_t kNone = 0xffffffffu, kSlots = kWide - 1;
+
+  // Visits keys that are neither 0 nor kNone, the largest first; no two are equal.
+  template <class Visit>
+  GD_HD static void in_turn(const std::uint32_t* keys, Visit&& visit) {
+    for (std::uint32_t last = kNone;;) {
+      std::uint32_t next = 0;
+      for (int i = 0; i < kWide; ++i) {
+        const std::uint32_t key = keys[i] < last ? keys[i] : 0;
+        next = key > next ? key : next;
+      }
+      if (next == 0) return;
+      visit(next);
+      last = next;
     }
   }
 
@@ -119,99 +145,76 @@ class NearestWalk {
     for (int i = 1; i < kWide; ++i) value = i == slot ? values[i] : value;
     return value;
   }
-  // The slot with the largest number, or the smallest.
-  template <bool kLargest>
-  GD_HD static int extreme(const float* least, std::uint32_t slots) {
-    int slot = -1;
-    float most = 0.0f;
-    for (int i = 0; i < kWide; ++i) {
-      const bool beyond = slot < 0 || (kLargest ? least[i] > most : least[i] < most);
-      const bool is_better = (slots >> i & 1) && beyond;
-      slot = is_better ? i : slot;
-      most = is_better ? least[i] : most;
-    }
-    return slot;
-  }
-
-  // Squares of the distances to a node's boxes, in even places, as `OpenNode` has them.
-  GD_HD void box_squares(const WideNode& node, float* squares) const {
+  // Squares of the distances to a node's boxes.
+  GD_HD void box_squares(const NearestNode& node, float* squares) const {
+    const float place[3] = {even_.x, even_.y, even_.z};
     for (int slot = 0; slot < kWide; ++slot) squares[slot] = 0.0f;
     for (int k = 0; k < 3; ++k) {
-      const float step = power_of_two(node.exponent[k]) * view_.bvh.frame.share[k];
-      const float begin = (node.origin[k] - place_.at[k]) * view_.bvh.frame.share[k];
-      // What `offset_byte` adds is taken off there, rounded to less than 2^-8 of a step.
-      const float low = multiply_add(-kByteOffset - 0x1p-8f, step, begin);
-      const float high = multiply_add(kByteOffset - 0x1p-8f, step, -begin);
       for (int slot = 0; slot < kWide; ++slot) {
-        const float below = multiply_add(offset_byte(node.low[k], slot), step, low);
-        const float above = multiply_add(-offset_byte(node.high[k], slot), step, high);
-        const float off = maximum_of(maximum_of(below, above), 0.0f);
+        const float below = node.side[k][0][slot] - place[k];
+        const float above = place[k] - node.side[k][1][slot];
+        const float off = largest_from_zero(below, above, above);
         squares[slot] = multiply_add(off, off, squares[slot]);
       }
     }
   }
 
   // Lowers the most that the distance can be, and notes the triangles that may be that near.
-  GD_HD void look_at_packet(const Packet& packet) {
-    for (int k = 0, count = 1; k < count; ++k) {
-      const PacketRow row = load_whole(packet.row + k);
-      const double* c = row.at;
-      count = row.count;
-      const DistanceRange range =
-          distance_range({{c[0], c[1], c[2]}, {c[3], c[4], c[5]}, {c[6], c[7], c[8]}}, point_);
+  GD_HD void look_at_packet(const FlatRow* rows) {
+    for (std::uint32_t which = FlatRow::kAnother; which & FlatRow::kAnother; ++rows) {
+      const FlatRow row = load_whole(rows);
+      which = row.triangle;
+      const FlatRange<float> range = flat_range(row.flat, even_, place_.moved());
       if (!asks_ || !(range.least <= most_)) continue;
       if (range.most < most_) {
         most_ = range.most;
-        set_limit();
+        limit_ = place_.limit(most_);
       }
-      note({range.least, row.triangle});
+      note({range.least, static_cast<std::int32_t>(which & ~FlatRow::kAnother)});
     }
   }
 
-  GD_HD void note(const Doubtful& one) {
-    if (doubtful_count_ == kMostDoubtful) forget();
-    if (doubtful_count_ == kMostDoubtful) settle();
-    doubtful_[doubtful_count_++] = one;
+  GD_HD void note(const Noted& one) {
+    if (noted_count_ == kMostNoted) forget();
+    if (noted_count_ == kMostNoted) {
+      if (!kDecides) return void(has_room_ = false);
+      decide();
+    }
+    noted_[noted_count_++] = one;
   }
 
   // Leaves out those that are known to be farther by now.
   GD_HD void forget() {
     int kept = 0;
-    for (int i = 0; i < doubtful_count_; ++i) {
-      if (doubtful_[i].least <= most_) doubtful_[kept++] = doubtful_[i];
+    for (int i = 0; i < noted_count_; ++i) {
+      if (noted_[i].least <= most_) noted_[kept++] = noted_[i];
     }
-    doubtful_count_ = kept;
+    noted_count_ = kept;
   }
 
-  // Decides among the triangles that have been noted: doubles leave out most of them.
-  GD_HD void settle() {
-    for (int i = 0; i < doubtful_count_; ++i) {
-      if (!(doubtful_[i].least <= most_)) continue;
-      const std::int32_t triangle = doubtful_[i].triangle;
-      const NearestFound found = {foot_on(view_.mesh.triangle(triangle), point_), triangle};
-      if (best_.triangle < 0 || found.is_before(best_)) best_ = found;
+  GD_HD void decide() {
+    forget();
+    best_ = nearest_of(view_.mesh, point_, noted_, noted_count_, best_);
+    noted_count_ = 0;
+    const float most = most_in_places(best_.foot.distance, longest_scale(view_.frame));
+    if (most < most_) {
+      most_ = most;
+      limit_ = place_.limit(most_);
     }
-    doubtful_count_ = 0;
-    if (best_.triangle < 0) return;
-    // A rounded distance may be below the bound that doubles gave, never far below it.
-    most_ = minimum(most_, best_.foot.distance * (1.0 + 0x1p-50));
-    set_limit();
   }
-
-  GD_HD void set_limit() { limit_ = place_.limit(most_ * longest_); }
 
   const NearestView& view_;
   OpenBox* const open_;
+  Noted* const noted_;
   const Vec3 point_;
   const bool asks_;
   const FramedPoint place_;
   const Vector<float> even_;
-  NearestFound best_;
-  double longest_;
-  double most_ = HUGE_VAL;  // the distance is at most that
-  float limit_ = HUGE_VALF;
-  int count_ = 0, doubtful_count_ = 0;
-  Doubtful doubtful_[kMostDoubtful];
+  NearestFound best_ = {{HUGE_VAL, {0.0, 0.0, 0.0}}, -1};
+  float most_ = HUGE_VALF;  // the distance is at most that, in even places
+  float limit_ = kMostSquare;
+  int count_ = 0, noted_count_ = 0;
+  bool has_room_ = true;
 };
 
 }  // namespace geodomain

@@ -34,6 +34,19 @@ void order_rows(const PointsView& points, std::int64_t begin, std::int64_t count
   RadixSort(codes.data(), order.data(), count, team);
 }
 
+// As the two kernels of a GPU find it.
+NearestFound found_by_walk(const NearestView& view, OpenBox* open, Vec3 p) {
+  Noted noted[kMostNoted];
+  NearestWalk<Alone, false> walk(view, open, noted, p, true);
+  walk.go();
+  if (walk.noted_count() >= 0) {
+    return nearest_of(view.mesh, p, noted, walk.noted_count(), {{HUGE_VAL, p}, -1});
+  }
+  NearestWalk<Alone, true> again(view, open, noted, p, true);
+  again.go();
+  return again.found();
+}
+
 }  // namespace
 
 GD_API int geodomain_distance_create(const double* vertices, const std::int32_t* triangles,
@@ -105,11 +118,11 @@ GD_API int geodomain_distance_walk(const double* vertices, const std::int32_t* t
     Team team(1);
     const DeviceTree tree(
         mesh, {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}}, team);
-    const NearestView view = {tree.view(), tree.of_nodes().data(), tree.of_packets().data(), mesh};
+    const NearestView view = tree.nearest_view(mesh);
     std::vector<OpenBox> open(kMostOpen);
     const PointsView points = points_view(columns, strides);
     for (std::int64_t row = 0; row < rows; ++row) {
-      const NearestFound found = NearestWalk<Alone>(view, open.data(), points[row], true).find();
+      const NearestFound found = found_by_walk(view, open.data(), points[row]);
       const Vec3 at = found.foot.point;
       distance[row] = found.foot.distance;
       triangle[row] = found.triangle;
@@ -119,4 +132,24 @@ GD_API int geodomain_distance_walk(const double* vertices, const std::int32_t* t
   } catch (...) {
     return 1;
   }
+}
+
+// Between what single precision says that the distance of each point from its own triangle is, in
+// the mesh's units: for tests.
+GD_API int geodomain_distance_ranges(const double* corners, const double* points,
+                                     std::int64_t count, const double* bounds, double* least,
+                                     double* most) {
+  const BoxFrame frame =
+      make_frame({{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}});
+  const double scale = longest_scale(frame);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double *c = corners + 9 * i, *p = points + 3 * i;
+    const Triangle t = {{c[0], c[1], c[2]}, {c[3], c[4], c[5]}, {c[6], c[7], c[8]}};
+    const FramedPoint place(frame, {p[0], p[1], p[2]});
+    const FlatRange<float> range =
+        flat_range(flat_triangle(frame, t), place.even(frame), place.moved());
+    least[i] = range.least / scale;
+    most[i] = range.most / scale;
+  }
+  return 0;
 }

@@ -1,4 +1,5 @@
-// The CUDA face of distances: a thread to a point, in an order in which neighbours are near.
+// The CUDA face of distances: a thread to a point, in an order in which neighbours are near. One
+// kernel notes the triangles that may be nearest, another decides: it takes many more registers.
 #include "bvh/nearest_walk.h"
 #include "platform/refuse.h"
 #include "platform/warp.h"
@@ -9,7 +10,7 @@ namespace {
 
 struct Warp {  // the points of its threads go together
   __device__ static bool any(bool vote) { return geodomain::ballot(vote) != 0; }
-  __device__ static float least(float value) { return least_in_warp(value); }
+  __device__ static std::uint32_t least(std::uint32_t value) { return least_in_warp(value); }
   __device__ static bool writes() { return lane() == 0; }
   __device__ static void sync() { sync_warp(); }
 };
@@ -26,38 +27,50 @@ extern "C" __global__ void geodomain_distance_codes(PointsView points, std::int6
 }
 
 extern "C" __global__ void geodomain_distance_packets(const Packet* packets, std::int64_t count,
-                                                      BoxFrame frame, Cylinder* out) {
+                                                      BoxFrame frame, MeshView mesh, Cylinder* out,
+                                                      FlatRow* rows) {
   const std::int64_t i = thread_row();
-  if (i < count) out[i] = cylinder_of(frame, packets[i]);
+  if (i >= count) return;
+  out[i] = cylinder_of(frame, packets[i].row, packets[i].row[0].count);
+  for (int k = 0; k < packets[i].row[0].count; ++k) {
+    rows[kDevicePacket * i + k] = flat_row(frame, mesh, packets[i], k);
+  }
 }
 
 // Nodes [begin, end), of one level; those below it are done.
 extern "C" __global__ void geodomain_distance_nodes(const WideNode* nodes, std::int64_t begin,
-                                                    std::int64_t end, Cylinder* of_nodes,
+                                                    std::int64_t end, BoxFrame frame,
+                                                    NearestNode* to, Cylinder* of_nodes,
                                                     const Cylinder* of_packets) {
   const std::int64_t i = begin + thread_row();
-  if (i < end) of_nodes[i] = cylinder_of(nodes[i], of_nodes, of_packets);
+  if (i >= end) return;
+  to[i] = nearest_node(frame, nodes[i]);
+  of_nodes[i] = cylinder_of(nodes[i], of_nodes, of_packets);
 }
 
-// Distances, or, where `whole`, rows of distance, x, y, z and triangle.
-extern "C" __global__ void geodomain_distance_nearest(NearestView view, PointsView points,
-                                                      const std::int32_t* order, std::int64_t rows,
-                                                      std::int32_t whole, double* out,
-                                                      std::uint64_t* refused) {
+// The triangles that may be nearest to each point, by the order's places: the first ones of all,
+// then the second ones, and so on, -1 after the last; kNoRoom where there was no room.
+extern "C" __global__ void geodomain_distance_note(NearestView view, PointsView points,
+                                                   const std::int32_t* order, std::int64_t rows,
+                                                   std::int32_t* noted) {
   __shared__ OpenBox open[kBlockWarps][kMostOpen];
   const std::int64_t i = thread_row();
-  const std::int64_t row = i < rows ? order[i] : 0;
-  const Vec3 p = i < rows ? points[row] : Vec3{};
-  const PointKind kind = kind_of(p);
-  const bool asks = i < rows && kind == PointKind::finite;
-  if (i < rows && kind == PointKind::too_far) refuse(row, refused);
-  const Vec3 place = asks ? p : Vec3{};
-  NearestFound found = NearestWalk<Warp>(view, open[threadIdx.x / 32], place, asks).find();
+  const Vec3 p = i < rows ? points[order[i]] : Vec3{};
+  const bool asks = i < rows && kind_of(p) == PointKind::finite;
+  Noted found[kMostNoted];
+  NearestWalk<Warp, false> walk(view, open[threadIdx.x / 32], found, asks ? p : Vec3{}, asks);
+  walk.go();
   if (i >= rows) return;
-  if (!asks) {
-    const double missing = HUGE_VAL - HUGE_VAL;
-    found = {{missing, {missing, missing, missing}}, -1};
-  }
+  const int count = walk.noted_count();
+  for (int k = 0; k < count; ++k) noted[k * rows + i] = found[k].triangle;
+  if (count < kMostNoted) noted[(count < 0 ? 0 : count) * rows + i] = count < 0 ? kNoRoom : -1;
+}
+
+namespace {
+
+// A distance, or, where `whole`, a row of distance, x, y, z and triangle.
+__device__ void write(const NearestFound& found, std::int64_t row, std::int32_t whole,
+                      double* out) {
   if (!whole) {
     out[row] = found.foot.distance;
     return;
@@ -68,4 +81,45 @@ extern "C" __global__ void geodomain_distance_nearest(NearestView view, PointsVi
   to[2] = found.foot.point.y;
   to[3] = found.foot.point.z;
   to[4] = found.triangle;
+}
+
+}  // namespace
+
+// Decides among the triangles that were noted.
+extern "C" __global__ void __launch_bounds__(kBlockThreads, 4)
+    geodomain_distance_nearest(MeshView mesh, PointsView points, const std::int32_t* order,
+                               std::int64_t rows, const std::int32_t* noted, std::int32_t whole,
+                               double* out, std::uint64_t* refused) {
+  const std::int64_t i = thread_row();
+  if (i >= rows) return;
+  const std::int64_t row = order[i];
+  const Vec3 p = points[row];
+  const PointKind kind = kind_of(p);
+  if (kind != PointKind::finite) {
+    const double missing = HUGE_VAL - HUGE_VAL;
+    write({{missing, {missing, missing, missing}}, -1}, row, whole, out);
+    if (kind == PointKind::too_far) refuse(row, refused);
+    return;
+  }
+  Noted few[kMostNoted];
+  int count = 0;
+  while (count < kMostNoted && (few[count].triangle = noted[count * rows + i]) >= 0) ++count;
+  if (count > 0) write(nearest_of(mesh, p, few, count, {{HUGE_VAL, p}, -1}), row, whole, out);
+}
+
+// Decides on its way for points whose walk had no room.
+extern "C" __global__ void geodomain_distance_rest(NearestView view, PointsView points,
+                                                   const std::int32_t* order, std::int64_t rows,
+                                                   const std::int32_t* noted, std::int32_t whole,
+                                                   double* out) {
+  __shared__ OpenBox open[kBlockWarps][kMostOpen];
+  const std::int64_t i = thread_row();
+  const bool asks = i < rows && noted[i] == kNoRoom;
+  if (!Warp::any(asks)) return;
+  const std::int64_t row = asks ? order[i] : 0;
+  Noted few[kMostNoted];
+  NearestWalk<Warp, true> walk(view, open[threadIdx.x / 32], few, asks ? points[row] : Vec3{},
+                               asks);
+  walk.go();
+  if (asks) write(walk.found(), row, whole, out);
 }

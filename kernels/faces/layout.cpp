@@ -7,7 +7,7 @@
 #include "bvh/brute.h"
 #include "bvh/build.h"
 #include "bvh/digits.h"
-#include "bvh/nearest_walk.h"
+#include "bvh/nearest_view.h"
 #include "exact/single.h"
 #include "grid/codes.h"
 #include "grid/device_build.h"
@@ -111,8 +111,11 @@ void describe_hierarchies(Layout& all) {
       GD_FIELD(BvhView, nodes) GD_FIELD(BvhView, packets) GD_FIELD(BvhView, frame)
       GD_FIELD(BvhView, triangle_count);
   all.structure<Cylinder>("Cylinder");
+  all.structure<FlatRow>("FlatRow");
+  all.structure<NearestNode>("NearestNode");
   all.argument<NearestView>("NearestView")
-      GD_FIELD(NearestView, bvh) GD_FIELD(NearestView, of_nodes) GD_FIELD(NearestView, of_packets) GD_FIELD(NearestView, mesh);
+      GD_FIELD(NearestView, frame) GD_FIELD(NearestView, nodes) GD_FIELD(NearestView, of_nodes) GD_FIELD(NearestView, of_packets)
+      GD_FIELD(NearestView, rows) GD_FIELD(NearestView, mesh);
   all.argument<BruteView>("BruteView")
       GD_FIELD(BruteView, mesh) GD_FIELD(BruteView, boxes) GD_FIELD(BruteView, frame);
 }
@@ -135,7 +138,7 @@ void describe_constants(Layout& all) {
   all GD_CONSTANT(kMostTrianglesBuilt);
   all GD_CONSTANT(kNoSolid) GD_CONSTANT(kNotFinite) GD_CONSTANT(kOpen);
   all GD_CONSTANT(kBitsInFlight) GD_CONSTANT(kBytesInFlight) GD_CONSTANT(kNotOnLattice);
-  all GD_CONSTANT(kDevicePacket) GD_CONSTANT(kWide) GD_CONSTANT(kLevels);
+  all GD_CONSTANT(kDevicePacket) GD_CONSTANT(kMostNoted) GD_CONSTANT(kWide) GD_CONSTANT(kLevels);
   all GD_CONSTANT(kKeyBits) GD_CONSTANT(kDigitBits) GD_CONSTANT(kDigits);
   all GD_CONSTANT(kBinsOfThread) GD_CONSTANT(kColumnsOfWarp);
   all GD_CONSTANT(kTouch) GD_CONSTANT(kCross) GD_CONSTANT(kFirstIn) GD_CONSTANT(kFirstOut);

@@ -89,6 +89,7 @@ struct Doubles4 {
 
 struct Floats8 {
   __m256 lanes;
+  Floats8() = default;
   Floats8(float value) : lanes(_mm256_set1_ps(value)) {}
   Floats8(__m256 all) : lanes(all) {}
   static Floats8 load(const float* from) { return _mm256_loadu_ps(from); }
@@ -102,6 +103,7 @@ struct Floats8 {
   friend Floats8 operator+(Floats8 a, Floats8 b) { return _mm256_add_ps(a.lanes, b.lanes); }
   friend Floats8 operator-(Floats8 a, Floats8 b) { return _mm256_sub_ps(a.lanes, b.lanes); }
   friend Floats8 operator*(Floats8 a, Floats8 b) { return _mm256_mul_ps(a.lanes, b.lanes); }
+  friend Floats8 quick_root(Floats8 a) { return _mm256_sqrt_ps(a.lanes); }
   friend Floats8 absolute(Floats8 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.lanes); }
   // The first, negated where the second has its sign set.
   friend Floats8 signed_as(Floats8 a, Floats8 sign) {
@@ -238,6 +240,7 @@ struct Lanes {
   GD_HD friend Lanes root(const Lanes& a) {
     return each([&](int i) { return std::sqrt(a.lanes[i]); });
   }
+  GD_HD friend Lanes quick_root(const Lanes& a) { return root(a); }
 };
 
 using Floats4 = Lanes<float, 4>;

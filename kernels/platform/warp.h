@@ -27,13 +27,14 @@ __device__ inline std::uint32_t same_in_warp(std::uint32_t value) {
 // A bit for each thread of the warp, which all ask together.
 __device__ inline std::uint32_t ballot(bool vote) { return __ballot_sync(0xffffffffu, vote); }
 __device__ inline int lane() { return threadIdx.x & 31; }
-// The least of the lanes' numbers, none of them negative; the whole warp asks together.
-__device__ inline float least_in_warp(float value) {
+// The least of the lanes' numbers; the whole warp asks together.
+__device__ inline std::uint32_t least_in_warp(std::uint32_t value) {
 #if __CUDA_ARCH__ >= 800
-  return __uint_as_float(__reduce_min_sync(0xffffffffu, __float_as_uint(value)));
+  return __reduce_min_sync(0xffffffffu, value);
 #else
   for (int step = 16; step > 0; step /= 2) {
-    value = minimum_of(value, __shfl_xor_sync(0xffffffffu, value, step));
+    const std::uint32_t other = __shfl_xor_sync(0xffffffffu, value, step);
+    value = other < value ? other : value;
   }
   return value;
 #endif

@@ -16,6 +16,9 @@ LEAST_ROOM = 16_384  # below this the CPU is the better place
 _SMALL_ROOM = 131_072  # what a small job gets, so that the next one need not grow it
 PIECE_ROWS = 262_144  # of the caller's points filled before the bus takes them; divides rooms
 _PIECES = 4
+TOGETHER = (
+    1 << 25
+)  # bytes of answers of a chunk whose points are put in order: the more, the nearer
 # Bytes of an answer: a count, a pair of counts, a pair of doubles, five doubles.
 WIDTHS = (4, 8, 16, 40)
 
@@ -86,10 +89,19 @@ def room_for(rows: int) -> int:
     return min(ROOM, max(_SMALL_ROOM, 1 << (each - 1).bit_length()))
 
 
-def pool_of(width: int) -> Pool[Buffers]:
+def room_together(rows: int, width: int) -> int:
+    """Return the points of a slot, a power of two, for points that are put in order."""
+    return min(TOGETHER >> (width - 1).bit_length(), max(_SMALL_ROOM, 1 << (rows - 1).bit_length()))
+
+
+def pool_of(width: int, *, together: bool = False) -> Pool[Buffers]:
     """Return what lends buffers whose answers have at least so many bytes."""
-    return _pools[next(known for known in WIDTHS if known >= width)]
+    return _pools[together, next(known for known in WIDTHS if known >= width)]
 
 
-_pools = {width: Pool(functools.partial(Buffers, width), LEAST_ROOM) for width in WIDTHS}
+_pools = {
+    (together, width): Pool(functools.partial(Buffers, width), LEAST_ROOM)
+    for together in (False, True)
+    for width in WIDTHS
+}
 rings = Pool(Ring, LEAST_ROOM)

@@ -1,4 +1,7 @@
-"""Distances on a GPU, through PyCUDA: neighbours go together, a thread to a point."""
+"""Distances on a GPU, through PyCUDA: neighbours go together, a thread to a point.
+
+One kernel notes the few triangles that may be nearest, another decides.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from geodomain.backends.cuda.pools import allocate
 from geodomain.backends.data import Columns, Floats, Indices, MeshArrays
 
 FILE = "distance.cu"
+FINER = 32  # bits of a point's code that parts points which are near enough as they are
 
 
 class Scratch:
@@ -51,15 +55,19 @@ class CudaNearestIndex:
             self._frame = held.frame.tobytes()
             self._surround(*map(int, self._memory))
 
-    def _surround(self, of_nodes: int, of_packets: int) -> None:
-        """Write cylinders, from the packets up to the root."""
+    def _surround(self, nodes: int, of_nodes: int, of_packets: int, rows: int) -> None:
+        """Write flat triangles, and nodes and cylinders from the packets up to the root."""
         held, count = self._hierarchy, self._hierarchy.packet_count
-        _launch("packets", count, held.packets, count, self._frame, of_packets)
+        _launch("packets", count, held.packets, count, self._frame, held.mesh, of_packets, rows)
         for begin, end in reversed(list(itertools.pairwise(held.firsts))):
-            _launch("nodes", end - begin, held.nodes, begin, end, of_nodes, of_packets)
+            _launch(
+                "nodes", end - begin,
+                held.nodes, begin, end, self._frame, nodes, of_nodes, of_packets,
+            )  # fmt: skip
         self._view = layout.structure("NearestView").pack(
-            bvh=held.view, of_nodes=of_nodes, of_packets=of_packets, mesh=held.mesh
-        )
+            frame=self._frame, nodes=nodes, of_nodes=of_nodes, of_packets=of_packets, rows=rows,
+            mesh=held.mesh,
+        )  # fmt: skip
 
     def __del__(self) -> None:
         """Give the memory back, in the context that it came from."""
@@ -88,7 +96,7 @@ class CudaNearestIndex:
                 mine.begin()
                 return self._ask(slot, mine, whole=whole)
 
-            refused = answer_all(points, out, threads, kernels)
+            refused = answer_all(points, out, threads, kernels, together=True)
         if whole:
             distance[:] = out[:, 0]
         if place is not None:
@@ -105,20 +113,33 @@ class CudaNearestIndex:
             FILE, "geodomain_distance_codes", rows,
             slot.view, rows, self._frame, codes, order, stream=slot.stream,
         )  # fmt: skip
-        sort(codes, order, rows, room, stream=slot.stream)
+        sort(codes, order, rows, room, below=FINER, stream=slot.stream)
+        noted = room(4 * layout.constant("kMostNoted") * rows)
+        device.launch(
+            FILE, "geodomain_distance_note", rows,
+            self._view, slot.view, order, rows, noted, stream=slot.stream,
+        )  # fmt: skip
+        answers, whole_rows = int(slot.answers), ctypes.c_int32(whole)
         device.launch(
             FILE, "geodomain_distance_nearest", rows,
-            self._view, slot.view, order, rows,
-            ctypes.c_int32(whole), int(slot.answers), slot.refused, stream=slot.stream,
+            self._hierarchy.mesh, slot.view, order, rows, noted,
+            whole_rows, answers, slot.refused, stream=slot.stream,
         )  # fmt: skip
-        return int(slot.answers)
+        device.launch(
+            FILE, "geodomain_distance_rest", rows,
+            self._view, slot.view, order, rows, noted, whole_rows, answers, stream=slot.stream,
+        )  # fmt: skip
+        return answers
 
 
 def _launch(step: str, threads: int, *fields: Argument) -> None:
     device.launch(FILE, f"geodomain_distance_{step}", threads, *fields)
 
 
-def _sizes(held: Hierarchy) -> tuple[int, int]:
-    """Return the bytes of the cylinders of nodes and of packets."""
-    size = layout.structure("Cylinder").size
-    return size * held.firsts[-1], size * held.packet_count
+def _sizes(held: Hierarchy) -> list[int]:
+    """Return the bytes of the nodes, of the cylinders of nodes and packets, of flat triangles."""
+    nodes, packets = held.firsts[-1], held.packet_count
+    counts = {"NearestNode": nodes, "Cylinder": nodes}
+    sizes = [layout.structure(name).size * count for name, count in counts.items()]
+    sizes.append(layout.structure("Cylinder").size * packets)
+    return [*sizes, layout.structure("FlatRow").size * layout.constant("kDevicePacket") * packets]

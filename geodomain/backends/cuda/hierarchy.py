@@ -52,9 +52,18 @@ def _launch(name: str, threads: int, *fields: Argument) -> None:
 
 
 def sort(
-    keys: int, values: int, n: int, room: Callable[[int], int], *, stream: CudaStream | None = None
+    keys: int,
+    values: int,
+    n: int,
+    room: Callable[[int], int],
+    *,
+    below: int = 0,
+    stream: CudaStream | None = None,
 ) -> None:
-    """Sort 64-bit keys with 32-bit values where they are: an even number of passes."""
+    """Sort 64-bit keys with 32-bit values where they are: an even number of passes.
+
+    The lowest ``below`` bits, a multiple of 16, do not count.
+    """
     block, digits = device.block_threads(), layout.constant("kDigits")
     rounds = min(1 + n // (SORT_BLOCKS * block), MOST_ROUNDS)
     tiles = -(-n // (rounds * block))
@@ -62,7 +71,7 @@ def sort(
     counts, totals = room(4 * digits * tiles), room(4 * digits)
     tile_count, size = ctypes.c_uint32(tiles), (ctypes.c_uint32(n), ctypes.c_uint32(rounds))
     bits = layout.constant("kDigitBits")
-    for step in range(layout.constant("kKeyBits") // bits):
+    for step in range(below // bits, layout.constant("kKeyBits") // bits):
         (keys, values), (to_keys, to_values) = pairs[step % 2], pairs[1 - step % 2]
         shift, threads = ctypes.c_uint32(bits * step), tiles * block
         launch = functools.partial(_radix, stream=stream)

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 
 from geodomain.backends import layout
 from geodomain.backends.cuda import device, libcuda
-from geodomain.backends.cuda.buffers import Buffers, Slot, pool_of, room_for
+from geodomain.backends.cuda.buffers import Buffers, Slot, pool_of, room_for, room_together
 from geodomain.backends.cuda.point_copy import copy_of
 from geodomain.backends.cuda.staging import POINT_BYTES, Filler, Stager, filling
 from geodomain.backends.cuda.streams import wait_for
@@ -32,23 +32,27 @@ Fetch = Callable[[Slot, int, int, int], Callable[[], None]]
 Kernels = Callable[[Slot], int]
 
 
-def answer_all(points: Points, out: Room, threads: int, kernels: Kernels) -> int:
+def answer_all(
+    points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool = False
+) -> int:
     """Write the answers to all points; return the first refused row or -1.
 
     ``out`` is an array in memory, contiguous, or a `DeviceRoom`. When this returns, the
-    answers are there, whoever looks.
+    answers are there, whoever looks. With ``together`` the chunks are large.
     """
     if len(out) == 0:
         return -1
     with device.current():
-        return _answer(points, out, threads, kernels)
+        return _answer(points, out, threads, kernels, together=together)
 
 
-def _answer(points: Points, out: Room, threads: int, kernels: Kernels) -> int:
+def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool) -> int:
     """Borrow and answer; buffers that nobody keeps go with this frame, in the context."""
+    width = width_of(out)
+    room = room_together(len(out), width) if together else room_for(len(out))
     with ExitStack() as held:
         stager = held.enter_context(Stager(threads))
-        buffers = held.enter_context(pool_of(width_of(out)).borrowed(room_for(len(out))))
+        buffers = held.enter_context(pool_of(width, together=together).borrowed(room))
         wait_for(points, out)
         if isinstance(points, DevicePoints):
             send = _there(points)
