@@ -40,7 +40,7 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     if converts_blocks(source, output):
         with Console(quiet=False).listening():
             count = convert_blocks(source, output, overwrite=overwrite)
-        click.echo(f"{counted(count, 'block')}", err=True)
+        click.echo(counted(count, "block"), err=True)
         return
     with Console(quiet=False).listening():
         solids = convert_file(source, output, overwrite=overwrite)

@@ -92,7 +92,7 @@ BAD = {
     "cut": (FAULT[:-5], "cut short: its last object has no line END"),
     "two": (FAULT[:-4] + FAULT, "cut short: the object before line 29 does not end"),
     "word": (FAULT.replace("310.3", "x"), r"a\.ts, line 24: 'x' is not a number"),
-    "nan": (FAULT.replace("310.3", "nan"), r"1 vertices that are not finite"),
+    "nan": (FAULT.replace("310.3", "nan"), r"not finite in 1 vertex, first in vertex 4"),
     "short": (FAULT.replace(" 310.3", ""), r"line 24: VRTX needs 4 numbers, but there are 3"),
     "corner": (FAULT.replace("11 12 13", "11 12 99"), r"line 28: a triangle has the corner 99"),
     "half": (FAULT.replace("11 12 13", "11 12 1.5"), r"line 28: '1\.5' is not a whole number"),

@@ -88,7 +88,7 @@ class HoleReport:
 
     def _repr_html_(self) -> str:
         """Give a table for a notebook."""
-        return html_table(f"{counted(self.holes, 'drillhole')}", self._rows()[1:])
+        return html_table(counted(self.holes, "drillhole"), self._rows()[1:])
 
     def _rows(self) -> list[tuple[str, str]]:
         """Say each thing: what it is, and its value."""

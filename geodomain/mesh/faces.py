@@ -77,9 +77,9 @@ def _require_finite(vertices: NDArray[np.float64], name: str) -> None:
     first = int(np.argmin(good))
     place = ", ".join(map(str, vertices[first].tolist()))
     message = (
-        f"{name} has {counted(int((~good).sum()), 'vertex', 'vertices')} that are not "
-        "finite, the first is vertex"
-        f" {first + 1} at ({place}): repair or remove it and export the wireframe again"
+        f"{name} has coordinates that are not finite in "
+        f"{counted(int((~good).sum()), 'vertex', 'vertices')}, first in vertex {first + 1} at "
+        f"({place}): repair or remove it and export the wireframe again"
     )
     raise MeshError(message)
 

@@ -75,7 +75,7 @@ class NewModel:
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
-        return html_table(f"{counted(self.blocks, 'block')}", self._rows(), notes=self._notes())
+        return html_table(counted(self.blocks, "block"), self._rows(), notes=self._notes())
 
     def _notes(self) -> list[str]:
         """Say how the blocks of a rotated model are placed."""

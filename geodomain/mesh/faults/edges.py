@@ -63,7 +63,7 @@ def say_open(mesh: Mesh, table: EdgeTable, junctions: Ints, gap: float | None) -
 def _counted(table: EdgeTable) -> str:
     """Count the edges that an odd number of triangles has."""
     count, shared = len(table.odd), len(table.odd) - len(table.open)
-    edges = f"{counted(count, 'open edge')}"
+    edges = counted(count, "open edge")
     return f"{edges} ({shared} of three or more triangles)" if shared else edges
 
 

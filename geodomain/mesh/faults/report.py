@@ -138,9 +138,9 @@ class MeshReport:
     def __repr__(self) -> str:
         """Show the verdict and the main counts."""
         counts = ((self.triangles, "triangle"), (self.shells, "shell"))
-        said = [f"{counted(count, what)}" for count, what in counts]
+        said = [counted(count, what) for count, what in counts]
         warned = len(self.warnings())
-        said.append(f"{counted(warned, 'warning')}")
+        said.append(counted(warned, "warning"))
         return f"<MeshReport of {self.name}: {verdict_of(fit=self.fit)}: {', '.join(said)}>"
 
     def _repr_html_(self) -> str:
