@@ -351,3 +351,24 @@ def test_auto_without_a_driver_stays_quiet(fake, eager) -> None:
 
 def test_a_version_is_said_as_people_do() -> None:
     assert cuda_errors.version_text(12020) == "12.2" and cuda_errors.version_text(13000) == "13.0"
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["ours", "the driver's"])
+def test_what_a_failed_call_held_goes_while_the_context_is_current(fake, own: bool) -> None:
+    gone: list[int | None] = []
+
+    class Held:
+        def __del__(self) -> None:
+            gone.append(fake.current)
+
+    def ask(held: Held) -> None:
+        raise cuda_errors.DeadContext("over") if own else device.driver().LogicError("refused")
+
+    error: DeviceError | None = None
+    try:
+        with device.current():
+            ask(Held())
+    except DeviceError as raised:
+        error = raised  # which keeps its frames
+    assert error is not None
+    assert gone == [0]

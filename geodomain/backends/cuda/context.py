@@ -64,11 +64,14 @@ class PrimaryContext:
             raise self._meaning_of(error) from error
         try:
             yield cuda
+        # What the calls that failed had allocated goes now: PyCUDA leaks what another thread drops
+        # while the context is not current.
         except cuda.Error as error:
-            # What the calls that failed had allocated goes now: PyCUDA leaks what another thread
-            # drops while the context is not current.
             traceback.clear_frames(error.__traceback__)
             raise self._meaning_of(error) from error
+        except DeviceError as error:
+            traceback.clear_frames(error.__traceback__)
+            raise
         finally:
             # PyCUDA ends the process where its stack of contexts is not empty at the end.
             with contextlib.suppress(cuda.Error):
