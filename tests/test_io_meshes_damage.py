@@ -18,7 +18,7 @@ from geodomain import GeodomainWarning, Mesh, MeshError, read_meshes, write_mesh
 def written(extension: str) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
         write_mesh({"A": cube(), "B": Mesh(files.VERTICES, files.TRIANGLES)}, folder / "w.ply")
-        write_mesh({"A": cube(), "B": cube()}, folder / f"a{extension}")
+        write_mesh({"1.1": cube(), "2.1": cube()}, folder / f"a{extension}")
         return folder / f"a{extension}"
 
     return make

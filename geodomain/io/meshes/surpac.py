@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, warn
 from geodomain.io.meshes import surpac_binary
 from geodomain.io.meshes.solids import NamedFaces, compact
 from geodomain.io.meshes.text import damaged, decoded, floats, integers, number_lines, unify_lines
@@ -155,6 +155,7 @@ def write(solids: dict[str, Mesh], stem: str, strings: BinaryIO, triangles: Bina
     strings.write(b"0, 0.000, 0.000, 0.000, \r\n0, 0.000, 0.000, 0.000, END\r\n")
     triangles.write(f"{stem}.str,0;algorithm=standard;fields=x,y\r\n".encode())
     triangles.write(b"0, 0.000, 0.000, 0.000, END\r\n")
+    _warn_of_names(solids, stem)
     first = 1
     for number, mesh in enumerate(solids.values(), 1):
         closed = b"yes" if mesh.is_closed else b"no"
@@ -166,3 +167,15 @@ def write(solids: dict[str, Mesh], stem: str, strings: BinaryIO, triangles: Bina
             triangles.write(block.replace(b"\n", b", \r\n"))
         triangles.write(b"END\r\n")
         first += len(mesh.vertices)
+
+
+def _warn_of_names(solids: dict[str, Mesh], stem: str) -> None:
+    """Say which number stands for which of several names."""
+    lost = [
+        f"{name} is {number}.1"
+        for number, name in enumerate(solids, 1)
+        if len(solids) > 1 and name != f"{number}.1"
+    ]
+    if lost:
+        message = f"{stem}.dtm holds numbers of solids, no names: {', '.join(lost)}"
+        warn(message)
