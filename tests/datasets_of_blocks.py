@@ -118,3 +118,12 @@ def rows_of(dataset: str, ending: str) -> list[str]:
             else:
                 labels += pandas.read_csv(path, keep_default_na=False)["domain"].tolist()
     return labels
+
+
+def files_of(output: str) -> dict[str, bytes]:
+    """Return the labelled parts of a folder, hidden files too: a part of a file would be one."""
+    return {
+        path.relative_to(output).as_posix(): path.read_bytes()
+        for path in Path(output).rglob("*")
+        if path.is_file() and "_geodomain" not in path.parts
+    }

@@ -14,7 +14,16 @@ from typing import Protocol
 import pandas
 import pytest
 from click.testing import CliRunner
-from datasets_of_blocks import HALO, PARTS, domains, folder, oracle, write_csv, write_parquet
+from datasets_of_blocks import (
+    HALO,
+    PARTS,
+    domains,
+    files_of,
+    folder,
+    oracle,
+    write_csv,
+    write_parquet,
+)
 from object_stores import bucket, server
 
 import geodomain
@@ -58,15 +67,6 @@ def objects(bucket: Bucket, url: str = OUT) -> dict[str, bytes]:
         name: bucket.cat_file(path)
         for name, path in found.items()
         if not name.startswith("_geodomain/")
-    }
-
-
-def files_of(output: str) -> dict[str, bytes]:
-    """Return the labelled parts of a folder."""
-    return {
-        path.relative_to(output).as_posix(): path.read_bytes()
-        for path in Path(output).rglob("*")
-        if path.is_file() and "_geodomain" not in path.parts
     }
 
 

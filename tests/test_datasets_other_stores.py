@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from datasets_of_blocks import HALO, PARTS, domains, folder, write_csv, write_parquet
+from datasets_of_blocks import HALO, PARTS, domains, files_of, folder, write_csv, write_parquet
 
 import geodomain
 from geodomain import TableError, label_dataset
@@ -136,14 +136,6 @@ def objects(store: Bucket, place: str) -> dict[str, bytes]:
         name: store.cat_file(path)
         for name, path in found.items()
         if not name.startswith("_geodomain/")
-    }
-
-
-def files_of(output: str) -> dict[str, bytes]:
-    return {
-        path.relative_to(output).as_posix(): path.read_bytes()
-        for path in Path(output).rglob("*")
-        if path.is_file() and "_geodomain" not in path.parts
     }
 
 

@@ -14,7 +14,16 @@ from pathlib import Path
 
 import pandas
 import pytest
-from datasets_of_blocks import HALO, PARTS, domains, folder, rows_of, write_csv, write_parquet
+from datasets_of_blocks import (
+    HALO,
+    PARTS,
+    domains,
+    files_of,
+    folder,
+    rows_of,
+    write_csv,
+    write_parquet,
+)
 
 import geodomain
 from geodomain import TableError, label_dataset
@@ -53,15 +62,6 @@ def kill(kind: str, moment: int) -> None:
         text=True,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
-
-
-def files_of(output: str) -> dict[str, bytes]:
-    """Return the labelled parts, hidden files too: a part of a file would be one."""
-    return {
-        path.relative_to(output).as_posix(): path.read_bytes()
-        for path in Path(output).rglob("*")
-        if path.is_file() and "_geodomain" not in path.parts
-    }
 
 
 def marks_of(output: str) -> dict[str, tuple[int, int]]:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from datasets_of_blocks import PARTS, domains, folder, write_csv
+from datasets_of_blocks import PARTS, domains, files_of, folder, write_csv
 
 import geodomain
 from geodomain import GeodomainError, label_dataset
@@ -59,14 +59,6 @@ def run(script: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def files_of(output: str) -> dict[str, bytes]:
-    """Return the labelled parts."""
-    return {
-        path.relative_to(output).as_posix(): path.read_bytes()
-        for path in Path(output).rglob("*.csv")
-    }
 
 
 def test_a_worker_that_is_killed_changes_nothing(folder: Path) -> None:
