@@ -38,7 +38,7 @@ TOGETHER = tuple(
         "segments_boolean segments_boolean_full",
         "segments_count segments_count_full",
         "segments_nearest segments_nearest_full segments_describe",
-        "segments_all segments_all_full",
+        "segments_all segments_all_full segments_describe",
         "bins_draw bins_begin bins_order",
     )
 )
@@ -81,12 +81,10 @@ class PtxModule:
     def _begin(self, name: str) -> None:
         """Begin a kernel and those that are launched with it, where they are not begun yet."""
         here, context = kernels(self._text), libcuda.current_context()
-        if name not in here or context is None:
+        if name not in here or context is None or self._path(name) in _made:
             return
         asked = [name, *(one for some in TOGETHER if name in some for one in some if one in here)]
         paths = {one: path for one in asked if (path := self._path(one)) not in _made}
-        if not paths:
-            return
         pool = ThreadPoolExecutor(min(len(paths), thread_count(None), _THREADS))
         with contextlib.suppress(RuntimeError):  # no thread: one too many, or the process ends
             for one, path in paths.items():
