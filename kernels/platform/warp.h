@@ -19,6 +19,15 @@ __device__ inline std::int64_t thread_row() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
+// body(i) for i in [0, count), among the threads of a launch.
+template <class Body>
+__device__ inline void share(std::uint32_t count, Body&& body) {
+  const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+  for (std::uint64_t i = static_cast<std::uint64_t>(thread_row()); i < count; i += step) {
+    body(static_cast<std::uint32_t>(i));
+  }
+}
+
 // The threads of the warp that ask with the same value, as bits; all of them ask together.
 __device__ inline std::uint32_t same_in_warp(std::uint32_t value) {
   return __match_any_sync(0xffffffffu, value);
