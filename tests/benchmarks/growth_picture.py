@@ -41,7 +41,8 @@ def plot(axes: Axes, drawn: list[Curve], gpu: bool) -> None:
         style = {"marker": mark, "markersize": 5}
         if who == WARP[0]:
             style = {"marker": "D", "markersize": 9, "fillstyle": "none"}
-        axes.plot(sizes, seconds, line, color=COLOURS[who], label=who, **style)
+        name = f"{who} (GPU)" if gpu else f"{who} (CPU)"
+        axes.plot(sizes, seconds, line, color=COLOURS[who], label=name, **style)
 
 
 def draw(picture: Path, *measured: Path) -> None:
