@@ -122,9 +122,10 @@ def _draw_dots(axes: Axes, rows: dict[str, Row]) -> None:
         axes.plot(row.paper, place, "D", color=_PAPER, fillstyle="none")
         if row.value > 0:
             _write(axes, (1.1, place), row.words, colour, "right")
-        else:  # where the paper's mark is not
-            side = "right" if _across(axes, row.paper) < 0.5 else "left"
-            _write(axes, (0.99 if side == "right" else 0.01, place), row.words, _INK, side)
+        elif _across(axes, row.paper) < 0.5:  # words are where the paper's mark is not
+            _write(axes, (0.99, place), row.words, _INK, "right")
+        else:
+            _write(axes, (0.01, place), row.words, _INK, "left")
         if row.paper > 0:
             _write(axes, (1.2, place), rounded(row.paper), _PAPER, "right")
     axes.spines[["top", "right", "left"]].set_visible(False)
