@@ -33,13 +33,14 @@ TOGETHER = tuple(
         "shares_shed shares_count shares_settle",
         "bvh_boxes bvh_codes bvh_climb bvh_begin bvh_gather bvh_fill",
         "radix_count radix_add_up radix_scatter",
-        "distance_packets distance_nodes distance_codes distance_note distance_nearest "
-        "distance_rest",
+        "distance_packets distance_nodes distance_note distance_inside distance_edges "
+        "distance_others distance_rest",
         "segments_boolean segments_boolean_full",
         "segments_count segments_count_full",
         "segments_nearest segments_nearest_full segments_describe",
         "segments_all segments_all_full segments_describe",
-        "bins_draw bins_begin bins_order",
+        "bins_draw bins_add_up bins_begin bins_order",
+        "bins_draw_points bins_add_up bins_begin bins_order",
     )
 )
 
