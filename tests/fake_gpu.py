@@ -105,6 +105,7 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make several chunks, pieces and slabs of a few thousand points."""
     monkeypatch.setattr(buffers, "ROOM", 1024)
     monkeypatch.setattr(buffers, "TOGETHER", 1 << 13)
+    monkeypatch.setattr(buffers, "RESIDENT", 2048)
     monkeypatch.setattr(buffers, "_SMALL_ROOM", 256)
     monkeypatch.setattr(buffers, "PIECE_ROWS", 64)
     for lattices in (lattice_on_device, lattice_in_place):

@@ -20,7 +20,7 @@ __device__ void draw(bool there, std::uint32_t bin, std::uint32_t* counts, BinTi
     number = atomicAdd(counts + bin, static_cast<std::uint32_t>(count_bits(peers)));
   }
   number = static_cast<std::uint32_t>(shuffle(number, first));
-  number += static_cast<std::uint32_t>(count_bits(peers & ((1u << lane()) - 1u)));
+  number += static_cast<std::uint32_t>(lanes_before(peers));
   if (there) *ticket = {bin, number};
 }
 

@@ -141,7 +141,7 @@ void describe_constants(Layout& all) {
   all GD_CONSTANT(kBitsInFlight) GD_CONSTANT(kBytesInFlight) GD_CONSTANT(kNotOnLattice);
   all GD_CONSTANT(kDevicePacket) GD_CONSTANT(kMostNoted) GD_CONSTANT(kWide) GD_CONSTANT(kLevels);
   all GD_CONSTANT(kKeyBits) GD_CONSTANT(kDigitBits) GD_CONSTANT(kDigits);
-  all GD_CONSTANT(kBinsOfBlock) GD_CONSTANT(kColumnsOfWarp);
+  all GD_CONSTANT(kBinsOfBlock) GD_CONSTANT(kRowsOfThread) GD_CONSTANT(kColumnsOfWarp);
   all GD_CONSTANT(kTouch) GD_CONSTANT(kCross) GD_CONSTANT(kFirstIn) GD_CONSTANT(kFirstOut);
   all GD_CONSTANT(kSecondIn) GD_CONSTANT(kSecondOut) GD_CONSTANT(kSame) GD_CONSTANT(kBack);
   all GD_CONSTANT(kUndetermined) GD_CONSTANT(kTooMany);

@@ -74,7 +74,7 @@ extern "C" __global__ void geodomain_radix_scatter(
     const std::uint64_t key = there ? keys[i] : 0;
     const std::uint32_t digit = there ? digit_of(key, shift) : kDigits;
     const std::uint32_t peers = same_in_warp(digit);
-    const auto rank = static_cast<std::uint32_t>(count_bits(peers & ((1u << lane()) - 1u)));
+    const auto rank = static_cast<std::uint32_t>(lanes_before(peers));
     if (there && rank == 0) seen[warp][digit] = static_cast<std::uint32_t>(count_bits(peers));
     __syncthreads();
     if (there) {
