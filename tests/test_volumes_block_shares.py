@@ -138,9 +138,13 @@ def test_triangles_that_cross_are_taken_along_lines() -> None:
 
 
 def test_blocks_along_lines_are_counted() -> None:
+    """Of three only the first is entered by a wall of what both cubes have."""
     with pytest.warns(GeodomainWarning) as said:
-        geodomain.proportions(crossed(), [[1.5, 0.5, 0.5], [1.5, 1.5, 1.5], [0, 0, 0]], [1, 1, 1])
-    assert any("2 blocks in which triangles may cross" in str(w.message) for w in said)
+        found = geodomain.proportions(
+            crossed(), [[1.5, 0.5, 0.5], [1.5, 1.5, 1.5], [0, 0, 0]], [1, 1, 1]
+        )
+    assert any("1 block in which triangles may cross" in str(w.message) for w in said)
+    assert found == pytest.approx([0.75, 0, 0.125], abs=1e-14)
 
 
 @pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import Floats, as_doubles, as_rows, host_room
 from geodomain.backends import choose
-from geodomain.backends.api import BlockAnswer
+from geodomain.backends.api import BlockAnswer, BlockIndex
 from geodomain.backends.mesh_checks import projection_signs
 from geodomain.backends.threads import thread_count
 from geodomain.errors import counted, warn
@@ -79,9 +79,9 @@ def proportions(
     -----
     GeodomainWarning
         With the number of blocks that were taken along 16 x 16 vertical lines, each cut where
-        triangles are. Those are the blocks that a triangle enters, of a solid whose
-        triangles cross or face opposite ways or whose shells overlap, and those over which a
-        surface folds.
+        triangles are. Those are the blocks that a triangle enters which crosses others, or is on
+        the boundary of what shells have in common, or is of a solid whose triangles face
+        opposite ways; and those over which a surface folds.
 
     Raises
     ------
@@ -147,9 +147,16 @@ class Shares:
         self._mesh, self._kind, self._rule, self._backend = mesh, kind, rule, backend
         self._lines = lines
         self._threads = thread_count(threads)
+        self._weights: NDArray[np.int8] | None
+        self._doubtful: BlockIndex | None = None
+        edges = np.empty((0, 2, 3))
         if kind == "solid":
-            self._weights = triangle_weights(mesh, rule)
-            edges = np.empty((0, 2, 3))
+            weights = triangle_weights(mesh, rule)
+            self._weights = None if weights.doubtful.all() else weights.values
+            if weights.doubtful.any() and not weights.doubtful.all():
+                part = Mesh(mesh.vertices, mesh.triangles[weights.doubtful], name=mesh.name)
+                self._doubtful = choose(backend).block_index(part, edges)
+                self._nothing = np.zeros(len(part.triangles), np.int8)
         else:
             self._weights = projection_signs(mesh.vertices, mesh.triangles)
             edges = np.ascontiguousarray(rim(mesh))
@@ -181,11 +188,38 @@ class Shares:
 
         Returns the `BlockAnswer` of each block.
         """
+        lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
+        answers = self._ask(self._index, self._weights, lows, highs, out)
+        if self._doubtful is not None:
+            # Only of those that a doubtful triangle enters are the weights not to be trusted.
+            inner = np.flatnonzero(answers != BlockAnswer.BY_LABEL)
+            rows = inner[self.doubts(lows[inner], highs[inner])]
+            part = out[rows]
+            answers[rows] = self._ask(self._index, None, lows[rows], highs[rows], part)
+            out[rows] = part
+        return answers
+
+    def doubts(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
+        """Return which blocks of a solid have to go along lines if a triangle enters them, (n,)."""
+        if self._doubtful is None:
+            return np.full(len(lows), self._weights is None)
+        lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
+        answers = self._ask(self._doubtful, self._nothing, lows, highs, np.empty(len(lows)))
+        return np.asarray(answers != BlockAnswer.BY_LABEL)
+
+    def _ask(
+        self,
+        index: BlockIndex,
+        weights: NDArray[np.int8] | None,
+        lows: Floats,
+        highs: Floats,
+        out: Floats,
+    ) -> NDArray[np.uint8]:
         solid = self._kind == "solid"
-        return self._index.shares(
-            self._weights,
-            np.ascontiguousarray(lows),
-            np.ascontiguousarray(highs),
+        return index.shares(
+            weights,
+            lows,
+            highs,
             out,
             self._threads,
             wound=solid and self._rule == "winding",
