@@ -49,7 +49,7 @@ def triangle_weights(mesh: Mesh, rule: Rule) -> TriangleWeights:
     MeshError
         If the mesh is not closed, or has no winding number and the rule is "winding".
     """
-    fitness.require_fit(mesh, allow_open=False)
+    fitness.require_fit(mesh, allow_open=False, instead="")
     if rule == "winding":
         fitness.require_balanced(mesh)
     kept: dict[str, TriangleWeights] = mesh.__dict__.setdefault("_triangle_weights", {})
