@@ -19,7 +19,7 @@ from geodomain.inputs.kinds import MeshLike, PointsLike
 from geodomain.inputs.meshes import as_mesh
 from geodomain.inputs.points import point_rows
 from geodomain.mesh.mesh import Mesh
-from geodomain.mesh.rim import rim
+from geodomain.mesh.rim import folds, rim
 from geodomain.query.locator import PointLocator, Rule, check_rule
 from geodomain.query.surfaces import BELOW, OFF, sides_of
 from geodomain.volumes.shells import triangle_weights
@@ -28,6 +28,7 @@ Kind = Literal["solid", "above", "below"]
 
 LINES = 16  # along each side of a block, where triangles cross
 _TOGETHER = 1 << 18  # blocks that are taken at a time
+_FOLDED = 1 << 12  # of those over which a surface folds, of which the lines are kept
 # A surface that covers a block's plan once does so within this.
 _SINGLE = 1e-9
 
@@ -149,6 +150,7 @@ class Shares:
         self._threads = thread_count(threads)
         self._weights: NDArray[np.int8] | None
         self._doubtful: BlockIndex | None = None
+        self._folds: BlockIndex | None = None
         edges = np.empty((0, 2, 3))
         if kind == "solid":
             weights = triangle_weights(mesh, rule)
@@ -158,8 +160,10 @@ class Shares:
                 self._doubtful = choose(backend).block_index(part, edges)
                 self._nothing = np.zeros(len(part.triangles), np.int8)
         else:
-            self._weights = projection_signs(mesh.vertices, mesh.triangles)
+            self._weights = signs = projection_signs(mesh.vertices, mesh.triangles)
             edges = np.ascontiguousarray(rim(mesh))
+            ends = folds(mesh, signs)
+            self._folds = choose(backend).block_index(mesh, ends) if len(ends) else None
         self._index = choose(backend).block_index(mesh, edges)
 
     def write(self, lows: Floats, highs: Floats, centres: Floats, out: Floats) -> None:
@@ -197,7 +201,24 @@ class Shares:
             part = out[rows]
             answers[rows] = self._ask(self._index, None, lows[rows], highs[rows], part)
             out[rows] = part
+        if self._folds is not None:
+            answers[self._uncovered(self._folds, answers, lows, highs)] = BlockAnswer.OFF_RIM
         return answers
+
+    def _uncovered(
+        self, folds: BlockIndex, answers: NDArray[np.uint8], lows: Floats, highs: Floats
+    ) -> NDArray[np.intp]:
+        """Return the blocks over which a surface folds and leaves a line without a crossing."""
+        rows = np.flatnonzero(answers != BlockAnswer.OFF_RIM)
+        over = self._ask(folds, self._weights, lows[rows], highs[rows], np.empty(len(rows)))
+        rows = rows[over == BlockAnswer.OFF_RIM]
+        found = [np.empty(0, np.intp)]
+        for begin in range(0, len(rows), _FOLDED):
+            some = rows[begin : begin + _FOLDED]
+            counts, _, _ = self.cuts(lows[some], highs[some], self._lines)
+            crossed = counts[:, [0, 2, 3]].sum(axis=1).reshape(len(some), -1)
+            found.append(some[(crossed == 0).any(axis=1)])
+        return np.concatenate(found)
 
     def doubts(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
         """Return which blocks of a solid have to go along lines if a triangle enters them, (n,)."""
