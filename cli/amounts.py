@@ -14,7 +14,10 @@ from geodomain.cli.options import Decorator, together
 AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion")
 
 
-def _cutoff(value: str) -> list[float] | dict[str, list[float]]:
+Cutoff = list[float] | dict[str, list[float]]
+
+
+def _cutoff(value: str) -> Cutoff:
     """Read NAME=VALUE,... or VALUE,..."""
     name, equals, rest = value.rpartition("=")
     try:
@@ -25,6 +28,22 @@ def _cutoff(value: str) -> list[float] | dict[str, list[float]]:
         message = f"{value!r} is not GRADE=VALUE,... such as AU=0.5,1,2"
         raise click.BadParameter(message)
     return {name: numbers} if name else numbers
+
+
+def _together(
+    _context: click.Context, _option: click.Parameter, given: Sequence[Cutoff]
+) -> Cutoff | None:
+    """Join the cut-offs of an option that is repeated; the last one alone would be a loss."""
+    named: dict[str, list[float]] = {}
+    bare: list[float] = []
+    for one in given:
+        for name, numbers in one.items() if isinstance(one, dict) else [("", one)]:
+            (named.setdefault(name, []) if name else bare).extend(numbers)
+    if named and (bare or len(named) > 1):
+        said = ", ".join([*named, *(["no grade"] if bare else [])])
+        message = f"cut-offs of {said}: one grade is cut, so name it alone"
+        raise click.BadParameter(message)
+    return named or bare or None
 
 
 def _share(value: str) -> tuple[str, str]:
@@ -53,8 +72,11 @@ def amounts_options(*, required: bool = False) -> Decorator:
         click.option(
             "--cutoff",
             type=_cutoff,
+            multiple=True,
+            callback=_together,
             metavar="[GRADE=]VALUE,...",
-            help="At or above each of these grades too; with one grade VALUE,... will do.",
+            help="At or above each of these grades too; with one grade VALUE,... will do. May be "
+            "repeated for the same grade.",
         ),
         click.option(
             "--proportion",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -83,3 +84,23 @@ def test_a_vtk_model_is_labelled_as_its_csv(
         assert result.exit_code == 0, result.output
     labels = pv.read("out.vtu").cell_data["domain"].tolist()
     assert labels == of_text("out.csv") and "D" in labels
+
+
+@pytest.mark.filterwarnings("ignore:dom1.vtp")
+def test_shares_beside_those_that_a_model_has_sampled(shared_data: Path) -> None:
+    """`__in` of demo1 is how many of a block's eight corners are inside; how far that is off."""
+    model = shared_data / "demo1/bmodel.csv"
+    table = np.loadtxt(model, delimiter=",", skiprows=1, usecols=(4, 5, 6, 7))
+    centres, sampled = np.ascontiguousarray(table[:, :3]), table[:, 3]
+    mesh = geodomain.read_mesh(shared_data / "demo1/dom1.vtp")
+    found = geodomain.proportions(mesh, centres, [5, 5, 5])
+    corners = [
+        geodomain.contains(mesh, centres + np.array(signs) * 2.5)
+        for signs in itertools.product((-1, 1), repeat=3)
+    ]
+    assert np.array_equal(np.mean(corners, axis=0), sampled)
+    off = sampled - found
+    assert 0.63 < abs(off).max() < 0.64
+    assert 0.17 < np.sqrt((off**2).mean()) < 0.18
+    assert found.sum() * 125 == pytest.approx(460_816.86, abs=0.01)
+    assert sampled.sum() * 125 == pytest.approx(463_062.5)

@@ -301,7 +301,9 @@ def test_blocks_without_a_size_are_told_as_blocks(tmp_path: Path) -> None:
     rows = ["414000,7480000,310,20,20,10", "414020,7480000,310,0,20,10"]
     place.write_text("X,Y,Z,DX,DY,DZ\n" + "\n".join(rows) + "\n")
     cut = box((413995, 7479995, 300), (414005, 7480005, 320))
-    with pytest.warns(GeodomainWarning, match="1 block without .* is block 2 of the table"):
+    with pytest.warns(
+        GeodomainWarning, match="1 block without .* stays as it is; the first is block 2"
+    ):
         geodomain.subblock_file(place, {"ORE": cut}, tmp_path / "o.csv", scheme="grid", minimum=5)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,6 +117,31 @@ def test_where_a_surface_folds_blocks_go_along_lines() -> None:
     assert below == pytest.approx([0.5, 1 / 6, 0, 1])
 
 
+@pytest.mark.filterwarnings("ignore:mesh is crossed more than once", "ignore:1 block is outside")
+def test_a_block_partly_beyond_a_fold_has_no_share(tmp_path: Path) -> None:
+    """Two sheets joined at x = 5: half of a block is between them, and half beyond both."""
+    vertices = [(x, y, z) for z in (0, 2) for x in (0, 5) for y in (0, 10)]
+    faces = [[0, 2, 3], [0, 3, 1], [4, 6, 7], [4, 7, 5], [2, 6, 7], [2, 7, 3]]
+    mesh = Mesh(np.array(vertices, float), faces)
+    centres = np.array([[5, 5, 1], [5, 5, 1], [4.6, 5, 4], [4.6, 5, -3], [4, 5, 1], [4, 5, 4]])
+    sizes = np.array([[2, 2, 1], [2, 2, 6], [2, 2, 1], [2, 2, 1], [2, 1, 1], [2, 1, 1]])
+    for kind, whole in (("below", [1, 0]), ("above", [0, 1])):
+        found = geodomain.proportions(mesh, centres, sizes, kind=kind)
+        assert np.array_equal(found, [np.nan] * 4 + whole, equal_nan=True)
+    step = Mesh(
+        np.array([*vertices, (9, 0, 2), (9, 10, 2)], float),
+        [*faces[:2], [2, 6, 7], [2, 7, 3], [6, 8, 9], [6, 9, 7]],
+    )
+    assert geodomain.proportions(step, [[5, 5, 1]], [2, 2, 6], kind="below").tolist() == [0.5]
+    domain = geodomain.Domain("D", mesh, kind="below")
+    blocks = tmp_path / "b.csv"
+    blocks.write_text("X,Y,Z,DX,DY,DZ\n5,5,1,2,2,1\n3,5,1,2,2,1\n")
+    with pytest.warns(GeodomainWarning, match="1 block lies partly or wholly outside"):
+        geodomain.label_file(blocks, [domain], tmp_path / "o.csv", proportions="itself")
+    shares = [row.rpartition(",")[2] for row in (tmp_path / "o.csv").read_text().split()[1:]]
+    assert shares == ["", "1"]
+
+
 def crossed() -> Mesh:
     return joined(cube(2.0), cube(2.0, (1, 0.5, 0.5)))
 
@@ -138,9 +164,13 @@ def test_triangles_that_cross_are_taken_along_lines() -> None:
 
 
 def test_blocks_along_lines_are_counted() -> None:
+    """Of three only the first is entered by a wall of what both cubes have."""
     with pytest.warns(GeodomainWarning) as said:
-        geodomain.proportions(crossed(), [[1.5, 0.5, 0.5], [1.5, 1.5, 1.5], [0, 0, 0]], [1, 1, 1])
-    assert any("2 blocks in which triangles may cross" in str(w.message) for w in said)
+        found = geodomain.proportions(
+            crossed(), [[1.5, 0.5, 0.5], [1.5, 1.5, 1.5], [0, 0, 0]], [1, 1, 1]
+        )
+    assert any("1 block in which triangles may cross" in str(w.message) for w in said)
+    assert found == pytest.approx([0.75, 0, 0.125], abs=1e-14)
 
 
 @pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")

@@ -242,6 +242,8 @@ MISUSED = {
     ("--density", "2", "--cutoff", "1"): "must name a --grade",
     ("--density", "2", "--grade", "AU", "--cutoff", "CU=1"): "which is no --grade",
     ("--density", "2", "--grade", "AU", "--cutoff", "AU=x"): "is not GRADE=VALUE",
+    ("--density", "2", "--grade", "AU", "--cutoff", "AU=1", "--cutoff", "2"): "AU, no grade",
+    ("--density", "2", "--cutoff", "AU=1", "--cutoff", "CU=2"): "cut-offs of AU, CU",
     ("--density", "2", "--proportion", "ore"): "is not NAME=COLUMN",
     ("--density", "2", "--proportion", "A=ore", "--domain", "b"): "give one of them",
     ("--density", "2", "--proportion", "A=ore", "--proportion", "A=AU"): "a domain twice",
@@ -251,6 +253,14 @@ MISUSED = {
 @pytest.mark.parametrize("options", MISUSED, ids=" ".join)
 def test_misuse(options: tuple[str, ...], model: Path) -> None:
     assert MISUSED[options] in " ".join(run("model.csv", *options, code=2).stderr.split())
+
+
+@pytest.mark.parametrize("name", ["", "AU="])
+def test_cutoffs_of_an_option_that_is_repeated_are_joined(name: str, model: Path) -> None:
+    asked = ["model.csv", "--density", "2", "--grade", "AU", "--json"]
+    once = run(*asked, "--cutoff", f"{name}1,2").stdout
+    assert run(*asked, "--cutoff", f"{name}1", "--cutoff", f"{name}2").stdout == once
+    assert json.loads(once)["cutoff_grade"] == "AU"
 
 
 REFUSED = {

@@ -153,23 +153,22 @@ def clip_ears(ring: Floats, normal: Floats) -> Indices:
     return triangles
 
 
-def self_crossings(
-    vertices: Floats, triangles: Indices, component: Indices, threads: int
-) -> tuple[int, tuple[int, int]]:
-    """Return how many pairs of triangles of one component cross, and the least pair."""
-    count, first = ctypes.c_int64(), (ctypes.c_int32 * 2)()
+def crossed_triangles(
+    vertices: Floats, triangles: Indices, group: Indices, threads: int
+) -> NDArray[np.bool_]:
+    """Return which triangles cross another one of their group, (t,), or may; -1 is no group."""
+    crossed = np.zeros(len(triangles), np.bool_)
     must(
         library().geodomain_self_crossings(
             pointer(vertices),
             pointer(triangles),
             ctypes.c_int64(len(triangles)),
-            pointer(component),
+            pointer(group),
             threads,
-            ctypes.byref(count),
-            first,
+            pointer(crossed),
         )
     )
-    return count.value, (first[0], first[1])
+    return crossed
 
 
 def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:

@@ -63,8 +63,8 @@ class FilledHoles:
         area = sum(hole.area for hole in self.holes)
         head = (
             f"holes of up to {counted(self.max_edges, 'edge')}: {filled:,} filled by "
-            f"{self.added:,} "
-            f"triangles of area {area:.6g}, {len(self.holes) - filled:,} left open"
+            f"{counted(self.added, 'triangle')} of area {area:.6g}, "
+            f"{len(self.holes) - filled:,} left open"
         )
         lines = [head, *(f"  {hole}" for hole in self.holes[:_SAID])]
         more = len(self.holes) - _SAID

@@ -233,9 +233,10 @@ def _require_boxes(tally: Tally, name: str) -> None:
     """Refuse blocks whose shares are asked for, if not one of them is a box with sizes."""
     if tally.unsized and not tally.volumes.any():
         message = (
-            f"no block of {name} is a box with sizes along its axes, and shares are asked for: "
-            "turned or skewed cells have none; give the model as a lattice, or as a table in local "
-            "coordinates with rotation= and origin="
+            f"no block of {name} is a box with sizes above 0 along its axes, and shares are asked "
+            "for: correct the sizes, or name others with dx=, dy= and dz=; turned or skewed cells "
+            "have none: give such a model as a lattice, or as a table in local coordinates with "
+            "rotation= and origin="
         )
         raise TableError(message)
 

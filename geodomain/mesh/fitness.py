@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _IN_PASSING = 10_000_000
 
 
-def require_fit(mesh: Mesh, *, allow_open: bool) -> None:
-    """Refuse an open mesh unless it is allowed.
+def require_fit(mesh: Mesh, *, allow_open: bool, instead: str | None = None) -> None:
+    """Refuse an open mesh unless it is allowed; `instead` as for `open_edges_sentence`.
 
     Warns about a closed mesh with faults; see `warn_once`.
 
@@ -32,7 +32,7 @@ def require_fit(mesh: Mesh, *, allow_open: bool) -> None:
         As `require_closed`.
     """
     if not allow_open:
-        require_closed(mesh)
+        require_closed(mesh, instead)
     warn_once(mesh)
 
 
@@ -62,7 +62,7 @@ def mark_warned(mesh: Mesh) -> None:
     mesh.__dict__["_warned"] = True
 
 
-def require_closed(mesh: Mesh) -> None:
+def require_closed(mesh: Mesh, instead: str | None = None) -> None:
     """Refuse a mesh in which an edge belongs to an odd number of triangles.
 
     Raises
@@ -73,7 +73,7 @@ def require_closed(mesh: Mesh) -> None:
     if mesh.is_closed:
         return
 
-    raise MeshError(open_edges_sentence(mesh))
+    raise MeshError(open_edges_sentence(mesh, instead))
 
 
 def require_balanced(mesh: Mesh) -> None:

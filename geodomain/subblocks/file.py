@@ -187,7 +187,8 @@ def subblock_file(
                 if work.first_unsized is not None:
                     warn(
                         f"{counted(work.unsized, 'block')} without a size above 0 along each axis "
-                        f"stay as they are; the first is block {work.first_unsized:,} of the table"
+                        f"{'stays as it is' if work.unsized == 1 else 'stay as they are'}; the "
+                        f"first is block {work.first_unsized:,} of the table"
                     )
                 parts = parts_of(labeller.targets, work.tally, labels)
                 for sentence in tally_warnings(labeller.domains, work.tally, parts):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import Floats, as_doubles, as_rows, host_room
 from geodomain.backends import choose
-from geodomain.backends.api import BlockAnswer
+from geodomain.backends.api import BlockAnswer, BlockIndex
 from geodomain.backends.mesh_checks import projection_signs
 from geodomain.backends.threads import thread_count
 from geodomain.errors import counted, warn
@@ -19,7 +19,7 @@ from geodomain.inputs.kinds import MeshLike, PointsLike
 from geodomain.inputs.meshes import as_mesh
 from geodomain.inputs.points import point_rows
 from geodomain.mesh.mesh import Mesh
-from geodomain.mesh.rim import rim
+from geodomain.mesh.rim import folds, rim
 from geodomain.query.locator import PointLocator, Rule, check_rule
 from geodomain.query.surfaces import BELOW, OFF, sides_of
 from geodomain.volumes.shells import triangle_weights
@@ -28,6 +28,7 @@ Kind = Literal["solid", "above", "below"]
 
 LINES = 16  # along each side of a block, where triangles cross
 _TOGETHER = 1 << 18  # blocks that are taken at a time
+_FOLDED = 1 << 12  # of those over which a surface folds, of which the lines are kept
 # A surface that covers a block's plan once does so within this.
 _SINGLE = 1e-9
 
@@ -79,9 +80,9 @@ def proportions(
     -----
     GeodomainWarning
         With the number of blocks that were taken along 16 x 16 vertical lines, each cut where
-        triangles are. Those are the blocks that a triangle enters, of a solid whose
-        triangles cross or face opposite ways or whose shells overlap, and those over which a
-        surface folds.
+        triangles are. Those are the blocks that a triangle enters which crosses others, or is on
+        the boundary of what shells have in common, or is of a solid whose triangles face
+        opposite ways; and those over which a surface folds.
 
     Raises
     ------
@@ -147,12 +148,22 @@ class Shares:
         self._mesh, self._kind, self._rule, self._backend = mesh, kind, rule, backend
         self._lines = lines
         self._threads = thread_count(threads)
+        self._weights: NDArray[np.int8] | None
+        self._doubtful: BlockIndex | None = None
+        self._folds: BlockIndex | None = None
+        edges = np.empty((0, 2, 3))
         if kind == "solid":
-            self._weights = triangle_weights(mesh, rule)
-            edges = np.empty((0, 2, 3))
+            weights = triangle_weights(mesh, rule)
+            self._weights = None if weights.doubtful.all() else weights.values
+            if weights.doubtful.any() and not weights.doubtful.all():
+                part = Mesh(mesh.vertices, mesh.triangles[weights.doubtful], name=mesh.name)
+                self._doubtful = choose(backend).block_index(part, edges)
+                self._nothing = np.zeros(len(part.triangles), np.int8)
         else:
-            self._weights = projection_signs(mesh.vertices, mesh.triangles)
+            self._weights = signs = projection_signs(mesh.vertices, mesh.triangles)
             edges = np.ascontiguousarray(rim(mesh))
+            ends = folds(mesh, signs)
+            self._folds = choose(backend).block_index(mesh, ends) if len(ends) else None
         self._index = choose(backend).block_index(mesh, edges)
 
     def write(self, lows: Floats, highs: Floats, centres: Floats, out: Floats) -> None:
@@ -181,11 +192,55 @@ class Shares:
 
         Returns the `BlockAnswer` of each block.
         """
+        lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
+        answers = self._ask(self._index, self._weights, lows, highs, out)
+        if self._doubtful is not None:
+            # Only of those that a doubtful triangle enters are the weights not to be trusted.
+            inner = np.flatnonzero(answers != BlockAnswer.BY_LABEL)
+            rows = inner[self.doubts(lows[inner], highs[inner])]
+            part = out[rows]
+            answers[rows] = self._ask(self._index, None, lows[rows], highs[rows], part)
+            out[rows] = part
+        if self._folds is not None:
+            answers[self._uncovered(self._folds, answers, lows, highs)] = BlockAnswer.OFF_RIM
+        return answers
+
+    def _uncovered(
+        self, folds: BlockIndex, answers: NDArray[np.uint8], lows: Floats, highs: Floats
+    ) -> NDArray[np.intp]:
+        """Return the blocks over which a surface folds and leaves a line without a crossing."""
+        rows = np.flatnonzero(answers != BlockAnswer.OFF_RIM)
+        over = self._ask(folds, self._weights, lows[rows], highs[rows], np.empty(len(rows)))
+        rows = rows[over == BlockAnswer.OFF_RIM]
+        found = [np.empty(0, np.intp)]
+        for begin in range(0, len(rows), _FOLDED):
+            some = rows[begin : begin + _FOLDED]
+            counts, _, _ = self.cuts(lows[some], highs[some], self._lines)
+            crossed = counts[:, [0, 2, 3]].sum(axis=1).reshape(len(some), -1)
+            found.append(some[(crossed == 0).any(axis=1)])
+        return np.concatenate(found)
+
+    def doubts(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
+        """Return which blocks of a solid have to go along lines if a triangle enters them, (n,)."""
+        if self._doubtful is None:
+            return np.full(len(lows), self._weights is None)
+        lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
+        answers = self._ask(self._doubtful, self._nothing, lows, highs, np.empty(len(lows)))
+        return np.asarray(answers != BlockAnswer.BY_LABEL)
+
+    def _ask(
+        self,
+        index: BlockIndex,
+        weights: NDArray[np.int8] | None,
+        lows: Floats,
+        highs: Floats,
+        out: Floats,
+    ) -> NDArray[np.uint8]:
         solid = self._kind == "solid"
-        return self._index.shares(
-            self._weights,
-            np.ascontiguousarray(lows),
-            np.ascontiguousarray(highs),
+        return index.shares(
+            weights,
+            lows,
+            highs,
             out,
             self._threads,
             wound=solid and self._rule == "winding",

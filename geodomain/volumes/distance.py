@@ -20,6 +20,8 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains_fit
 from geodomain.query.locator import contains_read, locate
 
+_UNSIGNED = "take distances without a sign"  # what an open mesh has all the same
+
 
 class Nearest(NamedTuple):
     """The places of a mesh that are nearest to points.
@@ -141,7 +143,7 @@ def distances(
     columns = as_columns(point_rows(points))
     room = host_room((len(columns[0]),), np.float64, out)
     if signed:
-        fitness.require_fit(mesh, allow_open=False)
+        fitness.require_fit(mesh, allow_open=False, instead=_UNSIGNED)
     index, count = _index(mesh, backend, threads)
     _refuse_far(columns, index.nearest(columns, room, count))
     if signed:
@@ -169,7 +171,7 @@ class MeshDistance:
         self.mesh, self._inside = mesh, None
         self._index, self._threads = _index(mesh, backend, threads)
         if signed:
-            fitness.require_fit(mesh, allow_open=False)
+            fitness.require_fit(mesh, allow_open=False, instead=_UNSIGNED)
             self._inside = locate(mesh, backend=backend, threads=threads, allow_open=False)
 
     def of(self, points: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -92,29 +94,69 @@ def proportions_lattice(
     shape = tuple(len(axis) - 1 for axis in edges)
     room = host_room(shape, np.float64, out)
     weights = triangle_weights(mesh, rule) if kind == "solid" else None
-    if weights is None:
+    if weights is None or weights.doubtful.all():
         _write_one_by_one(Shares(mesh, kind, rule, backend, threads), edges, room)
         return room
     count = thread_count(threads)
     labels = _labels(mesh, edges, rule, backend, count)
-    chosen.lattice_shares(mesh, weights, (edges[0], edges[1], edges[2]), labels, room, count)
+    axes = edges[0], edges[1], edges[2]
+    chosen.lattice_shares(mesh, weights.values, axes, labels, room, count)
+    if weights.doubtful.any():
+        corners = mesh.vertices[mesh.triangles[weights.doubtful]].reshape(-1, 3)
+        cells = _cells(edges, corners.min(axis=0), corners.max(axis=0))
+        _write_doubtful(Shares(mesh, kind, rule, backend, threads), edges, cells, room)
     return room
 
 
 def _write_one_by_one(shares: Shares, edges: tuple[Floats, ...], room: Floats) -> None:
     """Write the shares of a lattice's blocks as blocks anywhere, a layer of x at a time."""
-    lows, middles, highs = (
-        [cut(axis) for axis in edges] for cut in (lambda e: e[:-1], _middles, lambda e: e[1:])
-    )
+    cells = tuple(slice(0, len(axis) - 1) for axis in edges)
+    layers = _layers(edges, cells)
+    shares.write_many((*blocks, room[i].reshape(-1)) for i, blocks in enumerate(layers))
 
-    def layer(parts: list[Floats], i: int) -> Floats:
-        grid = np.meshgrid(parts[0][i : i + 1], parts[1], parts[2], indexing="ij")
-        return np.stack([part.ravel() for part in grid], axis=1)
 
-    shares.write_many(
-        (layer(lows, i), layer(highs, i), layer(middles, i), room[i].reshape(-1))
-        for i in range(len(room))
-    )
+def _write_doubtful(
+    shares: Shares, edges: tuple[Floats, ...], cells: tuple[slice, ...], room: Floats
+) -> None:
+    """Write again the shares of those blocks of some cells that have to go along lines."""
+
+    def doubtful() -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
+        for i, (lows, highs, middles) in enumerate(_layers(edges, cells), cells[0].start):
+            rows = np.flatnonzero(shares.doubts(lows, highs))
+            part = np.empty(len(rows))
+            yield lows[rows], highs[rows], middles[rows], part
+            layer = room[i, cells[1], cells[2]]
+            layer[np.unravel_index(rows, layer.shape)] = part
+
+    shares.write_many(doubtful())
+
+
+def _cells(edges: tuple[Floats, ...], low: Floats, high: Floats) -> tuple[slice, ...]:
+    """Return the cells of each axis that have some of a box inside."""
+    found = []
+    for axis, least, most in zip(edges, low, high, strict=True):
+        begin = max(int(np.searchsorted(axis, least, "right")) - 1, 0)
+        end = min(int(np.searchsorted(axis, most, "left")), len(axis) - 1)
+        found.append(slice(begin, max(begin, end)))
+    return tuple(found)
+
+
+def _layers(
+    edges: tuple[Floats, ...], cells: tuple[slice, ...]
+) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Yield the lowest and highest corners and the middles of cells, (n, 3), layer by layer."""
+    cuts = [
+        (axis[:-1][some], axis[1:][some], _middles(axis)[some])
+        for axis, some in zip(edges, cells, strict=True)
+    ]
+    for i in range(len(cuts[0][0])):
+        lows, highs, middles = (
+            np.stack(
+                [part.ravel() for part in np.meshgrid(x[i : i + 1], y, z, indexing="ij")], axis=1
+            )
+            for x, y, z in zip(*cuts, strict=True)
+        )
+        yield lows, highs, middles
 
 
 def _edges(values: ArrayLike, name: str) -> Floats:

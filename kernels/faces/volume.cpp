@@ -2,13 +2,13 @@
 #include <atomic>
 #include <memory>
 
-#include "exact/contact.h"
 #include "lattice/ruler.h"
 #include "platform/arithmetic.h"
 #include "platform/bits.h"
 #include "platform/float_guard.h"
 #include "platform/thread_team.h"
 #include "topology/box_tree.h"
+#include "topology/self_crossings.h"
 #include "volume/block_lines.h"
 
 using namespace geodomain;
@@ -83,41 +83,27 @@ GD_API int geodomain_shares_lattice(const double* vertices, const std::int32_t* 
   }
 }
 
-// Pairs of triangles of one component that cross, or lie on each other, beyond a common point or
-// edge: their number, and the least pair in `first`. Triangles of no component, -1, meet nothing.
+// Which triangles cross another one of their group, as `SelfCrossings` says, in `crossed`, (t,),
+// which the caller has zeroed.
 GD_API int geodomain_self_crossings(const double* vertices, const std::int32_t* triangles,
-                                    std::int64_t triangle_count, const std::int32_t* component,
-                                    int threads, std::int64_t* count, std::int32_t* first) {
+                                    std::int64_t triangle_count, const std::int32_t* group,
+                                    int threads, std::uint8_t* crossed) {
   try {
-    const MeshView mesh = {vertices, triangles, triangle_count};
-    std::vector<BoxTree::Leaf> leaves;
-    for (std::int32_t i = 0; i < triangle_count; ++i) {
-      if (component[i] >= 0) leaves.push_back({box_of(mesh.triangle(i)), i});
-    }
-    const BoxTree tree(std::move(leaves));
+    const SelfCrossings crossings({vertices, triangles, triangle_count}, group);
+    const BoxTree& tree = crossings.tree();
     const std::vector<BoxTree::Task> tasks = tree.tasks(tree);
-    std::atomic<std::int64_t> found{0};
     std::mutex mutex;
-    first[0] = first[1] = -1;
     Team team(threads);
-    team.run(
-        static_cast<std::int64_t>(tasks.size()), 1, [&](std::int64_t begin, std::int64_t, int) {
-          tree.visit_pairs(
-              tree, tasks[static_cast<std::size_t>(begin)], [&](std::int32_t a, std::int32_t b) {
-                if (a >= b || component[a] != component[b]) return true;
-                const Contact contact = meet(mesh.triangle(a), mesh.triangle(b)).contact;
-                const bool crosses = contact == Contact::cross ||
-                                     contact == Contact::edge_in_face ||
-                                     contact == Contact::face_on_edge || contact == Contact::area;
-                if (!crosses) return true;
-                ++found;
-                const std::lock_guard<std::mutex> lock(mutex);
-                const bool before = first[0] < 0 || a < first[0] || (a == first[0] && b < first[1]);
-                if (before) first[0] = a, first[1] = b;
-                return true;
-              });
-        });
-    *count = found;
+    team.run(static_cast<std::int64_t>(tasks.size()), 1,
+             [&](std::int64_t begin, std::int64_t, int) {
+               tree.visit_pairs(tree, tasks[static_cast<std::size_t>(begin)],
+                                [&](std::int32_t a, std::int32_t b) {
+                                  if (a >= b || !crossings.cross(a, b)) return true;
+                                  const std::lock_guard<std::mutex> lock(mutex);
+                                  crossed[a] = crossed[b] = 1;
+                                  return true;
+                                });
+             });
     return 0;
   } catch (...) {
     return 1;

@@ -61,8 +61,7 @@ def over(mesh: geodomain.Mesh, *counts: int) -> list[np.ndarray]:
 
 def kernels(mesh: geodomain.Mesh, edges: list[np.ndarray]) -> str:
     """Time the launches of one lattice that fits into the device's memory."""
-    weights = triangle_weights(mesh, "parity")
-    assert weights is not None
+    weights = triangle_weights(mesh, "parity").values
     middles = Axes(*(e[:-1] / 2 + e[1:] / 2 for e in edges))
     labels = label_bits(mesh, middles, choose("cuda"), 8)
     with device.current():

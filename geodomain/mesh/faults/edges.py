@@ -22,15 +22,18 @@ from geodomain.mesh.mesh import Mesh
 # The smallest gap is not the widest: welds are tried at it and at so many times as much.
 _WIDER = (1, 10, 100)
 _AS_IT_IS = "with allow_open=True"
+_REPAIR = "repair it in the program that made it"
 
 
-def open_edges_sentence(mesh: Mesh) -> str:
+def open_edges_sentence(mesh: Mesh, instead: str | None = None) -> str:
     """Describe the open edges of a mesh and how to close them.
 
     Parameters
     ----------
     mesh : Mesh
         An open mesh.
+    instead : str, optional
+        What can be done with the mesh as it is; empty for nothing. [default: label it]
 
     Returns
     -------
@@ -46,18 +49,27 @@ def open_edges_sentence(mesh: Mesh) -> str:
     """
     table = edge_table(mesh)
     junctions = t_junctions(table)
-    return say_open(mesh, table, junctions, smallest_gap(table, junctions))
+    return say_open(mesh, table, junctions, smallest_gap(table, junctions), instead)
 
 
-def say_open(mesh: Mesh, table: EdgeTable, junctions: Ints, gap: float | None) -> str:
+def say_open(
+    mesh: Mesh, table: EdgeTable, junctions: Ints, gap: float | None, instead: str | None = None
+) -> str:
     """Say what `open_edges_sentence` does of what is known already."""
     found = f"{mesh.name} is not closed: {_counted(table)}, {_first(table)}"
     told = [found, *_junctions(len(junctions), len(table.odd))]
     if gap is None or len(junctions) == len(table.odd):
         # The cover of every line is even, so parity is too, though no edge has its neighbour.
-        mend = f"They leave no gap, so labels {_AS_IT_IS} are still right."
-        return f"{'; '.join(told)}. {mend}"
-    return f"{'; '.join([*told, f'the smallest gap is {gap:.3g}'])}. {_mend(mesh, table, gap)}"
+        mend = f"They leave no gap, so labels {_AS_IT_IS} are still right"
+        if instead is not None:
+            mend = f"They leave no gap, and edges that do not match: {_REPAIR}{_or(instead)}"
+        return f"{'; '.join(told)}. {mend}."
+    mend = _mend(mesh, table, gap) + _or(f"label {_AS_IT_IS}" if instead is None else instead)
+    return f"{'; '.join([*told, f'the smallest gap is {gap:.3g}'])}. {mend}."
+
+
+def _or(instead: str) -> str:
+    return f", or {instead}" if instead else ""
 
 
 def _counted(table: EdgeTable) -> str:
@@ -105,20 +117,19 @@ def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
     tolerance = next((t for t in likely if closing_weld(mesh, table, t)), None)
     if tolerance is None:
         return _mend_otherwise(mesh, likely)
-    return f"Close it with {_weld_call(mesh.name, tolerance)}, or label {_AS_IT_IS}."
+    return f"Close it with {_weld_call(mesh.name, tolerance)}"
 
 
 def _mend_otherwise(mesh: Mesh, tolerances: Sequence[float]) -> str:
     """Say what a weld that takes triangles costs, if one closes the mesh, or that none does."""
-    repair = "repair it in the program that made it"
     for tolerance in tolerances:
         found = collapsing_weld(mesh, tolerance)
         if found is not None:
             return (
-                f"Welding closes it only by {said_collapse(found)}: {repair}, or take that with "
-                f"{_weld_call(mesh.name, tolerance)}, or label {_AS_IT_IS}."
+                f"Welding closes it only by {said_collapse(found)}: {_REPAIR}, or take that with "
+                f"{_weld_call(mesh.name, tolerance)}"
             )
-    return f"Welding does not close it: {repair}, or label {_AS_IT_IS}."
+    return f"Welding does not close it: {_REPAIR}"
 
 
 def said_collapse(found: WeldResult) -> str:

@@ -1,0 +1,103 @@
+// Whether two triangles of one surface cross, or lie on each other, where neighbours only meet:
+// then what is on either side of them is not the same all over. Host only.
+#pragma once
+
+#include "exact/contact.h"
+#include "topology/box_tree.h"
+
+namespace geodomain {
+
+// Triangles are compared within their groups, which are shells, or shells that overlap; those of no
+// group, -1, meet nothing.
+class SelfCrossings {
+ public:
+  SelfCrossings(const MeshView& mesh, const std::int32_t* group)
+      : mesh_(mesh), group_(group), tree_(leaves_of(mesh, group)) {}
+
+  const BoxTree& tree() const { return tree_; }
+
+  bool cross(std::int32_t a, std::int32_t b) const {
+    if (group_[a] != group_[b]) return false;
+    const Meeting found = meet(mesh_.triangle(a), mesh_.triangle(b));
+    switch (found.contact) {
+      case Contact::cross:
+      case Contact::edge_in_face:
+      case Contact::face_on_edge:
+      case Contact::area:
+        return true;
+      case Contact::edges:
+        return cross_along_edges(a, b, edge_of(a, found.apex[0]), edge_of(b, found.apex[1]));
+      default:
+        return false;
+    }
+  }
+
+ private:
+  struct Edge {  // its ends in the order of their coordinates
+    Vec3 low, high;
+  };
+
+  static bool precedes(Vec3 p, Vec3 q) {
+    if (p.x != q.x) return p.x < q.x;
+    return p.y != q.y ? p.y < q.y : p.z < q.z;
+  }
+
+  static std::vector<BoxTree::Leaf> leaves_of(const MeshView& mesh, const std::int32_t* group) {
+    std::vector<BoxTree::Leaf> leaves;
+    for (std::int32_t i = 0; i < mesh.triangle_count; ++i) {
+      if (group[i] >= 0) leaves.push_back({box_of(mesh.triangle(i)), i});
+    }
+    return leaves;
+  }
+
+  // The edge opposite a corner.
+  Edge edge_of(std::int32_t triangle, int apex) const {
+    const Triangle t = mesh_.triangle(triangle);
+    const Vec3 p = contact_detail::corner(t, apex + 1), q = contact_detail::corner(t, apex + 2);
+    return precedes(p, q) ? Edge{p, q} : Edge{q, p};
+  }
+
+  // Two edges of one line that have more than a point in common. An edge of both is where they are
+  // neighbours: what more than two triangles do there, their wedges tell (`topology/edge_fans.h`).
+  // Of other edges, two triangles are a fold with a vertex on one side of it alone, and any more
+  // are sheets that meet along the line, and perhaps cross.
+  bool cross_along_edges(std::int32_t a, std::int32_t b, const Edge& one, const Edge& two) const {
+    if (same_place(one.low, two.low) && same_place(one.high, two.high)) return false;
+    const Edge both = {precedes(one.low, two.low) ? two.low : one.low,
+                       precedes(one.high, two.high) ? one.high : two.high};
+    Bounds box = {both.low, both.low};
+    widen(box, {both.high, both.high});
+    bool found = false;
+    tree_.visit_met(box, [&](std::int32_t i) {
+      found = i != a && i != b && group_[i] == group_[a] && has_edge_along(i, both);
+      return !found;
+    });
+    return found;
+  }
+
+  bool has_edge_along(std::int32_t triangle, const Edge& line) const {
+    if (broad_axis(mesh_.triangle(triangle)) < 0) return false;
+    for (int apex = 0; apex < 3; ++apex) {
+      const Edge edge = edge_of(triangle, apex);
+      if (in_line(edge.low, line) && in_line(edge.high, line) && precedes(edge.low, line.high) &&
+          precedes(line.low, edge.high)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static bool in_line(Vec3 p, const Edge& line) {
+    if (same_place(p, line.low) || same_place(p, line.high)) return true;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (turn(line.low, line.high, p, axis) != 0) return false;
+    }
+    return true;
+  }
+
+  const MeshView mesh_;
+  const std::int32_t* group_;
+  const BoxTree tree_;
+};
+
+}  // namespace geodomain
