@@ -50,8 +50,9 @@ def bench(as_json: bool, quiet: bool, **asked: Any) -> None:
 
     Repeats the tables of R. Leung, arXiv 2209.02878, on this machine: the scene of `geodomain
     synthesize`, the same segments for everyone in one run, and every answer compared with exact
-    arithmetic. A slow library gets only the first segments. The report names the libraries that
-    are not installed (pip install 'geodomain[bench]').
+    arithmetic. Beside this machine's figures stand the paper's ("published, Titan X"). A slow
+    library gets only the first segments. The report names the libraries that are not installed
+    (pip install 'geodomain[bench]').
     """
     from geodomain.benching.running import compare
     from geodomain.benching.tree import LevelError

@@ -15,12 +15,14 @@ from geodomain.backends.cpu.nearest import CpuNearestIndex
 Kernel = Callable[[Any, bytes, int], None]
 
 
-def codes(fake: Any, packed: bytes, threads: int) -> None:
-    """Put the rows in the order in which they are."""
-    _, rows, _, codes_at, order_at = unpacked(packed, "PointsView", "q", "BoxFrame", "Q", "Q")
+def draw_points(fake: Any, packed: bytes, threads: int) -> None:
+    """Put every row into the first bin, in the order in which they are."""
+    bins, _, rows, counts_at, tickets_at = unpacked(packed, "CurveBins", "PointsView", *"IQQ")
     assert threads >= rows
-    fake.at(codes_at, rows, np.uint64)[:] = np.arange(rows)
-    fake.at(order_at, rows, np.int32)[:] = np.arange(rows)
+    fake.at(counts_at, 1 << int(bins["bits"]), np.uint32)[0] = rows
+    ticket = layout.structure("BinTicket")
+    tickets = fake.at(tickets_at, rows * ticket.size).view(ticket.dtype)
+    tickets["bin"], tickets["number"] = 0, np.arange(rows)
 
 
 def packets(fake: Any, packed: bytes, threads: int) -> None:
@@ -38,7 +40,7 @@ def nodes(fake: Any, packed: bytes, threads: int) -> None:
 
 
 def note(fake: Any, packed: bytes, threads: int) -> None:
-    """Find nothing: `nearest` looks at all."""
+    """Find nothing: `inside` looks at all."""
     view, _, order_at, rows, noted_at = unpacked(packed, "NearestView", "PointsView", "Q", "q", "Q")
     assert threads >= rows
     mesh_of(fake, view["mesh"])
@@ -46,11 +48,14 @@ def note(fake: Any, packed: bytes, threads: int) -> None:
     fake.at(noted_at, layout.constant("kMostNoted") * rows, np.int32)[:rows] = -1
 
 
-def nearest(fake: Any, packed: bytes, threads: int) -> None:
-    view, points, _, rows, noted_at, whole, out_at, refused_at = unpacked(
-        packed, "MeshView", "PointsView", "Q", "q", "Q", "i", "Q", "Q"
+def inside(fake: Any, packed: bytes, threads: int) -> None:
+    view, points, _, rows, noted_at, whole, out_at, refused_at, on_edges, others = unpacked(
+        packed, "MeshView", "PointsView", "Q", "q", "Q", "i", "Q", "Q", "RowList", "RowList"
     )
     assert threads >= rows
+    for left in (on_edges, others):
+        fake.at(left["rows"], rows, np.uint32)
+        assert fake.at(left["count"], 1, np.uint32)[0] == 0
     assert (fake.at(noted_at, rows, np.int32) == -1).all()
     vertices, triangles = mesh_of(fake, view)
     bounds = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
@@ -67,8 +72,14 @@ def nearest(fake: Any, packed: bytes, threads: int) -> None:
         fake.at(refused_at, 1, np.uint64)[0] = refused
 
 
+def listed(fake: Any, packed: bytes, threads: int) -> None:
+    """Find none: `inside` left none."""
+    *_, left = unpacked(packed, "MeshView", "PointsView", "Q", "q", "Q", "i", "Q", "RowList")
+    assert fake.at(left["count"], 1, np.uint32)[0] == 0
+
+
 def rest(fake: Any, packed: bytes, threads: int) -> None:
-    """Find none: `nearest` had room for all."""
+    """Find none: `note` had room for all."""
     _, _, _, rows, noted_at, _, _ = unpacked(
         packed, "NearestView", "PointsView", "Q", "q", "Q", "i", "Q"
     )
@@ -77,10 +88,12 @@ def rest(fake: Any, packed: bytes, threads: int) -> None:
 
 
 KERNELS: dict[str, Kernel] = {
-    "geodomain_distance_codes": codes,
+    "geodomain_bins_draw_points": draw_points,
     "geodomain_distance_packets": packets,
     "geodomain_distance_nodes": nodes,
     "geodomain_distance_note": note,
-    "geodomain_distance_nearest": nearest,
+    "geodomain_distance_inside": inside,
+    "geodomain_distance_edges": listed,
+    "geodomain_distance_others": listed,
     "geodomain_distance_rest": rest,
 }

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_cuda import DeviceMemoryPool, FakeCuda
+from fake_linker import FakeLinker
 
 from geodomain import backends
 from geodomain.backends.auto import choice
@@ -24,6 +25,7 @@ from geodomain.backends.cuda import (
     devices,
     lattice_in_place,
     libcuda,
+    linking,
     pools,
 )
 from geodomain.backends.cuda import lattice_slabs as lattice_on_device
@@ -46,6 +48,7 @@ def forget() -> None:
         getattr(device, name).cache_clear()
     pools.memory_pool.cache_clear()
     devices.chosen.clear()
+    linking._made.clear()
     backends._choosing.cache_clear()
     backends._cuda.cache_clear()
 
@@ -102,6 +105,7 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make several chunks, pieces and slabs of a few thousand points."""
     monkeypatch.setattr(buffers, "ROOM", 1024)
     monkeypatch.setattr(buffers, "TOGETHER", 1 << 13)
+    monkeypatch.setattr(buffers, "RESIDENT", 2048)
     monkeypatch.setattr(buffers, "_SMALL_ROOM", 256)
     monkeypatch.setattr(buffers, "PIECE_ROWS", 64)
     for lattices in (lattice_on_device, lattice_in_place):
@@ -109,11 +113,11 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     pools.release()
 
 
-class FakeLibcuda:
+class FakeLibcuda(FakeLinker):
     """The calls of the driver that are not made through PyCUDA."""
 
     def __init__(self, fake: FakeCuda) -> None:
-        self.fake = fake
+        super().__init__(fake)
         self.status = 0  # of cuInit
 
     def cuInit(self, flags: int) -> int:

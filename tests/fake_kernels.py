@@ -84,7 +84,7 @@ def _listed(fake: Any, rows_at: int, count_at: int) -> np.ndarray:
 def look_up(fake: Any, packed: bytes, threads: int) -> None:
     """List every row, so that the others have something to do."""
     _, _, rows, _, listed = unpacked(packed, "GridView", "PointsView", "I", "Q", "RowList")
-    assert threads >= rows
+    assert threads * layout.constant("kRowsOfThread") >= rows
     append(fake, listed, np.arange(rows)[::-1])
 
 

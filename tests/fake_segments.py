@@ -209,6 +209,7 @@ KERNELS: dict[str, Kernel] = {
     "geodomain_segments_all_full": all_full,
     "geodomain_segments_describe": describe,
     "geodomain_bins_draw": draw,
+    "geodomain_bins_add_up": nothing,
     "geodomain_bins_begin": nothing,
     "geodomain_bins_order": order,
     "geodomain_brute_boolean": brute_boolean,

@@ -82,8 +82,8 @@ def test_page_locked_arrays_go_straight(fake, order: str) -> None:
     assert locator.contains(pinned, out=out) is out
     assert np.array_equal(out, geodomain.contains(MESH, given, backend="cpu"))
     # Nothing was filled for the bus.
-    assert buffers.pool_of(4).kept and not buffers.rings.kept
-    for kept in buffers.pool_of(4)._idle:
+    assert buffers.pool_of("sent", 4).kept and not buffers.rings.kept
+    for kept in buffers.pool_of("sent", 4)._idle:
         assert all((slot.host_answers == 0xA5).all() for slot in kept.slots)
 
 
@@ -156,7 +156,7 @@ def buffers_of(room: int) -> Iterator[None]:
     """Let chunks be of so many points."""
     pools.release()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "room_for", lambda rows: room)
+        patch.setattr(pipeline, "room_for", lambda *_: room)
         yield
 
 
@@ -243,7 +243,7 @@ def test_a_point_takes_at_most_64_bytes(fake) -> None:
     fake.most_bytes = before = fake.used_bytes
     locator.contains(points(100_000))
     assert fake.most_bytes - before <= 64 * 4 * 1024
-    buffers.pool_of(4).drain()
+    buffers.pool_of("sent", 4).drain()
 
 
 def test_cards_with_slow_doubles_try_floats_first(fake) -> None:

@@ -183,10 +183,10 @@ def test_writers_at_the_same_time(fake) -> None:
     threads = [threading.Thread(target=cubins._store, args=(path, b)) for b in binaries]
     for thread in threads:
         thread.start()
-    seen = {cubins._read(path) for _ in range(200)} - {None}
+    seen = {cubins.read(path) for _ in range(200)} - {None}
     for thread in threads:
         thread.join()
-    assert seen <= set(binaries) and cubins._read(path) in binaries
+    assert seen <= set(binaries) and cubins.read(path) in binaries
     assert [entry.name for entry in cubins.folder().iterdir()] == [path.name]
 
 

@@ -78,4 +78,4 @@ def test_auto_asks_the_gpu_where_it_pays(fake) -> None:
     some = points(mesh, 2000)
     found = geodomain.distances(mesh, some)
     np.testing.assert_array_equal(found, geodomain.distances(mesh, some, backend="cpu"))
-    assert "geodomain_distance_nearest" in fake.calls
+    assert "geodomain_distance_inside" in fake.calls

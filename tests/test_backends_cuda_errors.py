@@ -146,7 +146,7 @@ def test_an_nvcc_that_fails(fake, monkeypatch: pytest.MonkeyPatch, why: str, sai
 
 
 def test_little_memory_makes_smaller_chunks(fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffers.pool_of(4), "_least", 512)
+    monkeypatch.setattr(buffers.pool_of("sent", 4), "_least", 512)
     locator = PointLocator(MESH, backend="cuda")
     fake.room = 37 * 4 * 1300 + 100
     assert np.array_equal(locator.contains(POINTS), EXPECTED)
@@ -177,7 +177,7 @@ def test_memory_kept_for_later_calls_makes_way(fake) -> None:
         lambda: geodomain.DeviceArray(50_000, np.float64).get(),
     ):
         gc.collect()
-        assert buffers.pool_of(4).kept == 1
+        assert buffers.pool_of("sent", 4).kept == 1
         fake.room = 10_000
         make()  # warnings are errors
         fake.room = 1 << 40

@@ -33,7 +33,7 @@ ENDS = adversarial(MESH, 400, np.random.default_rng(2))
 OTHERS = {
     "lattice_toggle": lambda b: geodomain.contains_lattice(MESH, *AXES, backend=b),
     "segments_count": lambda b: geodomain.intersect(MESH, *ENDS, mode="count", backend=b),
-    "distance_nearest": lambda b: geodomain.distances(MESH, POINTS, backend=b),
+    "distance_inside": lambda b: geodomain.distances(MESH, POINTS, backend=b),
 }
 
 pytestmark = pytest.mark.usefixtures("small_buffers")
@@ -100,7 +100,7 @@ def test_fractions_codes_and_distances_are_shared(two: FakeCuda) -> None:
     near = geodomain.nearest(MESH, POINTS, backend="cpu")
     near_here = geodomain.nearest(MESH, POINTS, backend="cuda")
     assert all(np.array_equal(a, b) for a, b in zip(near_here, near, strict=True))
-    for kernel in ("winding", "codes_look_up", "distance_nearest"):
+    for kernel in ("winding", "codes_look_up", "distance_inside"):
         assert min(shares(two, kernel)) > 0
 
 

@@ -163,7 +163,7 @@ def test_little_memory_makes_smaller_chunks_and_then_the_cpu(
                     assert np.array_equal(locator.contains(POINTS), expected)
             else:
                 assert np.array_equal(locator.contains(POINTS), expected)
-                assert buffers.pool_of(4)._idle[0].room <= most // 24
+                assert buffers.pool_of("sent", 4)._idle[0].room <= most // 24
 
 
 def _raise(error: Exception) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from geodomain.benching import published
 from geodomain.benching.timing import Run
 
 
@@ -31,12 +32,14 @@ class Report:
     setting : dict
         What was asked and of what machine.
     peers, strategies, modes : tuple of Run
-        Tables 1 and 2: other libraries and ours, our strategies for whether a
-        segment crosses, and our modes.
+        Tables 1 and 3 of the paper: other libraries and ours, our strategies for whether a
+        segment crosses; and our modes.
     build : dict of str to dict of str to float
-        Table 3: for each backend, seconds of each part of building the hierarchy.
+        Table 2: for each backend, seconds of each part of building the hierarchy.
     memory : dict of str to dict of str to int
         For each backend, bytes of each array that a query needs.
+    absent : dict of str to str
+        Why a backend has neither.
     """
 
     setting: Setting
@@ -45,6 +48,7 @@ class Report:
     modes: tuple[Run, ...] = ()
     build: dict[str, dict[str, float]] = field(default_factory=dict)
     memory: dict[str, dict[str, int]] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, object]:
         """Return everything for JSON."""
@@ -55,6 +59,7 @@ class Report:
             "modes": _with_gains(self.modes),
             "build_seconds": self.build,
             "memory_bytes": self.memory,
+            "published": published.as_dict(),
         }
 
     def __str__(self) -> str:
@@ -72,29 +77,21 @@ def gains(runs: Sequence[Run]) -> list[float | None]:
     return [None if run.lacking else run.rays_per_second / base for run in runs]
 
 
-_HEADINGS = ("", "rays", "build", "load", "time", "rays/s", "Mi/s", "gain", "differences")
-
-
 def as_text(report: Report) -> str:
     """Return all the tables as text."""
+    cited = [Run(name, 0, lacking="not run here") for name in published.CITED]
     parts = [
         _setting(report.setting),
-        _runs("Table 1. Libraries on this machine; gain over the first", report.peers),
-        _runs("Table 2. Strategies of geodomain; gain over the first", report.strategies),
-        _runs("Modes of geodomain; gain over the first", report.modes),
-        *(
-            _shares(f"Table 3. Building the hierarchy ({backend})", parts, _time)
-            for backend, parts in report.build.items()
-        ),
-        *(
-            _shares(f"Memory ({backend})", parts, _bytes)
-            for backend, parts in report.memory.items()
-        ),
-        "Brute force is the paper's version 1; a hierarchy asked by one block 2.0, by sixteen 2.1, "
-        "and with sorted rays 2.2.\n"
+        _runs("Table 1. Libraries, from arrays; gain over the first", [*report.peers, *cited]),
+        _shares("Table 2. Building the hierarchy", report.build, published.BUILD, _time),
+        _runs("Table 3. Strategies of geodomain, loaded; gain over the first", report.strategies),
+        _runs("Modes of geodomain, loaded; gain over the first", report.modes),
+        _shares("Memory", report.memory, published.MEMORY, _bytes),
+        "\n".join(f"{name} has no column: {why}" for name, why in report.absent.items()),
+        published.NOTES,
         "Mi/s: million pairs of a triangle and a ray a second, as if every pair were tried.\n"
         "time: until the answers are in memory, copied back from a GPU.\n"
-        "differences: answers that are not those of exact arithmetic.",
+        "wrong: answers that are not those of exact arithmetic.",
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -108,31 +105,26 @@ def _setting(setting: Setting) -> str:
     )
 
 
+_HEADINGS = ("rays", "build", "load", "time", "rays/s", "Mi/s", "gain", "wrong")
+
+Row = tuple[str, ...] | str  # the cells of a table, or words in their place
+
+
 def _runs(title: str, runs: Sequence[Run]) -> str:
-    """Lay out a table of contenders."""
-    if not runs:
-        return ""
-    rows = [_HEADINGS, *map(_cells, runs, gains(runs))]
-    width = max(len(row[0]) for row in rows)
-    full = [row for row in rows if len(row) > 2]
-    # A column that says nothing of anyone is left out.
-    widths = [max(map(len, column)) if any(column[1:]) else 0 for column in zip(*full, strict=True)]
-    lines = [title]
-    for name, *rest in rows:
-        if len(rest) > 1:
-            rest = [
-                cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True) if width
-            ]
-        lines.append("  ".join([name.ljust(width), *rest]).rstrip())
-    return "\n".join(lines)
+    """Lay out a table of contenders, and what is published of them."""
+    ours: list[Row] = [_HEADINGS, *map(_cells, runs, gains(runs))]
+    theirs: list[Row] = [("time", "Mi/s"), *(_published(run.name) for run in runs)]
+    blocks = [_block("", ours)]
+    if any(theirs[1:]):
+        blocks.append(_block(published.HEADING, theirs))
+    return _beside(title, [run.name for run in runs], blocks) if runs else ""
 
 
-def _cells(run: Run, gain: float | None) -> tuple[str, ...]:
-    """Return the row of one contender: two cells if it did not run."""
+def _cells(run: Run, gain: float | None) -> Row:
+    """Return what was measured of one contender, or why it did not run."""
     if gain is None:
-        return run.name, f"({run.lacking})"
+        return f"({run.lacking})"
     return (
-        run.name,
         f"{run.rays:,}",
         _time(run.build_seconds),
         _time(run.load_seconds),
@@ -144,19 +136,59 @@ def _cells(run: Run, gain: float | None) -> tuple[str, ...]:
     )
 
 
-def _shares(title: str, parts: Mapping[str, float], say: Callable[[float], str]) -> str:
-    """Lay out the parts of a whole and their sum."""
-    if not parts:
+def _published(name: str) -> Row:
+    """Return what the paper reports of a contender, in its own digits."""
+    found = (published.RUNS | published.CITED).get(name)
+    if found is None:
         return ""
-    total = sum(parts.values())
-    names, values = [*parts, "in all"], [*parts.values(), total]
-    texts = [say(value) for value in values]
-    width, widest = max(map(len, names)), max(map(len, texts))
-    lines = [
-        f"{name:{width}}  {text:>{widest}}  {value / total:4.0%}"
-        for name, text, value in zip(names, texts, values, strict=True)
+    seconds = "" if math.isnan(found.seconds) else f"{found.seconds:,} s"
+    return seconds, f"{found.mega_tests_per_second:,}"
+
+
+def _shares(
+    title: str,
+    machines: Mapping[str, Mapping[str, float]],
+    paper: Mapping[str, float],
+    say: Callable[[float], str],
+) -> str:
+    """Lay out the parts of a whole and their sum, for each backend and for the paper."""
+    columns = {**machines, published.HEADING: paper}
+    names = list(dict.fromkeys(name for parts in columns.values() for name in parts))
+    blocks = []
+    for heading, parts in columns.items():
+        total = sum(parts.values())
+        values = [*(parts.get(name) for name in names), total]
+        cells = [
+            ("", "") if each is None else (say(each), f"{each / total:.0%}") for each in values
+        ]
+        blocks.append(_block(heading, [("", ""), *cells]))
+    return _beside(title, [*names, "in all"], blocks) if machines else ""
+
+
+def _block(heading: str, rows: Sequence[Row]) -> list[str]:
+    """Return lines as long as each other: columns that say nothing of anyone are left out."""
+    full = [row for row in rows if not isinstance(row, str)]
+    widths = [max(map(len, column)) if any(column[1:]) else 0 for column in zip(*full, strict=True)]
+    texts = [
+        row
+        if isinstance(row, str)
+        else "  ".join(cell.rjust(size) for cell, size in zip(row, widths, strict=True) if size)
+        for row in rows
     ]
-    return "\n".join([title, *lines])
+    width = max(map(len, [heading, *texts]))
+    lines = [
+        text.ljust(width) if isinstance(row, str) else text.rjust(width)
+        for row, text in zip(rows, texts, strict=True)
+    ]
+    return [heading.rjust(width), *lines]
+
+
+def _beside(title: str, names: list[str], blocks: list[list[str]]) -> str:
+    """Put a column of names and blocks of lines beside each other, below a title."""
+    width = max(map(len, names))
+    lines = zip([name.ljust(width) for name in ["", "", *names]], *blocks, strict=True)
+    texts = ["  ".join(parts).rstrip() for parts in lines]
+    return "\n".join([title, *filter(None, texts)])
 
 
 def _time(seconds: float) -> str:

@@ -15,7 +15,7 @@ from geodomain.benching.chart import draw
 from geodomain.benching.contender import Contender
 from geodomain.benching.peers import PEERS
 from geodomain.benching.report import Report, Setting
-from geodomain.benching.strategies import MACHINES, best, modes, strategies
+from geodomain.benching.strategies import MACHINES, modes, preliminary, strategies
 from geodomain.benching.timing import Run, Scene, measure
 from geodomain.benching.tree import draw_level
 from geodomain.io.files.places import require_places
@@ -125,9 +125,9 @@ def run(
             done.append(measure(contender, scene, repeat=repeat, loaded=loaded))
         return tuple(done)
 
-    libraries = runs((*PEERS, *(best(name, threads) for name in MACHINES)), loaded=False)
-    ours = zip(MACHINES, libraries[len(PEERS) :], strict=True)
-    ready = [name for name, run in ours if not run.lacking]
+    libraries = runs((*PEERS, *_each(preliminary, threads)), loaded=False)
+    absent = {name: why for name in MACHINES if (why := _lacking(libraries, name))}
+    ready = [name for name in MACHINES if name not in absent]
     return Report(
         _setting(scene, repeat, threads),
         libraries,
@@ -135,7 +135,13 @@ def run(
         runs(_each(modes, threads), loaded=True),
         {name: _build(scene, name, repeat, threads) for name in ready},
         {name: memory(scene, name, threads) for name in ready},
+        absent,
     )
+
+
+def _lacking(runs: tuple[Run, ...], backend: str) -> str:
+    """Return why one of our own runs on a backend was not possible, or nothing."""
+    return next((run.lacking for run in runs if f"({backend})" in run.name and run.lacking), "")
 
 
 def _build(scene: Scene, backend: str, repeat: int, threads: int | None) -> dict[str, float]:

@@ -18,51 +18,45 @@ from geodomain.segments.segments import Segments
 MACHINES = tuple(name for name in BACKENDS if name != "auto")
 
 
-class _Strategy(TypedDict, total=False):
-    """Options of the intersector that make a strategy."""
+class _Options(TypedDict, total=False):
+    """Options of the intersector."""
 
     strategy: Literal["bvh", "brute"]
     grid: int
 
 
-# What the paper calls versions 1, 2.0, 2.1 and 2.2, and the number of blocks that suits the
-# segments. On the CPU a number of blocks has no meaning: there are threads.
+class _Strategy(_Options, total=False):
+    """What makes a strategy."""
+
+    sort: bool
+
+
+# What the paper calls versions 1, 2.0, 2.1 and 2.2, and as many blocks as suit the segments. On the
+# CPU a number of blocks has no meaning: there are threads.
 _STRATEGIES: dict[str, _Strategy] = {
     "brute": {"strategy": "brute"},
-    "bvh, one block": {"grid": 1},
-    "bvh, sixteen blocks": {"grid": 16},
+    "bvh, 1 block": {"grid": 1},
+    "bvh, 16 blocks": {"grid": 16},
+    "bvh, 16 blocks, sorted": {"grid": 16, "sort": True},
     "bvh": {},
+    "bvh, sorted": {"sort": True},
 }
 
 
 def strategies(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
     """Return our strategies on a backend, the slowest first; sorting is part of loading."""
-    if unfit(backend):
-        return (_absent(backend),)
     names = [name for name in _STRATEGIES if not (backend == "cpu" and "block" in name)]
-    plain = [_ours(name, backend, threads, **_STRATEGIES[name]) for name in names]
-    return (*plain, _ours("bvh, sorted", backend, threads, sort=True))
+    return tuple(_ours(name, backend, threads, **_STRATEGIES[name]) for name in names)
 
 
 def modes(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
     """Return the modes of a hierarchy on a backend, by the words of the paper."""
-    if unfit(backend):
-        return ()
     return tuple(_ours(f"bvh, {word}", backend, threads, mode=mode) for word, mode in WORDS.items())
 
 
-def best(backend: str, threads: int | None = None) -> Contender:
-    """Return the default strategy on a backend."""
-    return _absent(backend) if unfit(backend) else _ours("bvh", backend, threads)
-
-
-def _absent(backend: str) -> Contender:
-    """Return a contender for a backend that cannot be used here, with the reason."""
-
-    def never(_: Mesh) -> Load:
-        raise DeviceError(unfit(backend))
-
-    return Contender(f"geodomain ({backend})", never, unfit=lambda: unfit(backend))
+def preliminary(backend: str, threads: int | None = None) -> tuple[Contender, ...]:
+    """Return what the libraries are compared with: brute force, and the default strategy."""
+    return _ours("brute", backend, threads, strategy="brute"), _ours("bvh", backend, threads)
 
 
 def _ours(
@@ -72,9 +66,9 @@ def _ours(
     *,
     sort: bool = False,
     mode: Mode = "boolean",
-    **options: Unpack[_Strategy],
+    **options: Unpack[_Options],
 ) -> Contender:
-    """Make a contender of the intersector with some options."""
+    """Make a contender of the intersector with some options; it says where it cannot run."""
 
     def prepare(mesh: Mesh) -> Load:
         intersector = SegmentIntersector(mesh, backend=backend, threads=threads, **options)

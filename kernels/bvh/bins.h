@@ -1,11 +1,12 @@
-// Bins of segments by where their middles are, so that threads next to each other go the same way
-// through a hierarchy. A bin is a cell of the mesh's box; what is outside goes to one at the rim.
+// Bins of segments by where their middles are, and of points, so that threads next to each other go
+// the same way through a hierarchy. A bin is a cell of the mesh's box; what is outside goes to one
+// at the rim.
 //
 // Only the order in which rows are taken comes from here. Each row's answer goes to the row's own
 // place, so none depends on it, nor on the order of a bin's rows, which atomics leave open.
 #pragma once
 
-#include "bvh/box_frame.h"
+#include "bvh/framed_point.h"
 
 namespace geodomain {
 
@@ -17,7 +18,7 @@ struct SegmentRows {
 };
 static_assert(sizeof(SegmentRows) == 24, "as every compiler has it");
 
-constexpr std::uint32_t kBinsOfThread = 4;  // that a thread finds the first places of
+constexpr std::uint32_t kBinsOfBlock = 4096;  // that a block finds the first places of
 
 // Cells of which each axis has a power of two, as near to cubes as that allows.
 struct Bins {
@@ -55,6 +56,20 @@ GD_HD Bins bins_of(const BoxFrame& frame, std::int64_t rows) {
   }
   return bins;
 }
+
+// Of points: cubes along a Morton curve, 2^bits of them in a cube around the mesh.
+struct CurveBins {
+  BoxFrame frame;
+  std::uint32_t bits;
+
+  GD_HD std::uint32_t of(Vec3 p) const {
+    return static_cast<std::uint32_t>(code_of_point(frame, p) >> (kMortonBits - bits));
+  }
+};
+
+static_assert(sizeof(CurveBins) == 72, "as every compiler has it");
+
+constexpr std::uint32_t kNoBin = 0xffffffffu;
 
 // The bin of a row and its number among the bin's rows.
 struct BinTicket {

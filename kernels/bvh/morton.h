@@ -22,6 +22,8 @@ GD_HD std::uint64_t spread_bits(std::uint64_t cell) {
   return (cell | cell << 2) & 0x1249249249249249;
 }
 
+constexpr std::uint32_t kMortonBits = 63;
+
 GD_HD std::uint64_t morton_code(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
   return spread_bits(x) << 2 | spread_bits(y) << 1 | spread_bits(z);
 }

@@ -17,18 +17,16 @@ constexpr int kMostNoted = 8;
 // The nearest of a few triangles, or what was found before: doubles leave out most of them.
 GD_HD NearestFound nearest_of(const MeshView& mesh, Vec3 p, const Noted* noted, int count,
                               NearestFound best) {
-  double most = best.foot.distance * (1.0 + 0x1p-50), least[kMostNoted];
-  const bool has_choice = count > 1 || best.triangle >= 0;
-  least[0] = 0.0;
-  for (int i = 0; i < count && has_choice; ++i) {
-    const DistanceRange range = distance_range(mesh.triangle(noted[i].triangle), p);
-    least[i] = range.least;
-    most = minimum(most, range.most);
+  double most = best.foot.distance * (1.0 + 0x1p-50);
+  TriangleReach reach[kMostNoted];
+  for (int i = 0; i < count; ++i) {
+    reach[i] = reach_of(mesh.triangle(noted[i].triangle), p);
+    most = minimum(most, reach[i].most);
   }
   for (int i = 0; i < count; ++i) {
-    if (!(least[i] <= most)) continue;
+    if (!(reach[i].least <= most)) continue;
     const std::int32_t triangle = noted[i].triangle;
-    const NearestFound found = {foot_on(mesh.triangle(triangle), p), triangle};
+    const NearestFound found = {foot_on(mesh.triangle(triangle), p, reach[i].parts), triangle};
     if (best.triangle < 0 || found.is_before(best)) best = found;
     // A rounded distance may be below the bound that doubles gave, never far below it.
     most = minimum(most, best.foot.distance * (1.0 + 0x1p-50));

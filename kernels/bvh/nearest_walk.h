@@ -10,7 +10,8 @@
 
 namespace geodomain {
 
-// A node to look at, and the square of the distance from it to the nearest point of the group.
+// A node to look at, and at most the square of the distance from its box to the nearest point of
+// the group.
 struct OpenBox {
   std::uint32_t node;
   float least;
@@ -65,6 +66,7 @@ class NearestWalk {
       const OpenBox next = open_[--count_];
       Group::sync();
       if (!Group::any(next.least <= limit_)) continue;
+      if (!Group::any(least_square(view_.of_nodes[next.node], 0.0f) <= limit_)) continue;
       look_at(view_.nodes[next.node]);
       Group::sync();
     }
@@ -108,10 +110,7 @@ class NearestWalk {
     });
     in_turn(nodes, [&](std::uint32_t key) {
       const int slot = static_cast<int>(key & kSlots);
-      const std::uint32_t child = node.child + rank_below(inner, slot);
-      const float square = least_square(view_.of_nodes[child], at(squares, slot));
-      const std::uint32_t least = Group::least(square <= limit_ ? bits_of_float(square) : kNone);
-      if (least != kNone) push({child, float_of_bits(least)});
+      push({node.child + rank_below(inner, slot), float_of_bits((key - kWide) & ~kSlots)});
     });
   }
 

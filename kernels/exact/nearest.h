@@ -80,20 +80,43 @@ GD_NOINLINE Pair exact_minor(double ax, double ay, double bx, double by, double 
   return rounded_pair(minor.part, minor.count);
 }
 
+// The product of two edges, each by its own size: of a triangle that is no needle its normal.
+GD_HD Pair3 even_cross(const Pair3& ab, const Pair3& ac) {
+  return cross(scaled(ab, unit_scale(largest_part(ab)).up),
+               scaled(ac, unit_scale(largest_part(ac)).up));
+}
+GD_HD Pair3 unit_sized(const Pair3& normal) {
+  return scaled(normal, unit_scale(largest_part(normal)).up);
+}
+
 // A triangle's normal, its largest part near 1; 0 where it has no area. A product of two vectors
 // that are nearly parallel is taken exactly, since its rounding error is by their lengths.
 GD_HD Pair3 unit_normal(const Place3& a, const Place3& b, const Place3& c, const Pair3& ab,
                         const Pair3& ac) {
   constexpr double kNeedle = 0x1p-24;
-  const Pair3 e = scaled(ab, unit_scale(largest_part(ab)).up);
-  const Pair3 f = scaled(ac, unit_scale(largest_part(ac)).up);
-  Pair3 normal = cross(e, f);
+  Pair3 normal = even_cross(ab, ac);
   if (!(largest_part(normal) > kNeedle)) {
     normal = {exact_minor(a.at[1], a.at[2], b.at[1], b.at[2], c.at[1], c.at[2]),
               exact_minor(a.at[2], a.at[0], b.at[2], b.at[0], c.at[2], c.at[0]),
               exact_minor(a.at[0], a.at[1], b.at[0], b.at[1], c.at[0], c.at[1])};
   }
-  return scaled(normal, unit_scale(largest_part(normal)).up);
+  return unit_sized(normal);
+}
+
+// The foot on a plane, `w` being where the point is from a place in it, by the size of all.
+GD_HD Foot foot_on_plane(const Place3& p, const Pair3& normal, const Pair3& w, UnitScale all) {
+  const Pair height = dot(w, normal), square = dot(normal, normal);
+  const double distance = std::fabs(over(height, root(square)).head) * all.down;
+  return foot_at(p, scaled(times(normal, over(height, square)), all.down), distance);
+}
+
+// What `foot_on_face` finds, where it is known to be inside, and the triangle no needle: beyond
+// 2^-20, the least sine of one that is not thin, nothing has to be exact.
+GD_HD Foot foot_inside(const Place3& a, const Place3& b, const Place3& c, const Place3& p) {
+  const Pair3 ab = difference(b.at, a.at), ac = difference(c.at, a.at);
+  const Pair3 off = difference(p.at, a.at);
+  const UnitScale all = unit_scale(maximum(larger_size(ab, ac), largest_part(off)));
+  return foot_on_plane(p, unit_sized(even_cross(ab, ac)), scaled(off, all.up), all);
 }
 
 // On which side of an edge a point of the plane is, seen along the normal: inside where positive.
@@ -115,22 +138,27 @@ GD_NOINLINE bool foot_on_face(const Place3& a, const Place3& b, const Place3& c,
   if (!is_positive(side_of_edge(normal, difference(c.at, b.at), from_b))) return false;
   const Pair3 from_c = scaled(difference(p.at, c.at), all.up);
   if (!is_positive(side_of_edge(normal, difference(a.at, c.at), from_c))) return false;
-  const Pair height = dot(w, normal), square = dot(normal, normal);
-  const double distance = std::fabs(over(height, root(square)).head) * all.down;
-  foot = foot_at(p, scaled(times(normal, over(height, square)), all.down), distance);
+  foot = foot_on_plane(p, normal, w, all);
   return true;
 }
 
 }  // namespace nearest_detail
 
-// What doubles tell of a point's distances from a triangle, or from several at once: that to each
-// edge within `edge_error`, that to the plane within `plane_error`, and whether the foot of the
-// perpendicular is inside: where depth > doubt, not where depth < -doubt.
-//
+// Parts of a triangle, as bits: the face, and the edges ab, bc and ca.
+constexpr std::uint32_t kFace = 1, kFirstEdge = 2, kEveryPart = 15;
+
+// What doubles tell of a point's distance from a triangle: between what it is, and in which parts
+// the nearest place may be: in the face alone only where it is there for sure.
+struct TriangleReach {
+  double least, most;
+  std::uint32_t parts;
+};
+
 // With r at least every coordinate difference between the point and a corner, roundings add up to
 // less than 80 * 2^-53 r for an edge, wherever along it its foot is put, and to less than
 // 32 * 2^-53 r / sin for the plane, sin that of the angle at the first corner. The bounds are four
-// times that at least. A triangle that is too thin for that, or whose lengths are too small to be
+// times that at least. The foot of the perpendicular is inside where depth > doubt, and outside
+// where depth < -doubt. A triangle that is too thin for that, or whose lengths are too small to be
 // multiplied, is no farther from its edges than from its plane by more than its width.
 constexpr double kEdgeError = 0x1p-44, kPlaneError = 0x1p-46, kDoubt = 0x1p-45;
 constexpr double kLeastError = 0x1p-140;
@@ -138,108 +166,82 @@ constexpr double kLeastLengths = 0x1p-600;       // of the product of the square
 constexpr double kThinnest = 0x1p-40;            // the square of the least sine
 constexpr double kFarthestForDoubles = 0x1p100;  // of r
 
-template <class Number>
-struct TriangleReach {
-  Number edge[3];  // of ab, bc, ca: squares of distances
-  Number nearest_edge, plane, plane_error, depth, doubt;
-  Number least_length;     // the square of the shorter of ab and ac
-  std::uint32_t thin = 0;  // a bit for each triangle
+namespace nearest_detail {
 
-  // From the point less the corners and the edges; `r` as above, at most kFarthestForDoubles.
-  GD_HD TriangleReach(const Vector<Number>& from_a, const Vector<Number>& from_b,
-                      const Vector<Number>& ab, const Vector<Number>& bc, const Vector<Number>& ac,
-                      double r) {
-    const Number b_square = ab.dot(ab), c_square = ac.dot(ac);
-    edge[0] = to_edge(from_a, ab, b_square);
-    edge[1] = to_edge(from_b, bc, bc.dot(bc));
-    edge[2] = to_edge(from_a, ac, c_square);
-    nearest_edge = root(minimum(minimum(edge[0], edge[1]), edge[2]));
-    const Vector<Number> normal = ab.cross(ac);
-    const Number square = normal.dot(normal), lengths = b_square * c_square;
-    const Number inverse = Number(1.0) / root(square), product = root(lengths);
-    const Number of_b = from_a.cross(ac).dot(normal), of_c = ab.cross(from_a).dot(normal);
-    depth = minimum(minimum(of_b, of_c), square - (of_b + of_c));
-    doubt = Number(kDoubt) * (root(from_a.dot(from_a) * maximum(b_square, c_square)) * product);
-    plane = absolute(from_a.dot(normal)) * inverse;
-    plane_error = Number(kPlaneError * r) * (product * inverse) + Number(kLeastError);
-    least_length = minimum(b_square, c_square);
-    thin = bits_below(square, Number(kThinnest) * lengths) |
-           bits_below(lengths, Number(kLeastLengths));
-  }
-
-  GD_HD static double edge_error(double r) { return kEdgeError * r + kLeastError; }
-
- private:
-  GD_HD static Number to_edge(const Vector<Number>& from, const Vector<Number>& along,
-                              const Number& square) {
-    const Number share = from.dot(along) / maximum(square, Number(0x1p-900));
-    const Number kept = minimum(maximum(share, Number(0.0)), Number(1.0));
-    const Vector<Number> rest = {from.x - kept * along.x, from.y - kept * along.y,
-                                 from.z - kept * along.z};
-    return rest.dot(rest);
-  }
-};
-
-// The nearest place of a triangle. Edges that doubles show to be farther than another one, or than
-// the face, are left out, and so is the face where the perpendicular is outside.
-GD_HD Foot foot_on(const Triangle& t, Vec3 point) {
-  using namespace nearest_detail;
-  const Place3 a(t.a), b(t.b), c(t.c), p(point);
-  const Vector<double> from_a = seen_from(spread<double>(t.a), point.x, point.y, point.z);
-  const Vector<double> from_b = seen_from(spread<double>(t.b), point.x, point.y, point.z);
-  const Vector<double> from_c = seen_from(spread<double>(t.c), point.x, point.y, point.z);
-  const double r = maximum(maximum(from_a.size(), from_b.size()), from_c.size());
-  bool edges[3] = {true, true, true}, face = true;
-  if (r <= kFarthestForDoubles) {
-    const TriangleReach<double> reach(from_a, from_b,
-                                      seen_from(spread<double>(t.a), t.b.x, t.b.y, t.b.z),
-                                      seen_from(spread<double>(t.b), t.c.x, t.c.y, t.c.z),
-                                      seen_from(spread<double>(t.a), t.c.x, t.c.y, t.c.z), r);
-    const double most = reach.nearest_edge + 2.0 * TriangleReach<double>::edge_error(r);
-    const bool thin = reach.thin & 1;
-    const bool in = !thin && reach.depth > reach.doubt;
-    for (int k = 0; k < 3; ++k) edges[k] = !in && root(reach.edge[k]) <= most;
-    face = thin || !(reach.depth < -reach.doubt);
-  }
-  Foot best = {HUGE_VAL, {0.0, 0.0, 0.0}};
-  if (face && foot_on_face(a, b, c, p, best)) return best;
-  const Place3* const ends[4] = {&a, &b, &c, &a};
-  for (int k = 0; k < 3; ++k) {
-    if (!edges[k]) continue;
-    const Foot foot = foot_on_edge(*ends[k], *ends[k + 1], p);
-    if (foot.distance < best.distance) best = foot;
-  }
-  return best;
+// The square of the distance to an edge.
+GD_HD double edge_square(const Vector<double>& from, const Vector<double>& along, double square) {
+  const double share = from.dot(along) / maximum(square, 0x1p-900);
+  const double kept = minimum(maximum(share, 0.0), 1.0);
+  const Vector<double> rest = {from.x - kept * along.x, from.y - kept * along.y,
+                               from.z - kept * along.z};
+  return rest.dot(rest);
 }
 
-// Between what a triangle's distance is, by doubles; `out` and `in` say where the foot is for sure.
-struct DistanceRange {
-  double least, most;
-};
+}  // namespace nearest_detail
 
-// A thin triangle's width is less than 2^-18 of its shorter edge.
-GD_HD DistanceRange distance_range(double edge, double edge_error, double plane, double plane_error,
-                                   double least_length, bool out, bool in, bool thin) {
-  DistanceRange range = {edge - edge_error, edge + edge_error};
-  if (thin) range.least = range.least - 0x1p-18 * root(least_length);
-  if (!thin && !out) range.least = minimum(plane - plane_error, range.least);
-  if (!thin && !out && in) range.most = minimum(range.most, plane + plane_error);
-  return range;
-}
-
-// From the point less the corners, and the edges.
-GD_HD DistanceRange distance_range(const Triangle& t, Vec3 point) {
+GD_HD TriangleReach reach_of(const Triangle& t, Vec3 point) {
+  using nearest_detail::edge_square;
   const Vector<double> a = spread<double>(t.a), b = spread<double>(t.b), c = spread<double>(t.c);
   const Vector<double> from_a = seen_from(a, point.x, point.y, point.z);
   const Vector<double> from_b = seen_from(b, point.x, point.y, point.z);
   const Vector<double> from_c = seen_from(c, point.x, point.y, point.z);
   const double r = maximum(maximum(from_a.size(), from_b.size()), from_c.size());
-  if (!(r <= kFarthestForDoubles)) return {0.0, HUGE_VAL};
-  const TriangleReach<double> reach(from_a, from_b, seen_from(a, b.x, b.y, b.z),
-                                    seen_from(b, c.x, c.y, c.z), seen_from(a, c.x, c.y, c.z), r);
-  return distance_range(reach.nearest_edge, TriangleReach<double>::edge_error(r), reach.plane,
-                        reach.plane_error, reach.least_length,
-                        reach.depth<-reach.doubt, reach.depth> reach.doubt, reach.thin & 1);
+  if (!(r <= kFarthestForDoubles)) return {0.0, HUGE_VAL, kEveryPart};
+  const Vector<double> ab = seen_from(a, t.b.x, t.b.y, t.b.z);
+  const Vector<double> bc = seen_from(b, t.c.x, t.c.y, t.c.z);
+  const Vector<double> ac = seen_from(a, t.c.x, t.c.y, t.c.z);
+  const double b_square = ab.dot(ab), c_square = ac.dot(ac);
+  const double edge[3] = {edge_square(from_a, ab, b_square), edge_square(from_b, bc, bc.dot(bc)),
+                          edge_square(from_a, ac, c_square)};
+  const double nearest = root(minimum(minimum(edge[0], edge[1]), edge[2]));
+  const double error = kEdgeError * r + kLeastError;
+  TriangleReach reach = {nearest - error, nearest + error, 0};
+
+  const Vector<double> normal = ab.cross(ac);
+  const double square = normal.dot(normal), lengths = b_square * c_square;
+  const bool thin = square < kThinnest * lengths || lengths < kLeastLengths;
+  const double product = root(lengths);
+  const double of_b = from_a.cross(ac).dot(normal), of_c = ab.cross(from_a).dot(normal);
+  const double depth = minimum(minimum(of_b, of_c), square - (of_b + of_c));
+  const double doubt = kDoubt * (root(from_a.dot(from_a) * maximum(b_square, c_square)) * product);
+  const bool is_inside = !thin && depth > doubt, is_outside = !thin && depth < -doubt;
+  if (thin) {
+    // Its width is less than 2^-18 of its shorter edge.
+    reach.least = reach.least - 0x1p-18 * root(minimum(b_square, c_square));
+  } else if (!is_outside) {
+    const double inverse = 1.0 / root(square);
+    const double plane = std::fabs(from_a.dot(normal)) * inverse;
+    const double plane_error = kPlaneError * r * (product * inverse) + kLeastError;
+    reach.least = minimum(plane - plane_error, reach.least);
+    if (is_inside) reach.most = minimum(reach.most, plane + plane_error);
+  }
+  if (!is_outside) reach.parts = kFace;
+  for (int k = 0; k < 3 && !is_inside; ++k) {
+    if (root(edge[k]) <= nearest + 2.0 * error) reach.parts |= kFirstEdge << k;
+  }
+  return reach;
+}
+
+// The nearest place of an edge.
+GD_HD Foot foot_on_edge(Vec3 one, Vec3 two, Vec3 point) {
+  using nearest_detail::Place3;
+  return nearest_detail::foot_on_edge(Place3(one), Place3(two), Place3(point));
+}
+
+// The nearest place of a triangle, looked for in parts that cannot be left out: in the face first.
+GD_HD Foot foot_on(const Triangle& t, Vec3 point, std::uint32_t parts) {
+  using namespace nearest_detail;
+  const Place3 a(t.a), b(t.b), c(t.c), p(point);
+  if (parts == kFace) return foot_inside(a, b, c, p);
+  Foot best = {HUGE_VAL, {0.0, 0.0, 0.0}};
+  if ((parts & kFace) && foot_on_face(a, b, c, p, best)) return best;
+  const Place3* const ends[4] = {&a, &b, &c, &a};
+  for (int k = 0; k < 3; ++k) {
+    if (!(parts & kFirstEdge << k)) continue;
+    const Foot foot = foot_on_edge(*ends[k], *ends[k + 1], p);
+    if (foot.distance < best.distance) best = foot;
+  }
+  return best;
 }
 
 // The nearest triangle so far: of equal distances the lowest.

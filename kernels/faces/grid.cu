@@ -4,6 +4,7 @@
 // depends on it.
 #include "grid/codes.h"
 #include "grid/on_surface.h"
+#include "platform/block_scan.h"
 #include "platform/refuse.h"
 #include "platform/row_list.h"
 #include "platform/warp.h"
@@ -19,13 +20,81 @@ __device__ void for_listed(const std::uint32_t* rows, const std::uint32_t* row_c
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) body(rows[i]);
 }
 
-// count_parity by floats first, by Quick doubles where those are unsure.
-__device__ Answer count_single(const GridView& grid, const SingleView& single, Vec3 q) {
-  return count_parity_by(grid, q, [&](std::int32_t triangle) {
-    const int crossing = single.crossing_above(grid.mesh, triangle, q);
-    if (crossing != kUnsure) return crossing;
-    return crossing_above<Quick>(grid.mesh.triangle(triangle), q);
-  });
+// By floats first, by Quick doubles where those are unsure: for cards with slow doubles.
+__device__ int crossing_single(const GridView& grid, const SingleView& single,
+                               std::int32_t triangle, Vec3 q) {
+  const int crossing = single.crossing_above(grid.mesh, triangle, q);
+  return crossing != kUnsure ? crossing : crossing_above<Quick>(grid.mesh.triangle(triangle), q);
+}
+
+// Entries that the points of a warp want: each with the lane that asks.
+struct Wanted {
+  std::int32_t triangle[64];
+  std::uint8_t lane[64];
+};
+
+// count_parity_by of each lane's point, the whole warp together: points want from one entry to
+// dozens, so the wanted ones are gathered, and a lane counts any point's.
+template <class Crossing>
+__device__ Answer count_together(const GridView& grid, Vec3 q, bool asks, Wanted& wanted,
+                                 Crossing&& crossing_of) {
+  Counting counting = {};
+  if (asks) counting = counting_at(grid, q);
+  std::uint32_t parities = 0, unsure = 0;  // a bit for each lane
+  int held = 0;
+  const auto count_last = [&](int some) {
+    const bool works = lane() < some;
+    const int place = held - some + lane(), of = works ? wanted.lane[place] : lane();
+    const Vec3 at = {shuffle(q.x, of), shuffle(q.y, of), shuffle(q.z, of)};
+    const int crossing = works ? crossing_of(wanted.triangle[place], at) : 0;
+    const bool is_sure = crossing != kUnsure;
+    parities ^= xor_in_warp(static_cast<std::uint32_t>(is_sure && (crossing & 1)) << of);
+    unsure |= or_in_warp(static_cast<std::uint32_t>(!is_sure) << of);
+    held -= some;
+    sync_warp();
+  };
+  for (std::int32_t i = 0; geodomain::ballot(i < counting.list.count) != 0; ++i) {
+    Entry entry = {};
+    if (i < counting.list.count) entry = grid.entries[counting.list.start + i];
+    const bool wants = i < counting.list.count && counting.wants(entry);
+    const std::uint32_t votes = geodomain::ballot(wants);
+    if (wants) {
+      const int place = held + lanes_before(votes);
+      wanted.triangle[place] = entry.triangle;
+      wanted.lane[place] = static_cast<std::uint8_t>(lane());
+    }
+    held += count_bits(votes);
+    sync_warp();
+    if (held >= 32) count_last(32);
+  }
+  if (held > 0) count_last(held);
+  if (unsure >> lane() & 1) return Answer::undecided;
+  if (!asks) return Answer::outside;
+  const int parity = counting.parity ^ static_cast<int>(parities >> lane() & 1);
+  return with_long(grid, q, parity,
+                   [&](std::int32_t triangle) { return crossing_of(triangle, q); });
+}
+
+// Writes the answers of listed rows, and lists those that stay undecided.
+template <class Crossing>
+__device__ void count_listed(const GridView& grid, const PointsView& points,
+                             const std::uint32_t* rows, const std::uint32_t* row_count,
+                             std::uint8_t* out, const RowList& unsure, Crossing&& crossing_of) {
+  __shared__ Wanted wanted[kBlockWarps];
+  const std::uint32_t step = gridDim.x * blockDim.x, count = *row_count;
+  const std::uint32_t own = blockIdx.x * blockDim.x + threadIdx.x;
+  for (std::uint32_t begin = own - lane(); begin < count; begin += step) {
+    const bool asks = begin + lane() < count;
+    const std::uint32_t row = asks ? rows[begin + lane()] : 0;
+    const Vec3 q = asks ? points[row] : Vec3{};
+    const Answer answer = count_together(grid, q, asks, wanted[threadIdx.x / 32], crossing_of);
+    if (!asks) continue;
+    if (answer == Answer::undecided) {
+      unsure.append(row);
+    } else {
+      out[row] = static_cast<std::uint8_t>(answer);
+    }
+  }
 }
 
 // The codes of listed points, from the solid on that left them open; count(solid, q) decides.
@@ -46,16 +115,49 @@ __device__ void go_on(const Solids& solids, const PointsView& points, const std:
 
 }  // namespace
 
+// The rows of a block that are left open are listed together: an atomic of each would take longer
+// than to look up.
 extern "C" __global__ void geodomain_look_up(GridView grid, PointsView points, std::uint32_t rows,
                                              std::uint8_t* out, RowList open) {
-  const std::int64_t row = thread_row();
-  if (row >= rows) return;
-  const Vec3 q = points[row];
-  const Answer answer = look_up(grid, q);
-  if (answer == Answer::undecided) {
-    open.append(static_cast<std::uint32_t>(row));
-  } else {
-    out[row] = static_cast<std::uint8_t>(answer);
+  __shared__ std::uint32_t shared[kBlockWarps], first;
+  const std::int64_t begin =
+      static_cast<std::int64_t>(blockIdx.x) * kRowsOfThread * kBlockThreads + threadIdx.x;
+  Vec3 q[kRowsOfThread];
+  Slabs slabs[kRowsOfThread];
+  bool misses_it[kRowsOfThread];
+#pragma unroll
+  for (int k = 0; k < kRowsOfThread; ++k) {
+    const std::int64_t row = begin + k * kBlockThreads;
+    q[k] = points[row < rows ? row : rows - 1];
+  }
+#pragma unroll
+  for (int k = 0; k < kRowsOfThread; ++k) {
+    misses_it[k] = misses(grid.bounds, q[k]);
+    slabs[k] = {~std::uint64_t{0}, 0};
+    if (grid.closed && !misses_it[k]) slabs[k] = grid.slabs[grid.whole.cell(q[k])];
+  }
+  std::uint32_t left = 0;
+#pragma unroll
+  for (int k = 0; k < kRowsOfThread; ++k) {
+    const std::int64_t row = begin + k * kBlockThreads;
+    if (row >= rows) continue;
+    const Answer answer =
+        misses_it[k] ? Answer::outside : told_by(slabs[k], grid.whole.frame.z.index(q[k].z));
+    if (answer == Answer::undecided) {
+      left |= 1u << k;
+    } else {
+      out[row] = static_cast<std::uint8_t>(answer);
+    }
+  }
+  std::uint32_t whole;
+  std::uint32_t place = scan_block(static_cast<std::uint32_t>(count_bits(left)), shared, whole);
+  if (whole == 0) return;
+  if (threadIdx.x == 0) first = atomicAdd(open.count, whole);
+  __syncthreads();
+  place += first;
+  for (; left != 0; left &= left - 1) {
+    const std::int64_t row = begin + trailing_zeros(left) * kBlockThreads;
+    open.rows[place++] = static_cast<std::uint32_t>(row);
   }
 }
 
@@ -63,28 +165,17 @@ extern "C" __global__ void geodomain_count_quick(GridView grid, PointsView point
                                                  const std::uint32_t* rows,
                                                  const std::uint32_t* row_count, std::uint8_t* out,
                                                  RowList unsure) {
-  for_listed(rows, row_count, [&](std::uint32_t row) {
-    const Answer answer = count_parity<Quick>(grid, points[row]);
-    if (answer == Answer::undecided) {
-      unsure.append(row);
-    } else {
-      out[row] = static_cast<std::uint8_t>(answer);
-    }
+  count_listed(grid, points, rows, row_count, out, unsure, [&](std::int32_t triangle, Vec3 q) {
+    return crossing_above<Quick>(grid.mesh.triangle(triangle), q);
   });
 }
 
-// As geodomain_count_quick, in floats first: for cards with slow doubles.
 extern "C" __global__ void geodomain_count_single(GridView grid, SingleView single,
                                                   PointsView points, const std::uint32_t* rows,
                                                   const std::uint32_t* row_count, std::uint8_t* out,
                                                   RowList unsure) {
-  for_listed(rows, row_count, [&](std::uint32_t row) {
-    const Answer answer = count_single(grid, single, points[row]);
-    if (answer == Answer::undecided) {
-      unsure.append(row);
-    } else {
-      out[row] = static_cast<std::uint8_t>(answer);
-    }
+  count_listed(grid, points, rows, row_count, out, unsure, [&](std::int32_t triangle, Vec3 q) {
+    return crossing_single(grid, single, triangle, q);
   });
 }
 
@@ -157,7 +248,11 @@ extern "C" __global__ void geodomain_codes_single(Solids solids, PointsView poin
                                                   std::int32_t* codes, RowList unsure) {
   go_on(
       solids, points, rows, row_count, codes,
-      [](const Solid& solid, Vec3 q) { return count_single(solid.grid, solid.single, q); },
+      [](const Solid& solid, Vec3 q) {
+        return count_parity_by(solid.grid, q, [&](std::int32_t triangle) {
+          return crossing_single(solid.grid, solid.single, triangle, q);
+        });
+      },
       [&](std::uint32_t row) { unsure.append(row); });
 }
 

@@ -126,6 +126,7 @@ void describe_segments(Layout& all) {
       GD_FIELD(SegmentRows, segments) GD_FIELD(SegmentRows, order) GD_FIELD(SegmentRows, count);
   all.argument<Bins>("Bins")
       GD_FIELD(Bins, frame) GD_FIELD(Bins, size) GD_FIELD(Bins, count);
+  all.argument<CurveBins>("CurveBins") GD_FIELD(CurveBins, frame) GD_FIELD(CurveBins, bits);
   all.structure<BinTicket>("BinTicket")
       GD_FIELD(BinTicket, bin) GD_FIELD(BinTicket, number);
   all.structure<Found>("Found") GD_FIELD(Found, t) GD_FIELD(Found, triangle);
@@ -140,7 +141,7 @@ void describe_constants(Layout& all) {
   all GD_CONSTANT(kBitsInFlight) GD_CONSTANT(kBytesInFlight) GD_CONSTANT(kNotOnLattice);
   all GD_CONSTANT(kDevicePacket) GD_CONSTANT(kMostNoted) GD_CONSTANT(kWide) GD_CONSTANT(kLevels);
   all GD_CONSTANT(kKeyBits) GD_CONSTANT(kDigitBits) GD_CONSTANT(kDigits);
-  all GD_CONSTANT(kBinsOfThread) GD_CONSTANT(kColumnsOfWarp);
+  all GD_CONSTANT(kBinsOfBlock) GD_CONSTANT(kRowsOfThread) GD_CONSTANT(kColumnsOfWarp);
   all GD_CONSTANT(kTouch) GD_CONSTANT(kCross) GD_CONSTANT(kFirstIn) GD_CONSTANT(kFirstOut);
   all GD_CONSTANT(kSecondIn) GD_CONSTANT(kSecondOut) GD_CONSTANT(kSame) GD_CONSTANT(kBack);
   all GD_CONSTANT(kUndetermined) GD_CONSTANT(kTooMany);

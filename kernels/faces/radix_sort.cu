@@ -3,6 +3,7 @@
 // of which sorts `rounds` keys, fewer where there are few, so that many blocks have work.
 #include "bvh/digits.h"
 #include "platform/bits.h"
+#include "platform/block_scan.h"
 #include "platform/warp.h"
 
 using namespace geodomain;
@@ -15,23 +16,6 @@ static_assert(kDigits == 2 * kBlock, "two digits to a thread");
 
 __device__ std::uint32_t digit_of(std::uint64_t key, std::uint32_t shift) {
   return static_cast<std::uint32_t>(key >> shift) & (kDigits - 1);
-}
-
-// Each thread's sum of what those before it have, two numbers to a thread; and the whole sum.
-__device__ std::uint32_t scan_block(std::uint32_t mine, std::uint32_t* shared,
-                                    std::uint32_t& whole) {
-  shared[threadIdx.x] = mine;
-  __syncthreads();
-  for (std::uint32_t step = 1; step < kBlock; step *= 2) {
-    const std::uint32_t before = threadIdx.x >= step ? shared[threadIdx.x - step] : 0;
-    __syncthreads();
-    shared[threadIdx.x] += before;
-    __syncthreads();
-  }
-  const std::uint32_t sum = shared[threadIdx.x];
-  whole = shared[kBlock - 1];
-  __syncthreads();
-  return sum - mine;
 }
 
 }  // namespace
@@ -57,7 +41,7 @@ extern "C" __global__ void geodomain_radix_count(const std::uint64_t* keys, std:
 // A block to a digit: its counts become sums of the tiles before, and their sum its total.
 extern "C" __global__ void geodomain_radix_add_up(std::uint32_t* counts, std::uint32_t tiles,
                                                   std::uint32_t* totals) {
-  __shared__ std::uint32_t shared[kBlock];
+  __shared__ std::uint32_t shared[kWarps];
   std::uint32_t* mine = counts + static_cast<std::uint64_t>(blockIdx.x) * tiles;
   std::uint32_t before = 0;
   for (std::uint32_t begin = 0; begin < tiles; begin += kBlock) {
@@ -75,7 +59,7 @@ extern "C" __global__ void geodomain_radix_scatter(
     const std::uint64_t* keys, const std::int32_t* values, std::uint32_t count,
     std::uint32_t rounds, std::uint32_t shift, const std::uint32_t* counts,
     const std::uint32_t* totals, std::uint64_t* to_keys, std::int32_t* to_values) {
-  __shared__ std::uint32_t shared[kBlock], place[kDigits], seen[kWarps][kDigits];
+  __shared__ std::uint32_t shared[kWarps], place[kDigits], seen[kWarps][kDigits];
   const std::uint32_t low = 2 * threadIdx.x, first = totals[low];
   std::uint32_t whole;
   const std::uint32_t smaller = scan_block(first + totals[low + 1], shared, whole);
@@ -90,7 +74,7 @@ extern "C" __global__ void geodomain_radix_scatter(
     const std::uint64_t key = there ? keys[i] : 0;
     const std::uint32_t digit = there ? digit_of(key, shift) : kDigits;
     const std::uint32_t peers = same_in_warp(digit);
-    const auto rank = static_cast<std::uint32_t>(count_bits(peers & ((1u << lane()) - 1u)));
+    const auto rank = static_cast<std::uint32_t>(lanes_before(peers));
     if (there && rank == 0) seen[warp][digit] = static_cast<std::uint32_t>(count_bits(peers));
     __syncthreads();
     if (there) {

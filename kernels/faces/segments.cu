@@ -14,15 +14,6 @@ __device__ std::uint32_t row_at(const SegmentRows& rows, std::uint32_t i) {
   return rows.order ? __ldg(rows.order + i) : i;
 }
 
-// body(i) for i in [0, count), among the threads of a launch.
-template <class Body>
-__device__ void share(std::uint32_t count, Body&& body) {
-  const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-  for (std::uint64_t i = static_cast<std::uint64_t>(thread_row()); i < count; i += step) {
-    body(static_cast<std::uint32_t>(i));
-  }
-}
-
 template <class Question, class Make, class Done>
 __device__ void ask_quick(const BvhView& bvh, const SegmentRows& rows, RowList unsure, Make&& make,
                           Done&& done) {

@@ -88,49 +88,71 @@ GD_HD bool visit_long(const GridView& grid, Vec3 q, Visit&& visit) {
 
 enum class Answer : std::uint8_t { outside = 0, inside = 1, undecided = 2 };
 
-// What two bits tell.
-GD_HD Answer look_up(const GridView& grid, Vec3 q) {
-  if (misses(grid.bounds, q)) return Answer::outside;
-  if (!grid.closed) return Answer::undecided;
-  const Slabs slabs = grid.slabs[grid.whole.cell(q)];
-  const std::int32_t slab = grid.whole.frame.z.index(q.z);
+// What two bits tell of a point within the bounds of a closed mesh.
+GD_HD Answer told_by(const Slabs& slabs, std::int32_t slab) {
   if (slabs.occupied >> slab & 1) return Answer::undecided;
   return static_cast<Answer>(slabs.inside >> slab & 1);
 }
 
-// The parity of crossings above an undecided point: those below the next free
-// slab one by one, and the label of that slab for all the others. A triangle of
-// this cell is below that slab or above it, whole. Undecided again where
-// crossing(triangle), as `crossing_above`, is unsure.
-template <class Crossing>
-GD_HD Answer count_parity_by(const GridView& grid, Vec3 q, Crossing&& crossing_of) {
+GD_HD Answer look_up(const GridView& grid, Vec3 q) {
+  if (misses(grid.bounds, q)) return Answer::outside;
+  if (!grid.closed) return Answer::undecided;
+  return told_by(grid.slabs[grid.whole.cell(q)], grid.whole.frame.z.index(q.z));
+}
+
+// How the crossings above an undecided point are counted: those below the next free slab one by
+// one, and the label of that slab for all the others. A triangle of this cell is below that slab or
+// above it, whole.
+struct Counting {
+  List list;                     // of the point's cell
+  std::int32_t slab, free_slab;  // its own, and the next free one above
+  int parity;                    // of the crossings above that
+
+  GD_HD bool wants(const Entry& entry) const {
+    return entry.high >= slab && entry.low <= free_slab;
+  }
+};
+
+GD_HD Counting counting_at(const GridView& grid, Vec3 q) {
   Axis z;
   const std::int64_t cell = grid.cell(q, z);
-  const std::int32_t slab = z.index(q.z);
-  std::int32_t free_slab = kSlabs;
-  int parity = 0;
+  Counting counting = {grid.lists[cell], z.index(q.z), kSlabs, 0};
   if (grid.closed) {
     const Slabs slabs = grid.slabs[cell];
-    const std::uint64_t free = ~slabs.occupied >> slab;
+    const std::uint64_t free = ~slabs.occupied >> counting.slab;
     if (free != 0) {
-      free_slab = slab + trailing_zeros(free);
-      parity = static_cast<int>(slabs.inside >> free_slab & 1);
+      counting.free_slab = counting.slab + trailing_zeros(free);
+      counting.parity = static_cast<int>(slabs.inside >> counting.free_slab & 1);
     }
   }
-  const List list = grid.lists[cell];
-  for (std::int32_t i = 0; i < list.count; ++i) {
-    const Entry entry = grid.entries[list.start + i];
-    if (entry.high < slab || entry.low > free_slab) continue;
-    const int crossing = crossing_of(entry.triangle);
-    if (crossing == kUnsure) return Answer::undecided;
-    parity ^= crossing & 1;
-  }
+  return counting;
+}
+
+// The parity with the long triangles' crossings. Undecided again where crossing_of(triangle), as
+// `crossing_above`, is unsure.
+template <class Crossing>
+GD_HD Answer with_long(const GridView& grid, Vec3 q, int parity, Crossing&& crossing_of) {
   const bool sure = visit_long(grid, q, [&](std::int32_t triangle) {
     const int crossing = crossing_of(triangle);
     parity ^= crossing & 1;
     return crossing != kUnsure;
   });
   return sure ? static_cast<Answer>(parity) : Answer::undecided;
+}
+
+// The parity of crossings above an undecided point.
+template <class Crossing>
+GD_HD Answer count_parity_by(const GridView& grid, Vec3 q, Crossing&& crossing_of) {
+  const Counting counting = counting_at(grid, q);
+  int parity = counting.parity;
+  for (std::int32_t i = 0; i < counting.list.count; ++i) {
+    const Entry entry = grid.entries[counting.list.start + i];
+    if (!counting.wants(entry)) continue;
+    const int crossing = crossing_of(entry.triangle);
+    if (crossing == kUnsure) return Answer::undecided;
+    parity ^= crossing & 1;
+  }
+  return with_long(grid, q, parity, crossing_of);
 }
 
 // In Quick arithmetic undecided at times, in Full hardly ever.

@@ -12,11 +12,21 @@ namespace geodomain {
 // registers a thread.
 constexpr int kBlockThreads = 128;
 constexpr int kBlockWarps = kBlockThreads / 32;
+constexpr int kRowsOfThread = 4;  // that a thread looks up: as many loads are on their way
 
 #if defined(__CUDACC__)
 // The row of a launch of one thread to a row.
 __device__ inline std::int64_t thread_row() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+// body(i) for i in [0, count), among the threads of a launch.
+template <class Body>
+__device__ inline void share(std::uint32_t count, Body&& body) {
+  const std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+  for (std::uint64_t i = static_cast<std::uint64_t>(thread_row()); i < count; i += step) {
+    body(static_cast<std::uint32_t>(i));
+  }
 }
 
 // The threads of the warp that ask with the same value, as bits; all of them ask together.
@@ -39,6 +49,28 @@ __device__ inline std::uint32_t least_in_warp(std::uint32_t value) {
   return value;
 #endif
 }
+// The bits that an odd number of lanes have; the whole warp asks together.
+__device__ inline std::uint32_t xor_in_warp(std::uint32_t bits) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_xor_sync(0xffffffffu, bits);
+#else
+  for (int step = 16; step > 0; step /= 2) bits ^= __shfl_xor_sync(0xffffffffu, bits, step);
+  return bits;
+#endif
+}
+// The bits that any lane has; the whole warp asks together.
+__device__ inline std::uint32_t or_in_warp(std::uint32_t bits) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(0xffffffffu, bits);
+#else
+  for (int step = 16; step > 0; step /= 2) bits |= __shfl_xor_sync(0xffffffffu, bits, step);
+  return bits;
+#endif
+}
+// How many of the votes are of lanes below this one.
+__device__ inline int lanes_before(std::uint32_t votes) {
+  return __popc(votes & ((1u << lane()) - 1u));
+}
 // What the lanes of the warp have written to shared memory is there for all of them.
 __device__ inline void sync_warp() { __syncwarp(); }
 // The value of the lane `step` places below; the whole warp asks together.
@@ -52,6 +84,9 @@ __device__ inline std::uint32_t moved_down(std::uint32_t low, std::uint32_t high
 }
 // The value of the lane `from`; the whole warp asks together.
 __device__ inline std::uint32_t shuffle(std::uint32_t value, int from) {
+  return __shfl_sync(0xffffffffu, value, from);
+}
+__device__ inline double shuffle(double value, int from) {
   return __shfl_sync(0xffffffffu, value, from);
 }
 // The word of the lane `from`; the whole warp asks together.

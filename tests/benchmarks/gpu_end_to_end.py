@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from gpu_kernels import around
+from growth import kernels, resident
 
 import geodomain
 from geodomain import PointLocator, synthetic, use_devices
@@ -161,19 +163,18 @@ def first_call(mesh: geodomain.Mesh) -> None:
     )
 
 
-def on_device(mesh: geodomain.Mesh) -> None:
-    """Time points that are on the device already, where CuPy or PyTorch can put them there."""
-    try:
-        import cupy
-    except ImportError:
-        return
-    points = cupy.random.random((POINTS, 3))
-    low, high = (cupy.asarray(bound) for bound in mesh.bounds)
-    points = low + points * (high - low)
-    out = cupy.empty(POINTS, bool)
-    locator = PointLocator(mesh, backend="cuda")
-    seconds = best(lambda: locator.contains(points, out=out))
-    sys.stdout.write(f"{POINTS:,} points on the device, answers there: {1e3 * seconds:.2f} ms\n")
+def on_device(mesh: geodomain.Mesh, count: int) -> None:
+    """Time points that are on the device already, answers there, beside the kernels alone."""
+    points = around(mesh, count)
+    alone, call = kernels(mesh, points), resident(mesh, points)
+    alone_seconds = min(alone()[0] for _ in range(RUNS))
+    call_seconds = min(call()[0] for _ in range(RUNS))
+    locator, out = PointLocator(mesh, backend="cuda"), np.zeros(count, bool)
+    sys.stdout.write(f"{count:,} points on the device, {len(mesh.triangles):,} triangles\n")
+    say("kernels", alone_seconds, alone_seconds)
+    say("call, answers there", call_seconds, alone_seconds, 1.15 if count == POINTS else None)
+    arrays = best(lambda: locator.contains(points, out=out))
+    say("ordinary arrays, warm out=", arrays, alone_seconds)
 
 
 if __name__ == "__main__":
@@ -183,5 +184,6 @@ if __name__ == "__main__":
     scattered(body)
     lattice(body)
     lattice(synthetic.star_shaped_orebody(frequency=224))
-    on_device(body)
+    on_device(body, 1_000)
+    on_device(body, POINTS)
     pools.release()

@@ -25,6 +25,7 @@ from geodomain.backends.cuda import grid_build as grid_building
 from geodomain.backends.cuda import points as cuda
 from geodomain.backends.cuda.buffers import Slot
 from geodomain.backends.cuda.grid import GridOnDevice
+from geodomain.backends.cuda.pycuda_types import Driver
 
 SCENES = {79_380: 63, 1_003_520: 224}  # triangles: frequency
 
@@ -34,14 +35,20 @@ def around(mesh: geodomain.Mesh, count: int) -> np.ndarray:
     return low + (np.random.default_rng(0).random((count, 3)) * 1.2 - 0.1) * (high - low)
 
 
+def slot_with(driver: Driver, points: np.ndarray) -> Slot:
+    """Return room on the device for all of these points, with the points in it."""
+    slot = Slot(len(points), 4)
+    driver.memcpy_htod(slot.coordinates, points)
+    slot.rows, start = len(points), int(slot.coordinates)
+    slot.view = layout.points_view((start, start + 8, start + 16), (24, 24, 24))
+    return slot
+
+
 def scattered(mesh: geodomain.Mesh, points: np.ndarray) -> None:
     count = len(points)
     index = cuda.CudaPointIndex(mesh, threads=8)
     with device.current() as driver:
-        slot = Slot(count, 4)
-        driver.memcpy_htod(slot.coordinates, points)
-        slot.rows, start = count, int(slot.coordinates)
-        slot.view = layout.points_view((start, start + 8, start + 16), (24, 24, 24))
+        slot = slot_with(driver, points)
         for _ in range(3):
             slot.clear()
             index.label(slot)

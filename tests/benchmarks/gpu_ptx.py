@@ -6,8 +6,9 @@ without nvcc says "from PTX"), from the root of the checkout:
     python -P tests/benchmarks/gpu_ptx.py
 
 Each way of answering is a process of its own with an empty cache of ours: kernels by nvcc; by the
-wheel's PTX with nvcc taken out of PATH; by the CPU. First calls are of new processes: with
-CUDA_CACHE_DISABLE=1 the driver compiles the PTX, and with the driver's cache it has done so before.
+wheel's PTX with nvcc taken out of PATH; by the CPU. First calls are of new processes, from PTX with
+the driver's cache off: with an empty cache of ours the driver compiles, and with one that an
+earlier process has filled it does not.
 """
 
 from __future__ import annotations
@@ -97,9 +98,9 @@ def without_nvcc() -> str:
     return os.pathsep.join(f for f in folders if shutil.which("nvcc", path=f) is None)
 
 
-def child(what: str, *arguments: str, **environment: str) -> str:
-    with tempfile.TemporaryDirectory() as cache:
-        given = {**os.environ, "GEODOMAIN_CACHE": str(Path(cache, "ours")), **environment}
+def child(what: str, *arguments: str, cache: str = "", **environment: str) -> str:
+    with tempfile.TemporaryDirectory() as empty:
+        given = {**os.environ, "GEODOMAIN_CACHE": cache or str(Path(empty, "ours")), **environment}
         command = [sys.executable, "-P", __file__, what, *arguments]
         done = subprocess.run(command, env=given, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout
@@ -113,18 +114,20 @@ def main() -> None:
             np.savez(sys.argv[3], **answers(sys.argv[2]))
         return
     bare = {"PATH": without_nvcc(), "CUDA_CACHE_DISABLE": "1"}
-    for name, given in (
-        ("PTX, driver's cache off", bare),
-        ("PTX, driver's cache filled", {"PATH": without_nvcc()}),
-        ("nvcc, our cache empty", {}),
-    ):
-        calls = [json.loads(child("first", **given)) for _ in range(4)]
-        if name.startswith("PTX"):
-            assert all((c["nvcc"], c["kernels"]) == (None, ["PTX"]) for c in calls), calls[0]
-        times = ", ".join(f"{call['first']:.2f}" for call in calls)
-        sys.stdout.write(f"{calls[0]['gpu']}, driver for CUDA {calls[0]['driver']}; {name}: ")
-        sys.stdout.write(f"first calls {times} s after an import of {calls[0]['import']:.2f} s\n")
-        sys.stdout.flush()
+    with tempfile.TemporaryDirectory() as filled:
+        child("first", cache=filled, **bare)
+        for name, cache, given in (
+            ("PTX, our cache empty", "", bare),
+            ("PTX, our cache filled", filled, bare),
+            ("nvcc, our cache empty", "", {}),
+        ):
+            calls = [json.loads(child("first", cache=cache, **given)) for _ in range(4)]
+            if name.startswith("PTX"):
+                assert all((c["nvcc"], c["kernels"]) == (None, ["PTX"]) for c in calls), calls[0]
+            times = ", ".join(f"{call['first']:.2f}" for call in calls)
+            sys.stdout.write(f"{calls[0]['gpu']}, driver for CUDA {calls[0]['driver']}; {name}: ")
+            sys.stdout.write(f"first calls {times} s; imports {calls[0]['import']:.2f} s\n")
+            sys.stdout.flush()
     with tempfile.TemporaryDirectory() as folder:
         ways = {"PTX": ("cuda", bare), "nvcc": ("cuda", {}), "CPU": ("cpu", {})}
         found = {}

@@ -3,7 +3,8 @@
 pytest tests/benchmarks/test_hits.py --benchmark-timer=time.process_time
 
 The timer counts the time that all threads together worked, for a machine that others use too.
-Segments go along normals, for a tenth of the terrain's box from anywhere, or across it.
+Segments go along normals, for a tenth of the terrain's box from anywhere, or across it. The first
+hits are also written as a table, beside Python's `repr` and `join` of the same numbers.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import numpy as np
 import pytest
 
 from geodomain import Mesh, SegmentIntersector, Segments
+from geodomain.io.csv.writing import Column, lines_of
 from geodomain.synthetic import segments_across, undulating_terrain
 from geodomain.synthetic.segment_files import longest_segment
 
 TRIANGLES, SEGMENTS, THREADS = 29_282, 1_000_000, 2
+ROWS = 200_000
 KINDS = ("along normals", "a tenth of the box", "anywhere")
 
 Scene = tuple[str, Mesh, np.ndarray, np.ndarray]
@@ -61,3 +64,25 @@ def test_hits_open3d(scene: Scene, timed, wrong, peer) -> None:
     first = timed(f"segments {kind}", lambda: built.cast_rays(rays, nthreads=THREADS))
     truth = SegmentIntersector(mesh, backend="cpu").intersect((starts, ends))
     wrong(first["t_hit"].numpy() <= 1, truth)
+
+
+@pytest.fixture(scope="module")
+def columns() -> list[Column]:
+    """Return nine columns of a table of hits."""
+    dice = np.random.default_rng(2)
+    triangle, numbers = dice.integers(0, TRIANGLES, ROWS), dice.random((7, ROWS)) * 1000
+    return [np.arange(ROWS), *numbers[:5], triangle, *numbers[5:]]
+
+
+def in_python(columns: list[Column]) -> bytes:
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return "".join([",".join(map(repr, row)) + "\n" for row in rows]).encode()
+
+
+@pytest.mark.parametrize("way", ["geodomain", "repr and join"])
+def test_hits_as_csv(columns: list[Column], way: str, timed) -> None:
+    def ours() -> bytes:
+        return b"".join(map(bytes, lines_of(columns, b",", b".", THREADS)))
+
+    write = ours if way == "geodomain" else lambda: in_python(columns)
+    assert timed(f"{ROWS:,} hits as CSV", write) == in_python(columns)

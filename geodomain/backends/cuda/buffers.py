@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Literal
 
 import numpy as np
 
@@ -16,35 +17,39 @@ LEAST_ROOM = 16_384  # below this the CPU is the better place
 _SMALL_ROOM = 131_072  # what a small job gets, so that the next one need not grow it
 PIECE_ROWS = 262_144  # of the caller's points filled before the bus takes them; divides rooms
 _PIECES = 4
-TOGETHER = (
-    1 << 25
-)  # bytes of answers of a chunk whose points are put in order: the more, the nearer
+# Bytes of answers of a chunk whose points are put in order: the more, the nearer.
+TOGETHER = 1 << 25
+RESIDENT = 1 << 23  # points of a chunk where points and room for the answers are there already
 # Bytes of an answer: a count, a pair of counts, a pair of doubles, five doubles.
 WIDTHS = (4, 8, 16, 40)
+
+# How points come: in chunks that are sent, in such that are put in order, or they are there.
+Kind = Literal["sent", "together", "resident"]
 
 
 class Slot:
     """Room for one chunk on the device: its points, their answers, and a stream for them.
 
     An answer has ``width`` bytes, one of WIDTHS. A point takes 33 bytes more: 24 of coordinates,
-    1 of label, 8 in two lists.
+    1 of label, 8 in two lists. Where points and answers are ``resident``, nothing is copied.
     """
 
-    def __init__(self, room: int, width: int) -> None:
+    def __init__(self, room: int, width: int, *, resident: bool = False) -> None:
         cuda = device.driver()
         self.room = room
         self.rows = 0
         self.view = b""
         self.stream = cuda.Stream()
         self.done = cuda.Event(cuda.event_flags.DISABLE_TIMING)
-        self.coordinates = cuda.mem_alloc(24 * room)
         self.answers = cuda.mem_alloc(width * room)
         self.labels = cuda.mem_alloc(room)
         self.open_rows = cuda.mem_alloc(4 * room)
         self.unsure_rows = cuda.mem_alloc(4 * room)
         self.counts = cuda.mem_alloc(16)  # open rows, unsure rows, first refused row
-        self.host_answers = cuda.pagelocked_empty(width * room, np.uint8)
         self.host_refused = cuda.pagelocked_empty(1, np.uint64)
+        if not resident:
+            self.coordinates = cuda.mem_alloc(24 * room)
+            self.host_answers = cuda.pagelocked_empty(width * room, np.uint8)
 
     @property
     def refused(self) -> int:
@@ -78,30 +83,29 @@ class Ring:
 class Buffers:
     """What one call at a time works with on the device."""
 
-    def __init__(self, width: int, room: int) -> None:
+    def __init__(self, kind: Kind, width: int, room: int) -> None:
         self.room = room
-        self.slots = [Slot(room, width) for _ in range(SLOTS)]
+        resident = kind == "resident"
+        slots = 2 if resident else SLOTS
+        self.slots = [Slot(room, width, resident=resident) for _ in range(slots)]
 
 
-def room_for(rows: int) -> int:
+def room_for(kind: Kind, rows: int, width: int) -> int:
     """Return the points of a slot for so many in all, a power of two."""
-    each = -(-rows // SLOTS)
-    return min(ROOM, max(_SMALL_ROOM, 1 << (each - 1).bit_length()))
+    most = {"sent": ROOM, "together": TOGETHER >> (width - 1).bit_length(), "resident": RESIDENT}
+    share = -(-rows // SLOTS) if kind == "sent" else rows
+    return min(most[kind], max(_SMALL_ROOM, 1 << (share - 1).bit_length()))
 
 
-def room_together(rows: int, width: int) -> int:
-    """Return the points of a slot, a power of two, for points that are put in order."""
-    return min(TOGETHER >> (width - 1).bit_length(), max(_SMALL_ROOM, 1 << (rows - 1).bit_length()))
-
-
-def pool_of(width: int, *, together: bool = False) -> Pool[Buffers]:
+def pool_of(kind: Kind, width: int) -> Pool[Buffers]:
     """Return what lends buffers whose answers have at least so many bytes."""
-    return _pools[together, next(known for known in WIDTHS if known >= width)]
+    return _pools[kind, next(known for known in WIDTHS if known >= width)]
 
 
+_kinds: tuple[Kind, ...] = ("sent", "together", "resident")
 _pools = {
-    (together, width): Pool(functools.partial(Buffers, width), LEAST_ROOM)
-    for together in (False, True)
+    (kind, width): Pool(functools.partial(Buffers, kind, width), LEAST_ROOM)
+    for kind in _kinds
     for width in WIDTHS
 }
 rings = Pool(Ring, LEAST_ROOM)

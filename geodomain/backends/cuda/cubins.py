@@ -53,8 +53,7 @@ class Image:
     def discard(self) -> None:
         """Take it out of the cache, because the driver refuses it."""
         if self.path is not None:
-            with contextlib.suppress(OSError):
-                self.path.unlink()
+            discard(self.path)
 
 
 def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Iterator[Image]:
@@ -68,12 +67,12 @@ def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Itera
     text = source(name)
     made_by = compiler()
     for path in _candidates(text, architecture, made_by):
-        binary = _read(path)
+        binary = read(path)
         if binary is not None:
             yield Image("cache", binary.__bytes__, path)
     if made_by is not None:
         path = folder() / key(text, architecture, made_by)
-        yield Image("nvcc", lambda: _made(path, build(text)), path)
+        yield Image("nvcc", lambda: keep(path, build(text)), path)
     ptx = shipped(name)
     if ptx is not None and _serves(ptx, architecture):
         yield Image("PTX", ptx.read_bytes)
@@ -199,28 +198,32 @@ def _hash(text: str) -> str:
 def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]:
     """Name the cached cubins: this compiler's, or, where nvcc has gone, any compiler's."""
     place = folder()
-    if not is_private(place):
-        return []
     if made_by is not None:
         return [place / key(text, architecture, made_by)]
     return sorted(place.glob(f"{_what(text, architecture)}-*.cubin"))
 
 
-def _read(path: Path) -> bytes | None:
-    """Return a cubin as it was stored, or None where it is not there or damaged."""
+def read(path: Path) -> bytes | None:
+    """Return a cubin as it was stored; None where it is not there, damaged, or maybe another's."""
     try:
-        stored = path.read_bytes()
+        stored = path.read_bytes() if is_private(path.parent) else b""
     except OSError:
         return None
     binary, digest = stored[:-_DIGEST_BYTES], stored[-_DIGEST_BYTES:]
     return binary if hashlib.sha256(binary).digest() == digest else None
 
 
-def _made(path: Path, binary: bytes) -> bytes:
+def keep(path: Path, binary: bytes) -> bytes:
     """Store what was compiled, if the cache will have it, and return it."""
     with contextlib.suppress(OSError):
         _store(path, binary)
     return binary
+
+
+def discard(path: Path) -> None:
+    """Take a cubin out of the cache."""
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def _store(path: Path, binary: bytes) -> None:

@@ -22,7 +22,7 @@ from geodomain.backends.cuda.arguments import Argument, arguments
 from geodomain.backends.cuda.context import PrimaryContext
 from geodomain.backends.cuda.devices import driver, number, numbers, process, using
 from geodomain.backends.cuda.each_device import OfEachDevice
-from geodomain.backends.cuda.ptx import PtxModule
+from geodomain.backends.cuda.linking import PtxModule
 from geodomain.backends.cuda.pycuda_types import (
     CudaKernel,
     CudaMemory,
@@ -160,7 +160,7 @@ def module(name: str) -> CudaModule:
     for image in cubins.images(name, architecture(), _build):
         try:
             if image.origin == "PTX":
-                return PtxModule(cuda, image.read().decode())
+                return PtxModule(cuda, image.read().decode(), architecture())
             return cuda.module_from_buffer(image.read())
         except cuda.MemoryError:
             raise

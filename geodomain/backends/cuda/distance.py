@@ -1,26 +1,27 @@
 """Distances on a GPU, through PyCUDA: neighbours go together, a thread to a point.
 
-One kernel notes the few triangles that may be nearest, another decides.
+One kernel notes the few triangles that may be nearest, others decide.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 
 import numpy as np
 
 from geodomain.backends import layout
-from geodomain.backends.cuda import device
+from geodomain.backends.cuda import bins, device
 from geodomain.backends.cuda.arguments import Argument
 from geodomain.backends.cuda.buffers import Slot
-from geodomain.backends.cuda.hierarchy import Hierarchy, Rooms, sort
+from geodomain.backends.cuda.hierarchy import Hierarchy, Rooms
 from geodomain.backends.cuda.pipeline import answer_all
 from geodomain.backends.cuda.pools import allocate
+from geodomain.backends.cuda.pycuda_types import CudaStream
 from geodomain.backends.data import Columns, Floats, Indices, MeshArrays
 
 FILE = "distance.cu"
-FINER = 32  # bits of a point's code that parts points which are near enough as they are
 
 
 class Scratch:
@@ -107,33 +108,25 @@ class CudaNearestIndex:
 
     def _ask(self, slot: Slot, room: Scratch, *, whole: bool) -> int:
         """Answer a chunk, in an order in which neighbours are near; return the answers' address."""
-        rows, order = slot.rows, int(slot.open_rows)
-        codes = room(8 * rows)
-        device.launch(
-            FILE, "geodomain_distance_codes", rows,
-            slot.view, rows, self._frame, codes, order, stream=slot.stream,
-        )  # fmt: skip
-        sort(codes, order, rows, room, below=FINER, stream=slot.stream)
-        noted = room(4 * layout.constant("kMostNoted") * rows)
-        device.launch(
-            FILE, "geodomain_distance_note", rows,
-            self._view, slot.view, order, rows, noted, stream=slot.stream,
-        )  # fmt: skip
-        answers, whole_rows = int(slot.answers), ctypes.c_int32(whole)
-        device.launch(
-            FILE, "geodomain_distance_nearest", rows,
-            self._hierarchy.mesh, slot.view, order, rows, noted,
-            whole_rows, answers, slot.refused, stream=slot.stream,
-        )  # fmt: skip
-        device.launch(
-            FILE, "geodomain_distance_rest", rows,
-            self._view, slot.view, order, rows, noted, whole_rows, answers, stream=slot.stream,
-        )  # fmt: skip
+        rows, order, stream = slot.rows, int(slot.open_rows), slot.stream
+        cells, count = bins.curve(self._frame, rows)
+        bins.order_by("draw_points", cells, count, slot.view, rows, order, room, stream)
+        noted, counts = room(4 * layout.constant("kMostNoted") * rows), int(slot.counts)
+        on_edges = layout.row_list(int(slot.unsure_rows), counts)
+        others = layout.row_list(room(4 * rows), counts + 4)
+        answers, some = int(slot.answers), device.list_threads(rows)
+        asked = self._hierarchy.mesh, slot.view, order, rows, noted, ctypes.c_int32(whole), answers
+        launch = functools.partial(_launch, stream=stream)
+        launch("note", rows, self._view, slot.view, order, rows, noted)
+        launch("inside", rows, *asked, slot.refused, on_edges, others)
+        launch("edges", some, *asked, on_edges)
+        launch("others", some, *asked, others)
+        launch("rest", rows, self._view, *asked[1:])
         return answers
 
 
-def _launch(step: str, threads: int, *fields: Argument) -> None:
-    device.launch(FILE, f"geodomain_distance_{step}", threads, *fields)
+def _launch(step: str, threads: int, *fields: Argument, stream: CudaStream | None = None) -> None:
+    device.launch(FILE, f"geodomain_distance_{step}", threads, *fields, stream=stream)
 
 
 def _sizes(held: Hierarchy) -> list[int]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from geodomain.backends.cpu.segments import STEPS
 from geodomain.backends.cuda import device
 from geodomain.backends.cuda.arguments import Argument
 from geodomain.backends.cuda.pools import allocate_pooled
-from geodomain.backends.cuda.pycuda_types import CudaEvent, CudaMemory, CudaStream
+from geodomain.backends.cuda.pycuda_types import CudaEvent, CudaMemory
 from geodomain.backends.cuda.staging import upload_pooled
 from geodomain.backends.data import Floats, MeshArrays
 from geodomain.backends.native import library, pointer
@@ -51,19 +49,8 @@ def _launch(name: str, threads: int, *fields: Argument) -> None:
     device.launch("bvh_build.cu", f"geodomain_bvh_{name}", threads, *fields)
 
 
-def sort(
-    keys: int,
-    values: int,
-    n: int,
-    room: Callable[[int], int],
-    *,
-    below: int = 0,
-    stream: CudaStream | None = None,
-) -> None:
-    """Sort 64-bit keys with 32-bit values where they are: an even number of passes.
-
-    The lowest ``below`` bits, a multiple of 16, do not count.
-    """
+def _sort(keys: int, values: int, n: int, room: Rooms) -> None:
+    """Sort 64-bit keys with 32-bit values where they are: an even number of passes."""
     block, digits = device.block_threads(), layout.constant("kDigits")
     rounds = min(1 + n // (SORT_BLOCKS * block), MOST_ROUNDS)
     tiles = -(-n // (rounds * block))
@@ -71,13 +58,12 @@ def sort(
     counts, totals = room(4 * digits * tiles), room(4 * digits)
     tile_count, size = ctypes.c_uint32(tiles), (ctypes.c_uint32(n), ctypes.c_uint32(rounds))
     bits = layout.constant("kDigitBits")
-    for step in range(below // bits, layout.constant("kKeyBits") // bits):
+    for step in range(layout.constant("kKeyBits") // bits):
         (keys, values), (to_keys, to_values) = pairs[step % 2], pairs[1 - step % 2]
         shift, threads = ctypes.c_uint32(bits * step), tiles * block
-        launch = functools.partial(_radix, stream=stream)
-        launch("count", threads, keys, *size, shift, counts)
-        launch("add_up", digits * block, counts, tile_count, totals)
-        launch("scatter", threads, keys, values, *size, shift, counts, totals, to_keys, to_values)
+        _radix("count", threads, keys, *size, shift, counts)
+        _radix("add_up", digits * block, counts, tile_count, totals)
+        _radix("scatter", threads, keys, values, *size, shift, counts, totals, to_keys, to_values)
 
 
 def _most_nodes(triangle_count: int) -> int:
@@ -87,8 +73,8 @@ def _most_nodes(triangle_count: int) -> int:
     return int(most(ctypes.c_int64(triangle_count)))
 
 
-def _radix(step: str, threads: int, *fields: Argument, stream: CudaStream | None) -> None:
-    device.launch("radix_sort.cu", f"geodomain_radix_{step}", threads, *fields, stream=stream)
+def _radix(step: str, threads: int, *fields: Argument) -> None:
+    device.launch("radix_sort.cu", f"geodomain_radix_{step}", threads, *fields)
 
 
 class Hierarchy:
@@ -156,7 +142,7 @@ class Hierarchy:
         self._mark()
         _launch("codes", n, frame, boxes, count, codes, order)
         self._mark()
-        sort(codes, order, n, room)
+        _sort(codes, order, n, room)
         self._mark()
         found = self._tree(boxes, codes, order, room)
         self._mark()

@@ -6,10 +6,11 @@ import ctypes
 import functools
 import sys
 
-# From cuda.h: attributes of a pointer, a kind of memory, an error.
+# From cuda.h: attributes of a pointer, a kind of memory, an error, an input of the linker.
 _MEMORY_TYPE, _DEVICE_ORDINAL = 2, 9
 _HOST_MEMORY = 1
 _NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
+_PTX = 1  # CU_JIT_INPUT_PTX
 _LEAST = {_MEMORY_TYPE: 1, _DEVICE_ORDINAL: 0}  # what is less stands for unknown memory
 
 
@@ -65,6 +66,43 @@ def wait_for_stream(handle: int) -> bool:
     """Wait for a stream of another library by its handle; False where that cannot be done."""
     known = library()
     return known is not None and bool(known.cuStreamSynchronize(ctypes.c_void_p(handle)) == 0)
+
+
+def current_context() -> int | None:
+    """Return the handle of the context that is current in this thread, or None."""
+    known, handle = library(), ctypes.c_void_p()
+    if known is None or known.cuCtxGetCurrent(ctypes.byref(handle)):
+        return None
+    return handle.value
+
+
+def linked(ptx: bytes, context: int) -> bytes | None:
+    """Return machine code of PTX for a context's device, or None where the driver makes none.
+
+    Other threads run meanwhile, and can make some too; this one has no context before and after.
+    """
+    known, was = library(), ctypes.c_void_p()
+    if known is None or known.cuCtxPushCurrent_v2(ctypes.c_void_p(context)):
+        return None
+    try:
+        return _linked(known, ptx)
+    finally:
+        known.cuCtxPopCurrent_v2(ctypes.byref(was))
+
+
+def _linked(known: ctypes.CDLL, ptx: bytes) -> bytes | None:
+    state, cubin, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+    if known.cuLinkCreate_v2(ctypes.c_uint(0), None, None, ctypes.byref(state)):
+        return None
+    try:
+        length = ctypes.c_size_t(len(ptx) + 1)  # with the zero byte that ends it
+        options = ctypes.c_uint(0), None, None
+        failed = known.cuLinkAddData_v2(state, _PTX, ptx, length, b"kernel.ptx", *options)
+        if failed or known.cuLinkComplete(state, ctypes.byref(cubin), ctypes.byref(size)):
+            return None
+        return ctypes.string_at(cubin, size.value)  # the linker's own until it is destroyed
+    finally:
+        known.cuLinkDestroy(state)
 
 
 def _attribute(number: int, address: int) -> int | None:

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 
 from geodomain.backends import layout
 from geodomain.backends.cuda import device, libcuda
-from geodomain.backends.cuda.buffers import Buffers, Slot, pool_of, room_for, room_together
+from geodomain.backends.cuda.buffers import Buffers, Kind, Slot, pool_of, room_for
 from geodomain.backends.cuda.point_copy import copy_of
 from geodomain.backends.cuda.staging import POINT_BYTES, Filler, Stager, filling
 from geodomain.backends.cuda.streams import wait_for
@@ -49,10 +49,12 @@ def answer_all(
 def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool) -> int:
     """Borrow and answer; buffers that nobody keeps go with this frame, in the context."""
     width = width_of(out)
-    room = room_together(len(out), width) if together else room_for(len(out))
+    there = isinstance(points, DevicePoints) and isinstance(out, DeviceRoom)
+    kind: Kind = "together" if together else "resident" if there else "sent"
+    room = room_for(kind, len(out), width)
     with ExitStack() as held:
         stager = held.enter_context(Stager(threads))
-        buffers = held.enter_context(pool_of(width, together=together).borrowed(room))
+        buffers = held.enter_context(pool_of(kind, width).borrowed(room))
         wait_for(points, out)
         if isinstance(points, DevicePoints):
             send = _there(points)

@@ -76,7 +76,7 @@ class CudaPointIndex:
         unsure_list = layout.row_list(int(slot.unsure_rows), counts + 4)
         labels, some = int(slot.labels), device.list_threads(slot.rows)
         device.launch(
-            "grid.cu", "geodomain_look_up", slot.rows,
+            "grid.cu", "geodomain_look_up", -(-slot.rows // layout.constant("kRowsOfThread")),
             grid.view, slot.view, rows, labels, open_list, stream=slot.stream,
         )  # fmt: skip
         count, views = "geodomain_count_quick", [grid.view]

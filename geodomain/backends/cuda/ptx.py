@@ -1,4 +1,4 @@
-"""The PTX of a kernel file, of which the driver compiles each kernel when it is first needed.
+"""The PTX of a kernel file cut into its kernels; no driver needed.
 
 A driver compiles all that it is given, and a file has many more kernels than a call needs: of
 those that count crossings of points, three of eleven.
@@ -8,31 +8,15 @@ from __future__ import annotations
 
 import re
 
-from geodomain.backends.cuda.pycuda_types import CudaKernel, CudaModule, Driver
-
 # The name of a kernel, or of a function of its own, behind what the latter returns.
 _NAME = re.compile(r"\n(?:\.visible )?\.(?:entry|func)\s+(?:\([^)]*\)\s*)?(\w+)")
 _DECLARED = re.compile(r"\n\.func\s+(?:\([^)]*\)\s*)?(\w+)\s*\([^)]*\)\s*;")
+_ENTRY = re.compile(r"\.entry\s+(\w+)")
 
 
-class PtxModule:
-    """A kernel file that the wheel brings as PTX; each of its kernels is loaded by itself.
-
-    Parameters
-    ----------
-    cuda : Driver
-    text : str
-    """
-
-    def __init__(self, cuda: Driver, text: str) -> None:
-        self._cuda, self._text = cuda, text
-        self._loaded: dict[str, CudaModule] = {}
-
-    def get_function(self, name: str) -> CudaKernel:
-        """Have the driver compile a kernel, in the current context, and return it."""
-        if name not in self._loaded:
-            self._loaded[name] = self._cuda.module_from_buffer(only(self._text, name).encode())
-        return self._loaded[name].get_function(name)
+def kernels(text: str) -> set[str]:
+    """Return the names of the kernels."""
+    return set(_ENTRY.findall(text))
 
 
 def only(text: str, kernel: str) -> str:

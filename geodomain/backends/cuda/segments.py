@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodomain.backends import layout
 from geodomain.backends.cpu.segments import CLOSED
-from geodomain.backends.cuda import device
+from geodomain.backends.cuda import bins, device
 from geodomain.backends.cuda.arguments import Argument
 from geodomain.backends.cuda.hierarchy import Hierarchy, Rooms
 from geodomain.backends.cuda.pools import allocate
@@ -74,21 +74,11 @@ def resident(segments: SegmentRows) -> Resident:
 
 def binned(segments: Resident, frame: NDArray[np.void], room: Rooms) -> int:
     """Return the address of the rows by bins: near segments next to each other."""
-    bins, rows = layout.structure("Bins").empty(), ctypes.c_uint32(segments.rows)
-    library().geodomain_bins_of(pointer(frame), ctypes.c_int64(segments.rows), pointer(bins))
-    count = int(bins[0]["count"])
-    counts, order = room(4 * count + 4), room(4 * segments.rows)
-    tickets = room.of("BinTicket", segments.rows)
-    device.driver().memset_d32_async(counts, 0, count + 1)
-    _launch("draw", segments.rows, bins.tobytes(), segments.ends, rows, counts, tickets)
-    begun = -(-count // layout.constant("kBinsOfThread"))
-    _launch("begin", begun, ctypes.c_uint32(count), counts, counts + 4 * count)
-    _launch("order", segments.rows, tickets, rows, counts, order)
+    cells = layout.structure("Bins").empty()
+    library().geodomain_bins_of(pointer(frame), ctypes.c_int64(segments.rows), pointer(cells))
+    order, count = room(4 * segments.rows), int(cells[0]["count"])
+    bins.order_by("draw", cells.tobytes(), count, segments.ends, segments.rows, order, room)
     return order
-
-
-def _launch(step: str, threads: int, *fields: Argument) -> None:
-    device.launch("bins.cu", f"geodomain_bins_{step}", threads, *fields)
 
 
 class CudaSegmentIndex:
