@@ -42,8 +42,9 @@ inline std::unique_ptr<GridBuilder::Node> GridBuilder::build_node(const Subset& 
   node->cell_count = static_cast<std::int64_t>(node->frame.x.cells) * node->frame.y.cells;
   if (depth > 0 && node->cell_count < 4) return nullptr;  // no gain
   // One more than there are cells: where the walls of the last one end.
-  node->slabs.reset(new Slabs[static_cast<std::size_t>(node->cell_count + 1)]());
-  node->lists.reset(new List[static_cast<std::size_t>(node->cell_count + 1)]);
+  node->slabs.resize(node->cell_count + 1);
+  std::fill_n(node->slabs.get(), node->cell_count + 1, Slabs{});
+  node->lists.resize(node->cell_count + 1);
   node->parts = parts_for(*node, subset);
   place_samples(*node);
   count_entries(*node, subset);
@@ -97,24 +98,29 @@ inline Bounds GridBuilder::cell_bounds(const Node& node, std::int32_t i, std::in
   return box;
 }
 
-inline void GridBuilder::flatten(const Node& node, std::size_t slot, GridIndex& index) const {
-  Slabs* slabs = index.slabs.get() + index.cell_count;
-  List* lists = index.lists.get() + index.cell_count;
-  const std::uint32_t shift = static_cast<std::uint32_t>(index.entry_count);
-  std::copy(node.slabs.get(), node.slabs.get() + node.cell_count + 1, slabs);
-  std::copy(node.lists.get(), node.lists.get() + node.cell_count + 1, lists);
-  std::copy(node.entries.get(), node.entries.get() + node.entry_count,
-            index.entries.get() + index.entry_count);
-  for (std::int64_t cell = 0; cell <= node.cell_count; ++cell) lists[cell].start += shift;
-  index.grids[slot] = {node.frame, index.cell_count, node.bundle_begin, node.bundle_end};
-  index.cell_count += node.cell_count + 1;
+// Puts a grid's cells and entries after those that are there, where there is room.
+inline void GridBuilder::append(const Node& node, GridIndex& index) {
+  const std::int64_t cells = node.cell_count + 1;
+  List* const lists = index.lists.get() + index.cell_count;
+  std::copy_n(node.slabs.get(), cells, index.slabs.get() + index.cell_count);
+  std::copy_n(node.lists.get(), cells, lists);
+  std::copy_n(node.entries.get(), node.entry_count, index.entries.get() + index.entry_count);
+  const auto shift = static_cast<std::uint32_t>(index.entry_count);
+  for (std::int64_t cell = 0; cell < cells; ++cell) lists[cell].start += shift;
+  index.cell_count += cells;
   index.entry_count += node.entry_count;
-  for (const auto& child : node.children) {
-    const std::size_t child_slot = index.grids.size();
-    index.grids.emplace_back();
-    lists[child.first].count = ~static_cast<std::int32_t>(child_slot);
-    slabs[child.first].occupied = ~std::uint64_t{0};  // the child knows better
-    flatten(*child.second, child_slot, index);
+}
+
+// The same with the grids in the cells of one that is there.
+inline void GridBuilder::append_children(const Node& node, std::int64_t first_cell,
+                                         GridIndex& index) {
+  for (const auto& [cell, child] : node.children) {
+    index.lists[first_cell + cell].count = ~static_cast<std::int32_t>(index.grids.size());
+    index.slabs[first_cell + cell].occupied = ~std::uint64_t{0};  // the child knows better
+    const std::int64_t childs_first = index.cell_count;
+    index.grids.push_back({child->frame, childs_first, child->bundle_begin, child->bundle_end});
+    append(*child, index);
+    append_children(*child, childs_first, index);
   }
 }
 
@@ -122,16 +128,6 @@ inline GridIndex GridBuilder::build() {
   const Subset all = {nullptr, mesh_.triangle_count};
   const std::unique_ptr<Node> root = build_node(all, {bounds_, nullptr, 0, 0, false}, 0);
   GridIndex index = std::move(index_);
-  index.grids.emplace_back();
-  if (root->children.empty()) {
-    index.grids[0] = {root->frame, 0, root->bundle_begin, root->bundle_end};
-    index.cell_count = root->cell_count + 1;
-    index.entry_count = root->entry_count;
-    index.slabs = std::move(root->slabs);
-    index.lists = std::move(root->lists);
-    index.entries = std::move(root->entries);
-    return index;
-  }
   const std::function<void(const Node&)> measure = [&](const Node& node) {
     index.cell_count += node.cell_count + 1;
     index.entry_count += node.entry_count;
@@ -140,11 +136,16 @@ inline GridIndex GridBuilder::build() {
   measure(*root);
   if (index.entry_count > UINT32_MAX)
     throw std::length_error("more entries than an index can count");
-  index.slabs.reset(new Slabs[static_cast<std::size_t>(index.cell_count)]);
-  index.lists.reset(new List[static_cast<std::size_t>(index.cell_count)]);
-  index.entries.reset(new Entry[static_cast<std::size_t>(index.entry_count)]);
-  index.cell_count = index.entry_count = 0;
-  flatten(*root, 0, index);
+  index.slabs = std::move(root->slabs);
+  index.lists = std::move(root->lists);
+  index.entries = std::move(root->entries);
+  index.slabs.resize(index.cell_count);
+  index.lists.resize(index.cell_count);
+  index.entries.resize(index.entry_count);
+  index.cell_count = root->cell_count + 1;
+  index.entry_count = root->entry_count;
+  index.grids.push_back({root->frame, 0, root->bundle_begin, root->bundle_end});
+  append_children(*root, 0, index);
   return index;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "grid/block_footprints.h"
 #include "grid/builder.h"
 
 namespace geodomain {
@@ -29,34 +30,23 @@ inline void GridBuilder::place_samples(Node& node) const {
   place(&Frame::y, &Region::j, box.low.y, box.high.y, node.sample_y);
 }
 
-// body(place in the subset, part) over the subset in `parts` equal runs.
+// body(begin, end, part) over the places of the subset, in `parts` equal runs.
 template <class Body>
 void GridBuilder::for_parts(const Node& node, const Subset& subset, Body&& body) const {
   team_.run(node.parts, 1, [&](std::int64_t part, std::int64_t, int) {
-    const std::int64_t end = subset.count * (part + 1) / node.parts;
-    for (std::int64_t i = subset.count * part / node.parts; i < end; ++i) body(i, part);
+    body(subset.count * part / node.parts, subset.count * (part + 1) / node.parts, part);
   });
 }
 
 inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
   node.part_count.assign(static_cast<std::size_t>(2 * node.cell_count * node.parts), 0);
-  node.stamps.reset(new Stamp[static_cast<std::size_t>(subset.count)]);
-  for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
-    const Triangle t = take(subset, place);
-    if (node.resolution.is_long(extent_within(node.region.bounds, t))) {
-      node.stamps[place] = {};
-      return;
-    }
-    const Footprint box = box_footprint(node.frame, t);
-    const bool wall = is_vertical<Full>(t);
-    std::uint32_t* count = node.part_count.data() + 2 * part * node.cell_count + wall;
-    visit_rows(node.frame, t, box, [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
-      for (std::int32_t i = i0; i <= i1; ++i) {
-        mark<Full>(node.slabs[node.cell(i, j)], t, box, node.sample_x[i], node.sample_y[j]);
-        count[2 * node.cell(i, j)] += 1;
-      }
+  node.stamps.resize(subset.count);
+  const auto triangle = [&](std::int64_t place) { return take(subset, place); };
+  for_parts(node, subset, [&](std::int64_t begin, std::int64_t end, std::int64_t part) {
+    std::uint32_t* const counts = node.part_count.data() + 2 * part * node.cell_count;
+    for_blocks(begin, end, triangle, [&](const TriangleBlock& block, std::int64_t place, int size) {
+      count_block(node, block, size, node.stamps.get() + place, counts);
     });
-    node.stamps[place] = make_stamp(node.frame, box, wall);
   });
   // A cell without a sample has no label to give.
   for (std::int32_t j = 0; j < node.frame.y.cells; ++j) {
@@ -65,6 +55,56 @@ inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
         node.slabs[node.cell(i, j)].occupied = ~std::uint64_t{0};
       }
     }
+  }
+}
+
+// Counts the first `size` triangles of a block in their cells, marks these, and writes stamps. What
+// small triangles do is done for all of them in turn, so that none waits for what another branches
+// on.
+inline void GridBuilder::count_block(Node& node, const TriangleBlock& block, int size,
+                                     Stamp* stamps, std::uint32_t* counts) const {
+  constexpr int kSize = TriangleBlock::kSize;
+  const double *const sample_x = node.sample_x.data(), *const sample_y = node.sample_y.data();
+  Slabs* const slabs = node.slabs.get();
+  const BlockFootprints boxes(block, node.frame, sample_x, sample_y);
+  TouchedCells touched;
+  std::uint64_t taken[kSize];
+  bool walls[kSize];
+  int sampled[kSize], sampled_count = 0;
+  for (int k = 0; k < size; ++k) {
+    const Triangle t = block[k];
+    if (node.resolution.most < HUGE_VAL &&
+        node.resolution.is_long(extent_within(node.region.bounds, t))) {
+      stamps[k] = {};
+      continue;
+    }
+    const Footprint box = boxes[k];
+    const bool wall = !boxes.slants(k) && is_vertical<Full>(t);
+    const Stamp stamp = stamps[k] = make_stamp(node.frame, box, wall);
+    if (boxes.is_small(k)) {
+      taken[k] = slabs_of(box);
+      walls[k] = wall;
+      touched.add(k, stamp.cell, box.i1 > box.i0, box.j1 > box.j0,
+                  static_cast<std::uint32_t>(node.frame.x.cells));
+      sampled[sampled_count] = k;
+      sampled_count += boxes.samples(k);
+      continue;
+    }
+    visit_rows(node.frame, t, box, [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
+      for (std::int32_t i = i0; i <= i1; ++i) {
+        mark<Full>(slabs[node.cell(i, j)], t, box, sample_x[i], sample_y[j]);
+        counts[2 * node.cell(i, j) + wall] += 1;
+      }
+    });
+  }
+  for (const TouchedCells::Touch& touch : touched) {
+    atomic_or(&slabs[touch.cell].occupied, taken[touch.triangle]);
+    counts[std::int64_t{2} * touch.cell + walls[touch.triangle]] += 1;
+  }
+  for (int n = 0; n < sampled_count; ++n) {
+    const int k = sampled[n];
+    const std::int32_t i = boxes.sample_i(k), j = boxes.sample_j(k);
+    mark_crossing<Full>(slabs[node.cell(i, j)], block[k], boxes[k].k0, sample_x[i], sample_y[j]);
   }
 }
 
@@ -107,27 +147,28 @@ inline void GridBuilder::scatter(Node& node, const Subset& subset) {
   if (start > UINT32_MAX) throw std::length_error("more entries than a grid can count");
   node.lists[node.cell_count].start = static_cast<std::uint32_t>(start);
   node.entry_count = static_cast<std::int64_t>(start);
-  node.entries.reset(new Entry[start]);
-  for_parts(node, subset, [&](std::int64_t place, std::int64_t part) {
-    const Stamp stamp = node.stamps[place];
-    const Entry entry = {static_cast<std::int32_t>(subset[place]), stamp.low, stamp.high};
-    std::uint32_t* slot = node.part_count.data() + 2 * part * node.cell_count + stamp.wall;
-    const auto put = [&](std::int64_t cell, std::int32_t columns) {
-      for (std::int32_t i = 0; i < columns; ++i) node.entries[slot[2 * (cell + i)]++] = entry;
-    };
-    if (!stamp.large) {
-      for (int row = 0; row < stamp.rows; ++row) {
+  node.entries.resize(node.entry_count);
+  for_parts(node, subset, [&](std::int64_t begin, std::int64_t end, std::int64_t part) {
+    std::uint32_t* const slots = node.part_count.data() + 2 * part * node.cell_count;
+    for (std::int64_t place = begin; place < end; ++place) {
+      const Stamp stamp = node.stamps[place];
+      const Entry entry = {static_cast<std::int32_t>(subset[place]), stamp.low, stamp.high};
+      const auto put = [&](std::int64_t cell, std::int32_t columns) {
+        std::uint32_t* const slot = slots + 2 * cell + stamp.wall;
+        for (std::int32_t i = 0; i < columns; ++i) node.entries[slot[2 * i]++] = entry;
+      };
+      for (int row = 0; !stamp.large && row < stamp.rows; ++row) {
         put(stamp.cell + static_cast<std::int64_t>(row) * node.frame.x.cells, stamp.columns);
       }
-      return;
+      if (!stamp.large) continue;
+      const Triangle t = mesh_.triangle(entry.triangle);
+      visit_rows(node.frame, t, box_footprint(node.frame, t),
+                 [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
+                   put(node.cell(i0, j), i1 - i0 + 1);
+                 });
     }
-    const Triangle t = mesh_.triangle(entry.triangle);
-    visit_rows(node.frame, t, box_footprint(node.frame, t),
-               [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
-                 put(node.cell(i0, j), i1 - i0 + 1);
-               });
   });
-  node.stamps.reset();
+  node.stamps = {};
   node.part_count = {};
 }
 

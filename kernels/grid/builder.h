@@ -11,15 +11,16 @@
 #include "grid/cell_marks.h"
 #include "grid/long_triangles_build.h"
 #include "grid/resolution_build.h"
+#include "platform/large_array.h"
 #include "platform/loads.h"
 
 namespace geodomain {
 
 struct GridIndex {
   std::vector<Grid> grids;
-  std::unique_ptr<Slabs[]> slabs;
-  std::unique_ptr<List[]> lists;
-  std::unique_ptr<Entry[]> entries;
+  LargeArray<Slabs> slabs;
+  LargeArray<List> lists;
+  LargeArray<Entry> entries;
   std::int64_t cell_count = 0, entry_count = 0;
   std::vector<Bundle> bundles;
   std::vector<std::int32_t> bundled;
@@ -68,13 +69,16 @@ class GridBuilder {
   void bundle_long(Node& node, const Subset& subset);
   void place_samples(Node& node) const;
   void count_entries(Node& node, const Subset& subset);
+  void count_block(Node& node, const TriangleBlock& block, int size, Stamp* stamps,
+                   std::uint32_t* counts) const;
   void scatter(Node& node, const Subset& subset);
   template <class Body>
   void for_parts(const Node& node, const Subset& subset, Body&& body) const;
   void subdivide(Node& node, int depth);
   Bounds cell_bounds(const Node& node, std::int32_t i, std::int32_t j, const Subset& subset) const;
   std::unique_ptr<Node> build_node(const Subset& subset, const Region& region, int depth);
-  void flatten(const Node& node, std::size_t slot, GridIndex& index) const;
+  static void append(const Node& node, GridIndex& index);
+  static void append_children(const Node& node, std::int64_t first_cell, GridIndex& index);
 
   // A overfull cell: many times the usual, and worth a grid of its own.
   static constexpr std::int32_t kOverfull = 256;
@@ -96,15 +100,15 @@ struct GridBuilder::Node {
   Frame frame;
   std::int32_t bundle_begin = 0, bundle_end = 0;
   std::int64_t cell_count = 0, entry_count = 0;
-  std::unique_ptr<Slabs[]> slabs;
-  std::unique_ptr<List[]> lists;
-  std::unique_ptr<Entry[]> entries;
+  LargeArray<Slabs> slabs;
+  LargeArray<List> lists;
+  LargeArray<Entry> entries;
   // A coordinate inside each column and row of cells, NaN where none was found.
   std::vector<double> sample_x, sample_y;
   // For each part of the triangles and each cell, how many may be crossed and how
   // many are walls; then where the part scatters them to.
   std::vector<std::uint32_t> part_count;
-  std::unique_ptr<Stamp[]> stamps;  // by place in the subset
+  LargeArray<Stamp> stamps;  // by place in the subset
   int parts = 1;
   std::vector<std::pair<std::int64_t, std::unique_ptr<Node>>> children;  // by cell
 

@@ -57,11 +57,15 @@ GD_HD bool mark_crossing(Slabs& slabs, const Triangle& t, std::int32_t lowest, d
   return true;
 }
 
-template <class Arithmetic>
-GD_HD bool mark(Slabs& slabs, const Triangle& t, const Footprint& box, double x, double y) {
+GD_HD std::uint64_t slabs_of(const Footprint& box) {
   const std::uint64_t below = (std::uint64_t{1} << box.k0) - 1;
   const std::uint64_t up_to = ~std::uint64_t{0} >> (kSlabs - 1 - box.k1);
-  atomic_or(&slabs.occupied, up_to & ~below);
+  return up_to & ~below;
+}
+
+template <class Arithmetic>
+GD_HD bool mark(Slabs& slabs, const Triangle& t, const Footprint& box, double x, double y) {
+  atomic_or(&slabs.occupied, slabs_of(box));
   return mark_crossing<Arithmetic>(slabs, t, box.k0, x, y);
 }
 

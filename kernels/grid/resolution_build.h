@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grid/resolution.h"
+#include "grid/triangle_block.h"
 #include "platform/thread_team.h"
 
 namespace geodomain {
@@ -29,7 +30,16 @@ template <class Pick>
 Extent total_extent(std::int64_t count, const Bounds& region, Team& team, Pick&& triangle) {
   return sum_blocks<Extent>(count, team, [&](std::int64_t begin, std::int64_t end) {
     Extent sum;
-    for (std::int64_t i = begin; i < end; ++i) sum.add(extent_within(region, triangle(i)));
+    for_blocks(begin, end, triangle, [&](const TriangleBlock& block, std::int64_t, int count) {
+      double width[TriangleBlock::kSize], height[TriangleBlock::kSize], area[TriangleBlock::kSize];
+      for (int k = 0; k < TriangleBlock::kSize; ++k) {
+        const Extent extent = extent_within(region, block[k]);
+        width[k] = extent.width;
+        height[k] = extent.height;
+        area[k] = extent.area;
+      }
+      for (int k = 0; k < count; ++k) sum.add({width[k], height[k], area[k]});
+    });
     return sum;
   });
 }

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 
+#include "platform/large_array.h"
 #include "platform/thread_team.h"
 
 #if defined(__linux__)
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,14 +17,6 @@
 namespace geodomain {
 
 #if defined(__linux__)
-
-// Advice about the pages that [at, at + size) lies in, which are better not used yet.
-inline void ask_for_large_pages(char* at, std::int64_t size) {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(at) / page * page;
-  const auto length = reinterpret_cast<std::uintptr_t>(at + size) - begin;
-  madvise(reinterpret_cast<void*>(begin), length, MADV_HUGEPAGE);
-}
 
 // Whether a file has the bytes [begin, end), which are read.
 inline bool read_stretch(int file, std::int64_t begin, std::int64_t end, char* into) {

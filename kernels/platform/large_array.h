@@ -1,0 +1,62 @@
+// Arrays of a known size in pages of two megabytes, where the system has them: a page of four
+// kilobytes costs as much to make as it costs to fill.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+namespace geodomain {
+
+// Advice about the pages that [at, at + size) lies in, which are better not used yet.
+inline void ask_for_large_pages(void* at, std::int64_t size) {
+#if defined(__linux__)
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(at) / page * page;
+  const auto length = reinterpret_cast<std::uintptr_t>(at) + size - begin;
+  madvise(reinterpret_cast<void*>(begin), length, MADV_HUGEPAGE);
+#else
+  (void)at, (void)size;
+#endif
+}
+
+// Its values are not set. To grow, it is moved, not copied, where the system can.
+template <class Value>
+class LargeArray {
+  static_assert(std::is_trivially_copyable<Value>::value, "is moved as bytes");
+
+ public:
+  LargeArray() = default;
+  explicit LargeArray(std::int64_t count) { resize(count); }
+  LargeArray(LargeArray&& other) noexcept : values_(std::exchange(other.values_, nullptr)) {}
+  LargeArray& operator=(LargeArray&& other) noexcept {
+    std::swap(values_, other.values_);
+    return *this;
+  }
+  ~LargeArray() { std::free(values_); }
+
+  Value* get() const { return values_; }
+  Value& operator[](std::int64_t i) const { return values_[i]; }
+
+  void resize(std::int64_t count) {
+    const auto size = static_cast<std::size_t>(count > 0 ? count : 1) * sizeof(Value);
+    void* const moved = std::realloc(static_cast<void*>(values_), size);
+    if (!moved) throw std::bad_alloc();
+    values_ = static_cast<Value*>(moved);
+    if (size >= kLarge) ask_for_large_pages(moved, static_cast<std::int64_t>(size));
+  }
+
+ private:
+  static constexpr std::size_t kLarge = std::size_t{4} << 20;
+
+  Value* values_ = nullptr;
+};
+
+}  // namespace geodomain
