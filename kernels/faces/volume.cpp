@@ -104,8 +104,11 @@ GD_API int geodomain_self_crossings(const double* vertices, const std::int32_t* 
         static_cast<std::int64_t>(tasks.size()), 1, [&](std::int64_t begin, std::int64_t, int) {
           tree.visit_pairs(
               tree, tasks[static_cast<std::size_t>(begin)], [&](std::int32_t a, std::int32_t b) {
-                if (a >= b || component[a] != component[b]) return true;
-                const Contact contact = meet(mesh.triangle(a), mesh.triangle(b)).contact;
+                if (component[a] != component[b]) return true;
+                if (a > b) std::swap(a, b);
+                const Triangle one = mesh.triangle(a), two = mesh.triangle(b);
+                if (meet_where_they_share(one, two)) return true;
+                const Contact contact = meet(one, two).contact;
                 const bool crosses = contact == Contact::cross ||
                                      contact == Contact::edge_in_face ||
                                      contact == Contact::face_on_edge || contact == Contact::area;
