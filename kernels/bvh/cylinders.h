@@ -5,6 +5,7 @@
 
 #include "bvh/framed_point.h"
 #include "bvh/nodes.h"
+#include "platform/simd.h"
 
 namespace geodomain {
 
@@ -22,6 +23,21 @@ GD_HD float length(const Vector<float>& v) { return quick_root(v.dot(v)); }
 // In places from the frame's middle: nearer than this, single precision is enough.
 constexpr float kFarthestForCylinders = 16.0f;
 
+// At most the square of the distance to anything in a cylinder, from the point less its centre.
+// Rounding errors, that of the normal's length included, are less than 2^-20 of the distance to the
+// centre.
+template <class Number>
+GD_HD Number square_to_cylinder(const Vector<Number>& off, const Vector<Number>& normal,
+                                const Number& thickness, const Number& radius) {
+  const Number none(0.0f), error(0x1p-19f);
+  const Number height = size_of(off.dot(normal)), square = off.dot(off);
+  const Number far = quick_root(square);
+  const Number aside = larger(square - height * height - error * square, none);
+  const Number beside = larger(quick_root(aside) - radius, none);
+  const Number above = larger(height - thickness - error * far, none);
+  return (beside * beside + above * above) * Number(1.0f - 0x1p-19f);
+}
+
 // What is in it is within `thickness` of its middle plane, and within `radius` of its axis.
 struct alignas(16) Cylinder {
   float centre[3];
@@ -29,17 +45,9 @@ struct alignas(16) Cylinder {
   float normal[3];  // of length 1, or 0: then it is a ball
   float radius;
 
-  // At most the square of the distance to anything inside. Rounding errors, that of the normal's
-  // length included, are less than 2^-20 of the distance to the centre.
   GD_HD float least_square(const Vector<float>& p) const {
-    const Vector<float> off = apart(p, {centre[0], centre[1], centre[2]});
-    const float height = std::fabs(off.dot({normal[0], normal[1], normal[2]})),
-                square = off.dot(off);
-    const float far = quick_root(square);
-    const float aside = maximum_of(square - height * height - 0x1p-19f * square, 0.0f);
-    const float beside = maximum_of(quick_root(aside) - radius, 0.0f);
-    const float above = maximum_of(height - thickness - 0x1p-19f * far, 0.0f);
-    return (beside * beside + above * above) * (1.0f - 0x1p-19f);
+    return square_to_cylinder(apart(p, {centre[0], centre[1], centre[2]}),
+                              {normal[0], normal[1], normal[2]}, thickness, radius);
   }
 };
 static_assert(sizeof(Cylinder) == 32, "a cylinder is two loads of sixteen bytes");

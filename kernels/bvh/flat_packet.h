@@ -2,7 +2,6 @@
 // them all at once.
 #pragma once
 
-#include "bvh/cylinders.h"
 #include "bvh/flat_triangle.h"
 #include "bvh/float_packets.h"
 #include "platform/simd.h"
@@ -11,9 +10,8 @@ namespace geodomain {
 
 struct alignas(64) FlatPacket {
   float at[kFlatNumbers][kFloatPacket];  // numbers of flat triangles
-  Cylinder cylinder;                     // around them
   std::int32_t triangle[kFloatPacket];
-  std::int32_t count;
+  std::uint32_t there;  // a bit for each
 
   FlatTriangle<Floats8> triangles() const {
     const auto number = [&](int k) { return Floats8::load(at[k]); };
@@ -32,8 +30,7 @@ struct alignas(64) FlatPacket {
 
 inline FlatPacket flat_packet(const BoxFrame& frame, const PacketRow* rows, int count) {
   FlatPacket packet = {};
-  packet.cylinder = cylinder_of(frame, rows, count);
-  packet.count = count;
+  packet.there = (1u << count) - 1u;
   for (int i = 0; i < kFloatPacket; ++i) {
     const PacketRow& row = rows[i < count ? i : 0];
     const double* c = row.at;

@@ -5,6 +5,7 @@
 #include "bvh/box_frame.h"
 #include "bvh/framed_point.h"
 #include "platform/mesh_view.h"
+#include "platform/simd.h"
 
 namespace geodomain {
 
@@ -23,27 +24,6 @@ struct FlatTriangle {
 constexpr int kFlatNumbers = 19;
 static_assert(sizeof(FlatTriangle<float>) == kFlatNumbers * sizeof(float), "no gaps");
 
-namespace flat_detail {
-
-// One name for a number of a GPU and for several of a CPU.
-template <class Number>
-GD_HD Number lower(const Number& a, const Number& b) {
-  return minimum(a, b);
-}
-template <class Number>
-GD_HD Number upper(const Number& a, const Number& b) {
-  return maximum(a, b);
-}
-template <class Number>
-GD_HD Number size(const Number& a) {
-  return absolute(a);
-}
-GD_HD float lower(float a, float b) { return minimum_of(a, b); }
-GD_HD float upper(float a, float b) { return maximum_of(a, b); }
-GD_HD float size(float a) { return std::fabs(a); }
-
-}  // namespace flat_detail
-
 // How far a point is from a flat triangle: from its nearest side, from its plane, and how far
 // inside of all three sides its foot is, negative where it is outside of one.
 template <class Number>
@@ -56,12 +36,12 @@ struct FlatReach {
     const Number from_right = x - t.base;
     const Number left = multiply_subtract(x, t.left.across, y * t.left.along);
     const Number right = multiply_subtract(y, t.right.along, from_right * t.right.across);
-    const Number nearest = flat_detail::lower(
-        flat_detail::lower(square(x, y, t.base), square(ahead(t.left, x, y), left, t.left.length)),
-        square(ahead(t.right, from_right, y), right, t.right.length));
+    const Number nearest =
+        smaller(smaller(square(x, y, t.base), square(ahead(t.left, x, y), left, t.left.length)),
+                square(ahead(t.right, from_right, y), right, t.right.length));
     edge = quick_root(multiply_add(z, z, nearest));
-    plane = flat_detail::size(z);
-    inside = flat_detail::lower(flat_detail::lower(y, left), right);
+    plane = size_of(z);
+    inside = smaller(smaller(y, left), right);
   }
 
  private:
@@ -71,8 +51,7 @@ struct FlatReach {
   }
   // Of the distance in the plane to a side.
   GD_HD static Number square(const Number& ahead, const Number& aside, const Number& length) {
-    const Number beyond =
-        ahead - flat_detail::lower(flat_detail::upper(ahead, Number(0.0f)), length);
+    const Number beyond = ahead - smaller(larger(ahead, Number(0.0f)), length);
     return multiply_add(beyond, beyond, aside * aside);
   }
 };
@@ -91,13 +70,15 @@ struct FlatRange {
 };
 
 // `moved` is what the point and the corner are moved by at most, together.
-GD_HD FlatRange<float> flat_range(const FlatTriangle<float>& t, const Vector<float>& p,
-                                  float moved) {
-  const FlatReach<float> found(t, p);
-  const float error = multiply_add(kFlatError, found.edge + t.base, moved);
-  const float least = found.inside < -error ? found.edge : minimum_of(found.plane, found.edge);
-  const float most = found.inside > error ? minimum_of(found.plane, found.edge) : found.edge;
-  return {least - error, most + error};
+template <class Number>
+GD_HD FlatRange<Number> flat_range(const FlatTriangle<Number>& t, const Vector<Number>& p,
+                                   float moved) {
+  const FlatReach<Number> found(t, p);
+  const Number error = multiply_add(Number(kFlatError), found.edge + t.base, Number(moved));
+  const Number nearest = smaller(found.plane, found.edge);
+  const Number none(0.0f);
+  return {where_below(found.inside, none - error, found.edge, nearest) - error,
+          where_below(error, found.inside, nearest, found.edge) + error};
 }
 
 namespace flat_detail {

@@ -78,13 +78,15 @@ class HostBvh {
   std::int64_t packet_count() const { return static_cast<std::int64_t>(packets_.size()); }
   const BuildTimes& times() const { return times_; }
   const std::vector<WideNode>& nodes() const { return nodes_; }
+  // The triangles below a node, in the order of codes.
+  PacketRange below(std::int64_t node) const { return below_[static_cast<std::size_t>(node)]; }
   // The first node of each level, and the end of the last.
   const std::vector<std::int64_t>& levels() const { return levels_; }
   // What it holds once it is built.
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>(nodes_.size() * (sizeof(WideNode) + sizeof(OpenNode)) +
-                                     packets_.size() * sizeof(FloatPacket) +
-                                     corners_.size() * sizeof(PacketRow));
+    return static_cast<std::int64_t>(
+        nodes_.size() * (sizeof(WideNode) + sizeof(OpenNode) + sizeof(PacketRange)) +
+        packets_.size() * sizeof(FloatPacket) + corners_.size() * sizeof(PacketRow));
   }
 
  private:
@@ -141,7 +143,11 @@ class HostBvh {
     levels_.push_back(level.end);
     nodes_.assign(nodes.get(), nodes.get() + level.end);
     open_.resize(nodes_.size());
-    each(0, level.end, [&](std::int64_t i) { open_[i] = open_node(nodes_[i]); });
+    below_.resize(nodes_.size());
+    each(0, level.end, [&](std::int64_t i) {
+      open_[i] = open_node(nodes_[i]);
+      below_[i] = {tree_.first(source[i]), tree_.size(source[i])};
+    });
     packets_.resize(packet_count);
     child_.reset();
     range_.reset();
@@ -172,6 +178,7 @@ class HostBvh {
   std::unique_ptr<PacketRange[]> ranges_;
   std::vector<WideNode> nodes_;  // for a look at them
   std::vector<OpenNode> open_;   // the same, to be asked
+  std::vector<PacketRange> below_;
   std::vector<FloatPacket> packets_;
   std::vector<PacketRow> corners_;
   std::vector<std::int64_t> levels_;

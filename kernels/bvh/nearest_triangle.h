@@ -10,47 +10,53 @@
 #include "bvh/framed_point.h"
 #include "bvh/host.h"
 #include "bvh/nearest_of.h"
+#include "bvh/surrounded_node.h"
 #include "platform/arithmetic.h"
 #include "platform/bits.h"
 
 namespace geodomain {
-
-// Squares of the distances to a node's boxes.
-inline void box_squares(const OpenNode& node, const BoxFrame& frame, const FramedPoint& p,
-                        float* squares) {
-  Floats8 sum(0.0f);
-  for (int k = 0; k < 3; ++k) {
-    const Floats8 place(p.at[k]);
-    const Floats8 below = Floats8::load(node.side[k][0]) - place;
-    const Floats8 above = place - Floats8::load(node.side[k][1]);
-    const Floats8 off = maximum(maximum(below, above), Floats8(0.0f)) * Floats8(frame.share[k]);
-    sum = multiply_add(off, off, sum);
-  }
-  sum.store(squares);
-}
 
 // The hierarchy as points ask it.
 class NearestIndex {
  public:
   NearestIndex(const MeshView& mesh, const Bounds& bounds, Team& team)
       : mesh_(mesh), bvh_(mesh, bounds, team), view_(bvh_.view()) {
+    const auto cylinder = [&](PacketRange below) {
+      return cylinder_of(view_.frame, view_.corners + below.first, below.count);
+    };
     packets_.resize(static_cast<std::size_t>(bvh_.packet_count()));
+    nodes_.resize(bvh_.nodes().size());
+    std::vector<Cylinder> of_packets(packets_.size()), of_nodes(nodes_.size());
     team.run(bvh_.packet_count(), 256, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
         const FloatPacket& from = view_.packets[i];
-        packets_[i] = flat_packet(view_.frame, view_.corners + from.first, count_bits(from.there));
+        const int count = count_bits(from.there);
+        packets_[i] = flat_packet(view_.frame, view_.corners + from.first, count);
+        of_packets[i] = cylinder({static_cast<std::int32_t>(from.first), count});
+      }
+    });
+    const auto node_count = static_cast<std::int64_t>(nodes_.size());
+    team.run(node_count, 1, [&](std::int64_t node, std::int64_t, int) {
+      if (node > 0) of_nodes[node] = cylinder(bvh_.below(node));  // the first is in no other
+    });
+    team.run(node_count, 256, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        nodes_[i] =
+            surrounded_node(view_.frame, bvh_.nodes()[i], of_nodes.data(), of_packets.data());
       }
     });
   }
 
   const MeshView& mesh() const { return mesh_; }
-  const BatchView& view() const { return view_; }
+  const BoxFrame& frame() const { return view_.frame; }
+  const SurroundedNode& node(std::uint32_t index) const { return nodes_[index]; }
   const FlatPacket& packet(std::uint32_t index) const { return packets_[index]; }
 
  private:
   const MeshView mesh_;
   const HostBvh bvh_;
   const BatchView view_;
+  std::vector<SurroundedNode> nodes_;
   std::vector<FlatPacket> packets_;
 };
 
@@ -59,29 +65,29 @@ class NearestAsker {
  public:
   explicit NearestAsker(const NearestIndex& index)
       : index_(index),
-        frame_(index.view().frame),
+        frame_(index.frame()),
         longest_(longest_scale(frame_)),
         place_(frame_, {0.0, 0.0, 0.0}) {}
 
   NearestFound ask(Vec3 p) {
     place_ = FramedPoint(frame_, p);
     even_ = place_.even(frame_);
+    is_far_ = !(place_.most <= kFarthestForCylinders);
     point_ = p;
     best_ = {{HUGE_VAL, p}, -1};
     most_ = HUGE_VALF;
     limit_ = kMostSquare;
-    open_.clear();
+    open_count_ = 0;
     doubtful_.clear();
-    if (last_ >= 0) look(static_cast<std::uint32_t>(last_), false);
-    open_.push_back({0.0f, 0, false});
-    while (!open_.empty()) {
-      const Open next = open_.back();
-      open_.pop_back();
-      if (next.square > limit_) continue;
-      if (next.is_packet) {
-        look(next.index, true);
+    if (last_ >= 0) lower_by(reach(static_cast<std::uint32_t>(last_)));
+    descend(index_.node(0));
+    while (open_count_ > 0) {
+      const std::uint32_t below = below_[--open_count_];
+      if (squares_[open_count_] > limit_) continue;
+      if (below & kIsPacket) {
+        look(below & ~kIsPacket);
       } else {
-        descend(index_.view().nodes[next.index]);
+        descend(index_.node(below));
       }
     }
     decide();
@@ -90,68 +96,56 @@ class NearestAsker {
   }
 
  private:
-  struct Open {
-    float square;
-    std::uint32_t index;
-    bool is_packet;
-  };
   struct Doubtful {
     Noted noted;
     std::int32_t packet;
   };
   static constexpr std::size_t kMostDoubtful = 64;
+  static constexpr int kRoom = (kWide - 1) * kDeepest + 1;  // as `kMostOpen` of a GPU's walk
 
-  // The boxes that are near enough, the nearest on top.
-  void descend(const OpenNode& node) {
+  // What is below a node and near enough, the nearest on top.
+  void descend(const SurroundedNode& node) {
+    const Floats8 least = node.least_squares({even_.x, even_.y, even_.z}, is_far_);
     float squares[kWide];
-    box_squares(node, frame_, place_, squares);
-    const std::size_t first = open_.size();
-    const auto both = static_cast<std::uint32_t>(node.inner | node.leaf);
-    for (std::uint32_t rest = both; rest != 0; rest &= rest - 1) {
+    least.store(squares);
+    const int first = open_count_;
+    for (std::uint32_t rest = at_most(least, Floats8(limit_)); rest != 0; rest &= rest - 1) {
       const int slot = trailing_zeros(rest);
-      if (!(squares[slot] <= limit_)) continue;
-      open_.push_back({squares[slot], node.child[slot], (node.leaf >> slot & 1) != 0});
-      for (std::size_t i = open_.size() - 1; i > first && open_[i - 1].square < open_[i].square;
-           --i) {
-        std::swap(open_[i - 1], open_[i]);
+      int place = open_count_++;
+      for (; place > first && squares_[place - 1] < squares[slot]; --place) {
+        squares_[place] = squares_[place - 1];
+        below_[place] = below_[place - 1];
       }
+      squares_[place] = squares[slot];
+      below_[place] = node.below[slot];
     }
+  }
+
+  FlatRange<Floats8> reach(std::uint32_t packet) const {
+    return flat_range(index_.packet(packet).triangles(), {even_.x, even_.y, even_.z},
+                      place_.moved());
   }
 
   // Looks at a packet: lowers the most that the distance can be, and notes the triangles that may
   // be that near.
-  void look(std::uint32_t index, bool notes) {
+  void look(std::uint32_t index) {
     const FlatPacket& packet = index_.packet(index);
-    if (place_.most <= kFarthestForCylinders && packet.cylinder.least_square(even_) > limit_) {
-      return;
-    }
-    float least[kFloatPacket], most[kFloatPacket];
-    reach(packet, least, most);
-    float nearest = most[0];
-    for (int i = 1; i < kFloatPacket; ++i) nearest = minimum_of(nearest, most[i]);
-    if (nearest < most_) lower(nearest);
-    if (!notes) return;
-    for (int i = 0; i < packet.count; ++i) {
-      if (!(least[i] <= most_)) continue;
+    const FlatRange<Floats8> range = reach(index);
+    lower_by(range);
+    std::uint32_t rest = at_most(range.least, Floats8(most_)) & packet.there;
+    if (rest == 0) return;
+    float least[kFloatPacket];
+    range.least.store(least);
+    for (; rest != 0; rest &= rest - 1) {
+      const int i = trailing_zeros(rest);
       if (doubtful_.size() == kMostDoubtful) decide();
       doubtful_.push_back({{least[i], packet.triangle[i]}, static_cast<std::int32_t>(index)});
     }
   }
 
-  // As `flat_range`, of eight at once.
-  void reach(const FlatPacket& packet, float* least, float* most) const {
-    const FlatTriangle<Floats8> triangles = packet.triangles();
-    const FlatReach<Floats8> found(triangles, {even_.x, even_.y, even_.z});
-    float edge[kFloatPacket], plane[kFloatPacket], inside[kFloatPacket], error[kFloatPacket];
-    found.edge.store(edge);
-    minimum(found.plane, found.edge).store(plane);
-    found.inside.store(inside);
-    multiply_add(Floats8(kFlatError), found.edge + triangles.base, Floats8(place_.moved()))
-        .store(error);
-    for (int i = 0; i < kFloatPacket; ++i) {
-      least[i] = (inside[i] < -error[i] ? edge[i] : plane[i]) - error[i];
-      most[i] = (inside[i] > error[i] ? plane[i] : edge[i]) + error[i];
-    }
+  void lower_by(const FlatRange<Floats8>& range) {
+    const float most = smallest(range.most);
+    if (most < most_) lower(most);
   }
 
   void lower(float most) {
@@ -191,10 +185,14 @@ class NearestAsker {
   NearestFound best_ = {};
   FramedPoint place_;
   Vector<float> even_ = {};
+  bool is_far_ = false;
   float most_ = 0.0f;  // the distance is at most that, in even places
   float limit_ = 0.0f;
   std::int32_t best_packet_ = -1, last_ = -1;
-  std::vector<Open> open_;
+  // What is open: squares of the least distances, and what to look at.
+  float squares_[kRoom];
+  std::uint32_t below_[kRoom];
+  int open_count_ = 0;
   std::vector<Doubtful> doubtful_;
 };
 

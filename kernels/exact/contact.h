@@ -8,10 +8,11 @@ namespace geodomain {
 
 GD_HD bool same_place(Vec3 a, Vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-// The sign of orient3d, at once where q is a corner or the triangle is level along an axis,
-// which would otherwise go to the exact stage: shared walls are full of both.
+// The sign of orient3d, at once where q is a corner, two corners are one, or the triangle is level
+// along an axis, which would otherwise go to the exact stage: shared walls are full of all three.
 GD_HD int side_of_plane(const Triangle& t, Vec3 q) {
   if (same_place(t.a, q) || same_place(t.b, q) || same_place(t.c, q)) return 0;
+  if (same_place(t.a, t.b) || same_place(t.b, t.c) || same_place(t.c, t.a)) return 0;
   if (t.a.z == t.b.z && t.b.z == t.c.z && t.a.z == q.z) return 0;
   if (t.a.x == t.b.x && t.b.x == t.c.x && t.a.x == q.x) return 0;
   if (t.a.y == t.b.y && t.b.y == t.c.y && t.a.y == q.y) return 0;
@@ -100,6 +101,37 @@ GD_HD Contact in_one_plane(const Triangle& s, const Triangle& t, int axis, bool&
 }
 
 }  // namespace contact_detail
+
+// Whether doubles show that triangles meet in no more than they share: an edge, where their planes
+// differ, or a corner, where a plane through it has the rest of both on either side. Its normal is
+// any vector, so rounding moves a side by less than 2^-50 of the sizes of its products; those of
+// differences of a mesh's coordinates do not underflow.
+GD_HD bool meet_where_they_share(const Triangle& s, const Triangle& t) {
+  using contact_detail::corner;
+  int count = 0, in_s = 0, in_t = 0;  // sums of the numbers of shared corners
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      if (same_place(corner(s, i), corner(t, j))) ++count, in_s += i, in_t += j;
+    }
+  }
+  if (count == 2) return orient3d_quick(s.a, s.b, s.c, corner(t, 3 - in_t)) != kUnsure;
+  if (count != 1) return false;
+  const Vec3 shared = corner(s, in_s);
+  const auto from_shared = [&](Vec3 q) {
+    return Vec3{q.x - shared.x, q.y - shared.y, q.z - shared.z};
+  };
+  const Vec3 ends[4] = {from_shared(corner(s, in_s + 1)), from_shared(corner(s, in_s + 2)),
+                        from_shared(corner(t, in_t + 1)), from_shared(corner(t, in_t + 2))};
+  const Vec3 normal = {(ends[0].x + ends[1].x) - (ends[2].x + ends[3].x),
+                       (ends[0].y + ends[1].y) - (ends[2].y + ends[3].y),
+                       (ends[0].z + ends[1].z) - (ends[2].z + ends[3].z)};
+  for (int k = 0; k < 4; ++k) {
+    const double x = normal.x * ends[k].x, y = normal.y * ends[k].y, z = normal.z * ends[k].z;
+    const double bound = 0x1p-50 * (std::fabs(x) + std::fabs(y) + std::fabs(z));
+    if (!(k < 2 ? x + y + z > bound : x + y + z < -bound)) return false;
+  }
+  return true;
+}
 
 // Triangles without area meet nothing: their neighbours do.
 //

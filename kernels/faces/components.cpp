@@ -60,7 +60,7 @@ std::vector<std::pair<std::int32_t, std::int32_t>> near_pairs(const std::vector<
   const BoxTree tree(std::move(leaves));
   std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
   const auto keep = [&](std::int32_t one, std::int32_t two) {
-    if (one < two) pairs.push_back({one, two});
+    pairs.push_back(std::minmax(one, two));
     return static_cast<std::int64_t>(pairs.size()) <= most;
   };
   if (!tree.empty()) tree.visit_pairs(tree, {0, 0}, keep);

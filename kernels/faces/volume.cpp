@@ -98,7 +98,7 @@ GD_API int geodomain_self_crossings(const double* vertices, const std::int32_t* 
              [&](std::int64_t begin, std::int64_t, int) {
                tree.visit_pairs(tree, tasks[static_cast<std::size_t>(begin)],
                                 [&](std::int32_t a, std::int32_t b) {
-                                  if (a >= b || !crossings.cross(a, b)) return true;
+                                  if (!crossings.cross(a, b)) return true;
                                   const std::lock_guard<std::mutex> lock(mutex);
                                   crossed[a] = crossed[b] = 1;
                                   return true;

@@ -116,6 +116,15 @@ struct Floats8 {
     return static_cast<std::uint32_t>(
         _mm256_movemask_ps(_mm256_cmp_ps(a.lanes, b.lanes, _CMP_LE_OQ)));
   }
+  friend Floats8 where_below(Floats8 a, Floats8 b, Floats8 one, Floats8 other) {
+    return _mm256_blendv_ps(other.lanes, one.lanes, _mm256_cmp_ps(a.lanes, b.lanes, _CMP_LT_OQ));
+  }
+  friend float smallest(Floats8 a) {
+    const __m128 four =
+        _mm_min_ps(_mm256_castps256_ps128(a.lanes), _mm256_extractf128_ps(a.lanes, 1));
+    const __m128 two = _mm_min_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_min_ss(two, _mm_movehdup_ps(two)));
+  }
 };
 
 // At [turn][set]: the bits of a set in the order of bit ^ turn, a byte each.
@@ -234,6 +243,15 @@ struct Lanes {
   GD_HD friend std::uint32_t at_most(const Lanes& a, const Lanes& b) {
     return where([&](int i) { return a.lanes[i] <= b.lanes[i]; });
   }
+  GD_HD friend Lanes where_below(const Lanes& a, const Lanes& b, const Lanes& one,
+                                 const Lanes& other) {
+    return each([&](int i) { return a.lanes[i] < b.lanes[i] ? one.lanes[i] : other.lanes[i]; });
+  }
+  GD_HD friend Number smallest(const Lanes& a) {
+    Number least = a.lanes[0];
+    for (int i = 1; i < N; ++i) least = minimum_of(least, a.lanes[i]);
+    return least;
+  }
   GD_HD friend std::uint32_t bits_below(const Lanes& a, const Lanes& b) {
     return where([&](int i) { return a.lanes[i] < b.lanes[i]; });
   }
@@ -248,6 +266,25 @@ using Floats8 = Lanes<float, 8>;
 using Doubles4 = Lanes<double, 4>;
 
 #endif
+
+// One name for a number of a GPU and for several of a CPU.
+template <class Number>
+GD_HD Number smaller(const Number& a, const Number& b) {
+  return minimum(a, b);
+}
+template <class Number>
+GD_HD Number larger(const Number& a, const Number& b) {
+  return maximum(a, b);
+}
+template <class Number>
+GD_HD Number size_of(const Number& a) {
+  return absolute(a);
+}
+GD_HD float smaller(float a, float b) { return minimum_of(a, b); }
+GD_HD float larger(float a, float b) { return maximum_of(a, b); }
+GD_HD float size_of(float a) { return std::fabs(a); }
+// The one where the first is below the second, elsewhere the other.
+GD_HD float where_below(float a, float b, float one, float other) { return a < b ? one : other; }
 
 // At least the largest of three numbers that are not negative.
 template <class Number>

@@ -50,14 +50,16 @@ class BoxTree {
     view().visit_met(box, visit);
   }
 
-  // visit(i, j) of i in this tree and j in the other, until it returns false.
+  // visit(i, j) of i in this tree and j in the other, until it returns false; of a tree and itself
+  // each pair once.
   template <class Visit>
   void visit_pairs(const BoxTree& other, const Task& task, Visit&& visit) const {
     descend(other, task, 0, [&](const Task& leaves) {
       const Node& one = nodes_[leaves.mine];
       const Node& two = other.nodes_[leaves.theirs];
       for (std::int32_t i = one.begin; i < one.end; ++i) {
-        for (std::int32_t j = two.begin; j < two.end; ++j) {
+        for (std::int32_t j = &other == this && two.begin <= i ? i + 1 : two.begin; j < two.end;
+             ++j) {
           const Leaf& a = leaves_[static_cast<std::size_t>(i)];
           const Leaf& b = other.leaves_[static_cast<std::size_t>(j)];
           if (boxes_meet(a.box, b.box) && !visit(a.index, b.index)) return false;
@@ -82,7 +84,7 @@ class BoxTree {
       open.pop_back();
       const Node& one = nodes_[mine];
       const Node& two = other.nodes_[theirs];
-      if (!boxes_meet(one.box, two.box)) continue;
+      if ((&other == this && one.begin >= two.end) || !boxes_meet(one.box, two.box)) continue;
       const std::int64_t size_one = one.end - one.begin, size_two = two.end - two.begin;
       if ((one.right == 0 && two.right == 0) || size_one + size_two <= few) {
         if (!visit({mine, theirs})) return;

@@ -18,7 +18,9 @@ class SelfCrossings {
 
   bool cross(std::int32_t a, std::int32_t b) const {
     if (group_[a] != group_[b]) return false;
-    const Meeting found = meet(mesh_.triangle(a), mesh_.triangle(b));
+    const Triangle one = mesh_.triangle(a), two = mesh_.triangle(b);
+    if (meet_where_they_share(one, two)) return false;
+    const Meeting found = meet(one, two);
     switch (found.contact) {
       case Contact::cross:
       case Contact::edge_in_face:
