@@ -55,7 +55,7 @@ MEMORY = {
 }
 NOTES = f"""\
 Published: {SOURCE}; {SEGMENTS:,} segments, {TRIANGLES:,} triangles;
-{MACHINES}. About the same work here: --rays 1e7.
+{MACHINES}. About the same work here: ten million rays.
 Brute force is its version 1, a hierarchy asked by 1 block 2.0, by 16 blocks 2.1, and with
 sorted segments 2.2; its codes were sorted on the host. Its copies took 46.7 ms to the GPU and
 3.3 ms back. Its 267.8 MB are of 2^20 bytes; MB in these tables are of 10^6."""
