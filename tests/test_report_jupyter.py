@@ -71,8 +71,14 @@ def test_the_widget_is_drawn(lab: str) -> None:
         page.add_locator_handler(cancel, lambda: cancel.first.click())
         page.goto(lab)
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=120_000)
-        page.click(".jp-Notebook .jp-Cell .cm-content")
-        page.keyboard.press("Shift+Enter")
+        # What is pressed before the notebook has its kernel may be lost.
+        prompt = page.locator(".jp-Notebook .jp-Cell .jp-InputPrompt").first
+        for _ in range(60):
+            page.click(".jp-Notebook .jp-Cell .cm-content")
+            page.keyboard.press("Shift+Enter")
+            page.wait_for_timeout(2_000)
+            if prompt.inner_text().strip() not in ("", "[ ]:"):
+                break
         frame = page.frame_locator('iframe[title="labelled.csv by domain"]')
         frame.locator("body[data-ready]").wait_for(timeout=120_000)
         first = frame.locator("#domains tbody tr").first.inner_text()
