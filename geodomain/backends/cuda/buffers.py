@@ -23,7 +23,7 @@ RESIDENT = 1 << 23  # points of a chunk where points and room for the answers ar
 # Bytes of an answer: a count, a pair of counts, a pair of doubles, five doubles.
 WIDTHS = (4, 8, 16, 40)
 
-# How points come: in chunks that are sent, in such that are put in order, or they are there.
+# How a chunk's points come: sent as they are, sent and put in order, or there already.
 Kind = Literal["sent", "together", "resident"]
 
 
