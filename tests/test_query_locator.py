@@ -78,6 +78,21 @@ def test_free_slabs_agree_with_every_crossing(name: str, backend: str) -> None:
         assert labels[row] == oracle_crossings(mesh, points[row])[0] % 2
 
 
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 2047, 2048, 2049, 4097])
+@pytest.mark.parametrize("step", [1, 7])
+def test_points_by_the_block_are_points_one_by_one(count: int, step: int, backend: str) -> None:
+    """Blocks and pieces that are full, nearly, or just not; nearly all points are undecided."""
+    mesh = joined(*[cube(10.0, at=(0, 0, 11.0 * k)) for k in range(70)])
+    near = np.random.default_rng(3).normal(size=(count * step, 3)) * 1e-3
+    corners = mesh.vertices[np.arange(count * step) % len(mesh.vertices)]
+    points = (corners + near)[::step]
+    low, high = np.array([0, 0, 0.0]), np.array([10, 10, 10.0])
+    above = points - np.outer(np.floor(points[:, 2] / 11.0 + 1e-3), [0, 0, 11.0])
+    inside = ((above > low) & (above < high)).all(axis=1)
+    labels = PointLocator(mesh, backend=backend).contains(points)
+    assert np.array_equal(labels, inside)
+
+
 @odd_on_purpose
 @pytest.mark.parametrize("name", HOSTILE)
 def test_memory_stays_a_small_multiple_of_the_triangles(name: str) -> None:

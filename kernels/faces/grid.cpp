@@ -1,10 +1,12 @@
 // The CPU face of the grid: loops over points.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "grid/box_cull.h"
 #include "grid/codes.h"
 #include "grid/handle.h"
+#include "grid/many_points.h"
 #include "grid/on_surface.h"
 #include "lattice/recognise.h"
 #include "platform/float_guard.h"
@@ -13,7 +15,7 @@ using namespace geodomain;
 
 namespace {
 
-// Labels of a piece, by two bits each where they tell, then one by one.
+// Labels of a piece, by two bits each where they tell, then by crossings.
 struct LabelPiece {
   std::uint8_t* out;
 
@@ -22,18 +24,27 @@ struct LabelPiece {
     const GridView& grid = *view;
     std::int32_t open[kPiece];
     int open_count = 0;
-    for (std::int64_t row = begin; row < end; ++row) {
-      const Answer answer = look_up(grid, points[row]);
-      out[row] = static_cast<std::uint8_t>(answer);
-      open[open_count] = static_cast<std::int32_t>(row - begin);
-      open_count += answer == Answer::undecided;
+    const std::uint64_t untold = grid.closed ? 0 : 1;
+    for (std::int64_t first = begin; first < end; first += PointBlock::kSize) {
+      const int count = static_cast<int>(std::min<std::int64_t>(end - first, PointBlock::kSize));
+      const PointBlock block(grid, points, first, count);
+      for (int k = 0; k < count; ++k) {
+        const Answer answer = block.answer(grid, k, untold);
+        out[first + k] = static_cast<std::uint8_t>(answer);
+        open[open_count] = static_cast<std::int32_t>(first + k - begin);
+        open_count += answer == Answer::undecided;
+      }
     }
-    for (int i = 0; i < open_count; ++i) {
-      const std::int64_t row = begin + open[i];
-      const Answer answer = count_parity<Full>(grid, points[row]);
+    PointsTogether together(grid, points);
+    const auto tell = [&](std::int64_t row, Answer answer) {
       if (answer == Answer::undecided) refused.keep(row);
       out[row] = static_cast<std::uint8_t>(answer);
+    };
+    for (int i = 0; i < open_count; ++i) {
+      together.add(begin + open[i]);
+      if (together.is_full()) together.settle(tell);
     }
+    together.settle(tell);
   }
 };
 
