@@ -8,6 +8,7 @@ import pytest
 from geodomain.backends import mesh_checks
 from geodomain.errors import GeodomainError, MeshError
 from geodomain.mesh.mesh import Mesh
+from geodomain.synthetic import star_shaped_orebody
 
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float64)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]], dtype=np.int32)
@@ -159,6 +160,37 @@ def test_bounds_are_those_of_vertices_in_use():
     mesh = Mesh(vertices, FACES)
     assert mesh.bounds.tolist() == [[10, 10, 10], [11, 11, 11]]
     assert mesh.bounds is mesh.bounds
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("far", [-1e6, 1e6])
+@pytest.mark.parametrize("place", [0, 5000, 40_962])
+def test_bounds_leave_out_a_vertex_that_no_triangle_uses(axis, far, place):
+    whole = star_shaped_orebody(64)
+    vertices = np.insert(whole.vertices, place, whole.vertices[7], axis=0)
+    vertices[place, axis] = far
+    triangles = whole.triangles + (whole.triangles >= place)
+    mesh = Mesh(vertices, triangles)
+    used = vertices[np.unique(triangles)]
+    assert mesh.bounds.tolist() == [used.min(axis=0).tolist(), used.max(axis=0).tolist()]
+
+
+def test_bounds_where_an_unused_vertex_lies_on_their_side():
+    low, high = CORNERS.min(axis=0), CORNERS.max(axis=0)
+    mesh = Mesh(np.vstack([[low], [high], CORNERS]), FACES + 2)
+    assert mesh.bounds.tolist() == [low.tolist(), high.tolist()]
+
+
+@pytest.mark.parametrize("row", [0, 1, 127, 128, 129, 8191, 8192, 81_918, 81_919])
+def test_one_triangle_decides_whether_a_mesh_is_closed_and_balanced(row):
+    whole = star_shaped_orebody(64)
+    assert (len(whole.triangles), whole.is_closed, whole.is_balanced) == (81_920, True, True)
+    less = Mesh(whole.vertices, np.delete(whole.triangles, row, axis=0))
+    assert (less.is_closed, less.is_balanced) == (False, False)
+    turned = whole.triangles.copy()
+    turned[row] = turned[row, ::-1]
+    facing = Mesh(whole.vertices, turned)
+    assert (facing.is_closed, facing.is_balanced) == (True, False)
 
 
 def test_survives_pickling_frozen():

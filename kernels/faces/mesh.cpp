@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "topology/equal_rows.h"
 #include "topology/proper.h"
 #include "topology/repeats.h"
+#include "topology/used_box.h"
 
 using namespace geodomain;
 
@@ -67,12 +67,24 @@ GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_coun
   try {
     Team team(threads);
     LowestRow bad_vertex, bad_triangle;
-    // Several threads may store the same 1.
-    std::unique_ptr<std::atomic<std::uint8_t>[]> used(
-        new std::atomic<std::uint8_t>[static_cast<std::size_t>(vertex_count)]());
+    TouchedBox touched(kPiece);
+    team.run(vertex_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      Bounds part = no_box();
+      for (std::int64_t i = begin; i < end; ++i) {
+        const double* v = vertices + 3 * i;
+        const Vec3 p = {v[0] + 0.0, v[1] + 0.0, v[2] + 0.0};
+        if (!(in_range(p.x) && in_range(p.y) && in_range(p.z))) bad_vertex.keep(i);
+        vertices_out[3 * i] = p.x;
+        vertices_out[3 * i + 1] = p.y;
+        vertices_out[3 * i + 2] = p.z;
+        widen(part, {p, p});
+      }
+      touched.join(part, begin);
+    });
+    touched.find(vertices_out, vertex_count);
     SharedHash shared;
     team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      EdgeHash hash;
+      EdgeBlock edges;
       for (std::int64_t i = begin; i < end; ++i) {
         std::uint32_t corner[3];
         bool bad = false;
@@ -85,30 +97,14 @@ GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_coun
           bad_triangle.keep(i);
           continue;
         }
-        for (const std::uint32_t index : corner) used[index].store(1, std::memory_order_relaxed);
-        hash.triangle(corner[0], corner[1], corner[2]);
+        edges.triangle(corner[0], corner[1], corner[2]);
       }
-      shared.join(hash);
+      shared.join(edges.hash());
+      touched.look(triangles_out + 3 * begin, 3 * (end - begin));
     });
-    const double infinity = std::numeric_limits<double>::infinity();
-    const Bounds nothing = {{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}};
-    Bounds box = nothing;
-    std::mutex box_mutex;
-    team.run(vertex_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      Bounds part = nothing;
-      for (std::int64_t i = begin; i < end; ++i) {
-        const double* v = vertices + 3 * i;
-        const Vec3 p = {v[0] + 0.0, v[1] + 0.0, v[2] + 0.0};
-        if (!(in_range(p.x) && in_range(p.y) && in_range(p.z))) bad_vertex.keep(i);
-        vertices_out[3 * i] = p.x;
-        vertices_out[3 * i + 1] = p.y;
-        vertices_out[3 * i + 2] = p.z;
-        if (!used[static_cast<std::size_t>(i)].load(std::memory_order_relaxed)) continue;
-        widen(part, {p, p});
-      }
-      std::lock_guard<std::mutex> lock(box_mutex);
-      widen(box, part);
-    });
+    const Bounds box = touched.all_used() ? touched.box()
+                                          : marked_box(vertices_out, vertex_count, triangles_out,
+                                                       triangle_count, team, kPiece);
     const double corners[6] = {box.low.x, box.low.y, box.low.z, box.high.x, box.high.y, box.high.z};
     std::memcpy(bounds, corners, sizeof corners);
     faults[0] = bad_vertex.found();
@@ -127,13 +123,13 @@ GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t tri
     Team team(threads);
     SharedHash shared;
     team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      EdgeHash hash;
+      EdgeBlock edges;
       for (const std::int32_t* t = triangles + 3 * begin; t < triangles + 3 * end; t += 3) {
-        hash.triangle(static_cast<std::uint32_t>(merged[t[0]]),
-                      static_cast<std::uint32_t>(merged[t[1]]),
-                      static_cast<std::uint32_t>(merged[t[2]]));
+        edges.triangle(static_cast<std::uint32_t>(merged[t[0]]),
+                       static_cast<std::uint32_t>(merged[t[1]]),
+                       static_cast<std::uint32_t>(merged[t[2]]));
       }
-      shared.join(hash);
+      shared.join(edges.hash());
     });
     shared.report(flags);
     return 0;

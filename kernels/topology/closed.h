@@ -23,25 +23,23 @@ struct EdgeHash {
   std::uint64_t parity[2] = {0, 0};   // zero: every edge is used an even number of times
   std::uint64_t balance[2] = {0, 0};  // zero: directed uses cancel
 
-  GD_HD void edge(std::uint32_t from, std::uint32_t to) {
-    if (from == to) return;
-    const bool forward = from < to;
-    const std::uint64_t key =
-        forward ? std::uint64_t{from} << 32 | to : std::uint64_t{to} << 32 | from;
-    const std::uint64_t sign = forward ? 0 : ~std::uint64_t{0};  // x ^ sign - sign = +-x
-    for (int half = 0; half < 2; ++half) {
-      const std::uint64_t mix = mixed(key + (half ? 0x9e3779b97f4a7c15u : 0x3c6ef372fe94f82au));
-      parity[half] ^= mix;
-      balance[half] += (mix ^ sign) - sign;
+  // Edges side by side, by a loop whose body does not branch: several at once. One whose ends are
+  // the same adds nothing.
+  void edges(const std::uint32_t* from, const std::uint32_t* to, int count) {
+    EdgeHash sum;
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t a = from[i], b = to[i];
+      const std::uint64_t key = (a < b ? a : b) << 32 | (a < b ? b : a);
+      const std::uint64_t used = 0 - std::uint64_t{a != b};
+      const std::uint64_t sign = 0 - std::uint64_t{a > b};  // x ^ sign - sign = +-x
+      for (int half = 0; half < 2; ++half) {
+        const std::uint64_t mix =
+            mixed(key + (half ? 0x9e3779b97f4a7c15u : 0x3c6ef372fe94f82au)) & used;
+        sum.parity[half] ^= mix;
+        sum.balance[half] += (mix ^ sign) - sign;
+      }
     }
-  }
-
-  // A triangle with two equal vertices has one edge there and back, which
-  // cancels in both sums: it is left out by itself.
-  GD_HD void triangle(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-    edge(a, b);
-    edge(b, c);
-    edge(c, a);
+    join(sum);
   }
 
   GD_HD void join(const EdgeHash& other) {
@@ -53,6 +51,40 @@ struct EdgeHash {
 
   GD_HD bool closed() const { return (parity[0] | parity[1]) == 0; }
   GD_HD bool balanced() const { return (balance[0] | balance[1]) == 0; }
+};
+
+// The edges of triangles, kept until there are enough for a loop.
+class EdgeBlock {
+ public:
+  // A triangle with two equal vertices has one edge there and back, which
+  // cancels in both sums: it is left out by itself.
+  void triangle(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    const std::uint32_t corners[4] = {a, b, c, a};
+    for (int k = 0; k < 3; ++k) {
+      from_[count_ + k] = corners[k];
+      to_[count_ + k] = corners[k + 1];
+    }
+    count_ += 3;
+    if (count_ == kSize) add();
+  }
+
+  // The hash of all of them.
+  const EdgeHash& hash() {
+    add();
+    return hash_;
+  }
+
+ private:
+  static constexpr int kSize = 3 * 128;
+
+  void add() {
+    hash_.edges(from_, to_, count_);
+    count_ = 0;
+  }
+
+  EdgeHash hash_;
+  std::uint32_t from_[kSize], to_[kSize];
+  int count_ = 0;
 };
 
 }  // namespace geodomain
