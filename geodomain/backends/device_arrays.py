@@ -136,12 +136,6 @@ def _as_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
     return np.dtype(dtype)
 
 
-def overlap(points: DevicePoints, room: DeviceRoom) -> bool:
-    """Return whether answers are among the points' coordinates."""
-    begin, end = room.address, room.address + room.size * room.dtype.itemsize
-    return points.rows > 0 and any(s.start < end and begin < s.stop for s in points.spans())
-
-
 def row_of(points: DevicePoints, number: int) -> tuple[float, ...]:
     """Return one point."""
     step, across = points.strides
