@@ -153,17 +153,79 @@ def clip_ears(ring: Floats, normal: Floats) -> Indices:
     return triangles
 
 
+@dataclass(frozen=True, eq=False)
+class VertexFans:
+    """What triangles do about the vertices of a mesh, by index.
+
+    Attributes
+    ----------
+    are_rings : bool
+        Whether those of each vertex close to one ring: then every edge has two triangles, which
+        face alike, and what hangs together by vertices hangs together by edges.
+    parted : (v,) uint8
+        1 where those of a vertex are known to meet in nothing but the vertex and shared edges.
+    """
+
+    are_rings: bool
+    parted: NDArray[np.uint8]
+
+
+def vertex_fans(vertices: Floats, triangles: Indices) -> VertexFans:
+    """Look at the triangles about each vertex."""
+    parted = np.empty(len(vertices), np.uint8)
+    found: int = library().geodomain_vertex_fans(
+        pointer(vertices),
+        ctypes.c_int64(len(vertices)),
+        pointer(triangles),
+        ctypes.c_int64(len(triangles)),
+        _threads(len(triangles)),
+        pointer(parted),
+    )
+    must(found < 0)
+    return VertexFans(bool(found), parted)
+
+
+def are_distinct(rows: Floats) -> bool:
+    """Tell whether no two rows of (n, 3) are equal; there is no -0.0 in them."""
+    found: int = library().geodomain_rows_distinct(
+        pointer(rows), ctypes.c_int64(len(rows)), _threads(len(rows))
+    )
+    must(found < 0)
+    return bool(found)
+
+
+def volume_sign(vertices: Floats, triangles: Indices) -> int:
+    """Return the sign of a mesh's signed volume, or 0 where float64 does not tell it."""
+    sign: int = library().geodomain_volume_sign(
+        pointer(vertices),
+        pointer(triangles),
+        ctypes.c_int64(len(triangles)),
+        _threads(len(triangles)),
+    )
+    return sign
+
+
 def crossed_triangles(
-    vertices: Floats, triangles: Indices, group: Indices, threads: int
+    vertices: Floats,
+    triangles: Indices,
+    bounds: Floats,
+    group: Indices,
+    parted: NDArray[np.uint8],
+    threads: int,
 ) -> NDArray[np.bool_]:
-    """Return which triangles cross another one of their group, (t,), or may; -1 is no group."""
+    """Return which triangles cross another one of their group, (t,), or may; -1 is no group.
+
+    ``bounds``, (2, 3), hold all triangles; ``parted`` as in `VertexFans`.
+    """
     crossed = np.zeros(len(triangles), np.bool_)
     must(
         library().geodomain_self_crossings(
             pointer(vertices),
             pointer(triangles),
             ctypes.c_int64(len(triangles)),
+            pointer(bounds),
             pointer(group),
+            pointer(parted),
             threads,
             pointer(crossed),
         )

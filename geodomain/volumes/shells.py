@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.mesh_checks import crossed_triangles
+from geodomain.backends.mesh_checks import crossed_triangles, vertex_fans
 from geodomain.backends.threads import thread_count
 from geodomain.mesh import fitness
 from geodomain.mesh.faults.facing import facing
@@ -62,12 +62,13 @@ def _weigh(mesh: Mesh, rule: Rule) -> TriangleWeights:
     count = len(mesh.triangles)
     if not mesh.is_balanced:
         return TriangleWeights(np.zeros(count, np.int8), np.ones(count, np.bool_))
-    component, outward = facing(mesh)
+    fans = vertex_fans(mesh.vertices, mesh.triangles)
+    component, outward = facing(mesh, fans)
     related = relate(mesh) if len(outward) > 1 else None
     mixed = np.zeros(len(outward), np.bool_)
     if related is not None:
         mixed[np.concatenate([related.equal, related.undetermined]).ravel()] = True
-    crossed = _crossed(mesh, component, mixed, related)
+    crossed = _crossed(mesh, fans.parted, component, mixed, related)
     overlap = related is not None and len(related.overlapping) > 0
     if crossed.any() or mixed.any() or overlap:
         crossed |= np.append(mixed, False)[component]  # -1 is the last
@@ -78,14 +79,22 @@ def _weigh(mesh: Mesh, rule: Rule) -> TriangleWeights:
 
 
 def _crossed(
-    mesh: Mesh, component: NDArray[np.int32], mixed: Bools, related: Relations | None
+    mesh: Mesh,
+    parted: NDArray[np.uint8],
+    component: NDArray[np.int32],
+    mixed: Bools,
+    related: Relations | None,
 ) -> Bools:
     """Return which triangles cross others, (t,): of their shell, or of one that overlaps it."""
 
     def compare(pairs: NDArray[np.int64]) -> Bools:
-        shells = components(pairs[:, 0].copy(), pairs[:, 1].copy(), len(mixed))
-        groups = np.append(np.where(mixed, -1, shells), -1)[component].astype(np.int32)
-        return crossed_triangles(mesh.vertices, mesh.triangles, groups, thread_count(None))
+        groups = component
+        if len(pairs) or mixed.any():
+            shells = components(pairs[:, 0].copy(), pairs[:, 1].copy(), len(mixed))
+            groups = np.append(np.where(mixed, -1, shells), -1)[component].astype(np.int32)
+        return crossed_triangles(
+            mesh.vertices, mesh.triangles, mesh.bounds, groups, parted, thread_count(None)
+        )
 
     if related is None:
         return compare(np.zeros((0, 2), np.int64))

@@ -6,14 +6,18 @@
 #include <mutex>
 #include <vector>
 
+#include "platform/float_guard.h"
 #include "platform/lowest_row.h"
 #include "platform/thread_team.h"
 #include "topology/bodies.h"
 #include "topology/closed.h"
+#include "topology/distinct_rows.h"
 #include "topology/equal_rows.h"
 #include "topology/proper.h"
 #include "topology/repeats.h"
 #include "topology/used_box.h"
+#include "topology/vertex_fans.h"
+#include "topology/volume_sign.h"
 
 using namespace geodomain;
 
@@ -204,5 +208,42 @@ GD_API std::int64_t geodomain_group_rows(const double* rows, std::int64_t count,
     return groups;
   } catch (...) {
     return -1;
+  }
+}
+
+// parted, (v,): of each vertex, whether its triangles meet in what they share alone, for certain.
+// Returns 1 where every vertex has one ring of triangles, or none at all, and else 0; -1 out of
+// memory.
+GD_API int geodomain_vertex_fans(const double* vertices, std::int64_t vertex_count,
+                                 const std::int32_t* triangles, std::int64_t triangle_count,
+                                 int threads, std::uint8_t* parted) {
+  try {
+    FloatGuard guard;
+    Team team(threads);
+    return look_at_fans({vertices, triangles, triangle_count}, vertex_count, team, parted);
+  } catch (...) {
+    return -1;
+  }
+}
+
+// Whether no two rows of three doubles are equal, none of which is -0.0; -1 out of memory.
+GD_API int geodomain_rows_distinct(const double* rows, std::int64_t count, int threads) {
+  try {
+    Team team(threads);
+    return are_distinct(rows, count, team);
+  } catch (...) {
+    return -1;
+  }
+}
+
+// The sign of the signed volume of all triangles, or 0 where doubles do not tell.
+GD_API int geodomain_volume_sign(const double* vertices, const std::int32_t* triangles,
+                                 std::int64_t triangle_count, int threads) {
+  try {
+    FloatGuard guard;
+    Team team(threads);
+    return volume_sign({vertices, triangles, triangle_count}, team);
+  } catch (...) {
+    return 0;
   }
 }

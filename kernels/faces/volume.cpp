@@ -42,9 +42,9 @@ BoxTree tree_of_rim(const double* edges, std::int64_t count) {
 
 }  // namespace
 
-// Shares of the blocks between the edges, (nx, ny, nz), which the caller has zeroed and which are
-// doubles in the end. `weights`: what each triangle counts, 0 for not at all. `labels`: bits of
-// blocks, (nx, ny, words), for those that no triangle enters. `mixed` is the number of the others.
+// Shares of the blocks between the edges, (nx, ny, nz), which are doubles in the end. `weights`:
+// what each triangle counts, 0 for not at all. `labels`: bits of blocks, (nx, ny, words), for those
+// that no triangle enters. `mixed` is the number of the others.
 GD_API int geodomain_shares_lattice(const double* vertices, const std::int32_t* triangles,
                                     std::int64_t triangle_count, const std::int8_t* weights,
                                     const double* const* edges, const std::int64_t* counts,
@@ -62,6 +62,9 @@ GD_API int geodomain_shares_lattice(const double* vertices, const std::int32_t* 
                                   entered.get(), words,    0,        layers};
     const MeshView mesh = {vertices, triangles, triangle_count};
     Team team(threads);
+    team.run(columns, 1024, [&](std::int64_t begin, std::int64_t end, int) {
+      std::fill(shares + begin * lattice.layers(), shares + end * lattice.layers(), 0);
+    });
     team.run(triangle_count, 512, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
         if (weights[i] != 0) Shedder(lattice, mesh.triangle(i), weights[i]).shed();
@@ -84,26 +87,27 @@ GD_API int geodomain_shares_lattice(const double* vertices, const std::int32_t* 
 }
 
 // Which triangles cross another one of their group, as `SelfCrossings` says, in `crossed`, (t,),
-// which the caller has zeroed.
+// which the caller has zeroed. `bounds`, (2, 3), hold all triangles; `parted`, (v,), is as
+// `geodomain_vertex_fans` gives it.
 GD_API int geodomain_self_crossings(const double* vertices, const std::int32_t* triangles,
-                                    std::int64_t triangle_count, const std::int32_t* group,
+                                    std::int64_t triangle_count, const double* bounds,
+                                    const std::int32_t* group, const std::uint8_t* parted,
                                     int threads, std::uint8_t* crossed) {
   try {
-    const SelfCrossings crossings({vertices, triangles, triangle_count}, group);
-    const BoxTree& tree = crossings.tree();
-    const std::vector<BoxTree::Task> tasks = tree.tasks(tree);
-    std::mutex mutex;
+    FloatGuard guard;
     Team team(threads);
-    team.run(static_cast<std::int64_t>(tasks.size()), 1,
-             [&](std::int64_t begin, std::int64_t, int) {
-               tree.visit_pairs(tree, tasks[static_cast<std::size_t>(begin)],
-                                [&](std::int32_t a, std::int32_t b) {
-                                  if (!crossings.cross(a, b)) return true;
-                                  const std::lock_guard<std::mutex> lock(mutex);
-                                  crossed[a] = crossed[b] = 1;
-                                  return true;
-                                });
-             });
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
+    const SelfCrossings crossings(mesh, box, group, parted, team);
+    std::mutex mutex;
+    team.run(crossings.packet_count(), 32, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t packet = begin; packet < end; ++packet) {
+        crossings.visit_packet(packet, [&](std::int32_t a, std::int32_t b) {
+          const std::lock_guard<std::mutex> lock(mutex);
+          crossed[a] = crossed[b] = 1;
+        });
+      }
+    });
     return 0;
   } catch (...) {
     return 1;

@@ -127,6 +127,19 @@ struct Floats8 {
   }
 };
 
+struct Integers8 {
+  __m256i lanes;
+  Integers8(std::int32_t value) : lanes(_mm256_set1_epi32(value)) {}
+  Integers8(__m256i all) : lanes(all) {}
+  static Integers8 load(const std::int32_t* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  }
+  friend std::uint32_t equal(Integers8 a, Integers8 b) {  // a bit for each lane
+    return static_cast<std::uint32_t>(
+        _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a.lanes, b.lanes))));
+  }
+};
+
 // At [turn][set]: the bits of a set in the order of bit ^ turn, a byte each.
 struct BitOrders {
   std::uint64_t at[8][256] = {};
@@ -243,6 +256,9 @@ struct Lanes {
   GD_HD friend std::uint32_t at_most(const Lanes& a, const Lanes& b) {
     return where([&](int i) { return a.lanes[i] <= b.lanes[i]; });
   }
+  GD_HD friend std::uint32_t equal(const Lanes& a, const Lanes& b) {
+    return where([&](int i) { return a.lanes[i] == b.lanes[i]; });
+  }
   GD_HD friend Lanes where_below(const Lanes& a, const Lanes& b, const Lanes& one,
                                  const Lanes& other) {
     return each([&](int i) { return a.lanes[i] < b.lanes[i] ? one.lanes[i] : other.lanes[i]; });
@@ -264,6 +280,7 @@ struct Lanes {
 using Floats4 = Lanes<float, 4>;
 using Floats8 = Lanes<float, 8>;
 using Doubles4 = Lanes<double, 4>;
+using Integers8 = Lanes<std::int32_t, 8>;
 
 #endif
 

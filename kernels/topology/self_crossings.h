@@ -2,24 +2,41 @@
 // then what is on either side of them is not the same all over. Host only.
 #pragma once
 
-#include "exact/contact.h"
-#include "topology/box_tree.h"
+#include "exact/parting_plane.h"
+#include "topology/triangle_packets.h"
 
 namespace geodomain {
 
 // Triangles are compared within their groups, which are shells, or shells that overlap; those of no
-// group, -1, meet nothing.
+// group, -1, meet nothing. `parted`: of each vertex, whether its triangles meet in what they share
+// alone, for certain (topology/vertex_fans.h).
 class SelfCrossings {
  public:
-  SelfCrossings(const MeshView& mesh, const std::int32_t* group)
-      : mesh_(mesh), group_(group), tree_(leaves_of(mesh, group)) {}
+  SelfCrossings(const MeshView& mesh, const Bounds& bounds, const std::int32_t* group,
+                const std::uint8_t* parted, Team& team)
+      : mesh_(mesh), group_(group), packets_(mesh, bounds, group, parted, team) {}
 
-  const BoxTree& tree() const { return tree_; }
+  std::int64_t packet_count() const { return packets_.size(); }
+
+  // found(a, b) of the triangles that cross of which one is in a packet, and the other in it or in
+  // a later one.
+  template <class Found>
+  void visit_packet(std::int64_t packet, Found&& found) const {
+    const TrianglePacket& own = packets_[packet];
+    packets_.visit_pairs(packet, [&](int lane, std::int64_t other, std::uint32_t lanes) {
+      const TrianglePacket& theirs = packets_[other];
+      for (lanes &= ~neighbours(own, lane, theirs); lanes != 0; lanes &= lanes - 1) {
+        const std::int32_t a = own.triangle[lane], b = theirs.triangle[trailing_zeros(lanes)];
+        if (cross(a, b)) found(a, b);
+      }
+    });
+  }
 
   bool cross(std::int32_t a, std::int32_t b) const {
     if (group_[a] != group_[b]) return false;
     const Triangle one = mesh_.triangle(a), two = mesh_.triangle(b);
     if (meet_where_they_share(one, two)) return false;
+    if (has_parting_plane(one, two) || has_parting_plane(two, one)) return false;
     const Meeting found = meet(one, two);
     switch (found.contact) {
       case Contact::cross:
@@ -35,6 +52,20 @@ class SelfCrossings {
   }
 
  private:
+  // A bit for each triangle of a packet that shares a parted vertex with one.
+  static std::uint32_t neighbours(const TrianglePacket& own, int lane,
+                                  const TrianglePacket& other) {
+    std::uint32_t found = 0;
+    for (int k = 0; k < 3; ++k) {
+      const std::int32_t corner = own.corner[k][lane];
+      if (corner < 0) continue;
+      for (int j = 0; j < 3; ++j) {
+        found |= equal(Integers8(corner), Integers8::load(other.corner[j]));
+      }
+    }
+    return found;
+  }
+
   struct Edge {  // its ends in the order of their coordinates
     Vec3 low, high;
   };
@@ -42,14 +73,6 @@ class SelfCrossings {
   static bool precedes(Vec3 p, Vec3 q) {
     if (p.x != q.x) return p.x < q.x;
     return p.y != q.y ? p.y < q.y : p.z < q.z;
-  }
-
-  static std::vector<BoxTree::Leaf> leaves_of(const MeshView& mesh, const std::int32_t* group) {
-    std::vector<BoxTree::Leaf> leaves;
-    for (std::int32_t i = 0; i < mesh.triangle_count; ++i) {
-      if (group[i] >= 0) leaves.push_back({box_of(mesh.triangle(i)), i});
-    }
-    return leaves;
   }
 
   // The edge opposite a corner.
@@ -70,7 +93,7 @@ class SelfCrossings {
     Bounds box = {both.low, both.low};
     widen(box, {both.high, both.high});
     bool found = false;
-    tree_.visit_met(box, [&](std::int32_t i) {
+    packets_.visit_met(box, [&](std::int32_t i) {
       found = i != a && i != b && group_[i] == group_[a] && has_edge_along(i, both);
       return !found;
     });
@@ -99,7 +122,7 @@ class SelfCrossings {
 
   const MeshView mesh_;
   const std::int32_t* group_;
-  const BoxTree tree_;
+  const TrianglePackets packets_;
 };
 
 }  // namespace geodomain

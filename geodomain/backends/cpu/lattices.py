@@ -70,7 +70,6 @@ def lattice_shares(
 
     ``labels`` are bits along z, (nx, ny, words), of the blocks that no triangle enters.
     """
-    out[...] = 0.0
     mixed = ctypes.c_int64()
     must(
         library().geodomain_shares_lattice(

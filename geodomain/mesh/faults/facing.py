@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.backends.mesh_checks import VertexFans, are_distinct, volume_sign
 from geodomain.mesh.faults.components import ComponentTriangles, Ints, find_components
 from geodomain.mesh.faults.edge_table import edge_table
 from geodomain.mesh.mesh import Mesh
@@ -14,13 +15,22 @@ from geodomain.mesh.mesh import Mesh
 Floats = NDArray[np.float64]
 
 
-def facing(mesh: Mesh) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+def facing(mesh: Mesh, fans: VertexFans) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
     """Return the component of each triangle, (t,), and how each component faces, as `Relations`.
 
     A triangle of which two corners are equal is in no component, -1.
     """
+    if sign := _lone_sign(mesh, fans):
+        return np.zeros(len(mesh.triangles), np.int32), np.array([sign], np.int8)
     _, parts = find_components(mesh)
     return parts.component, outward_signs(parts)
+
+
+def _lone_sign(mesh: Mesh, fans: VertexFans) -> int:
+    """Return how a mesh faces that is plainly one component, 0 if it is not, or it is not clear."""
+    if not (fans.are_rings and mesh.bodies.count == 1 and are_distinct(mesh.vertices)):
+        return 0
+    return volume_sign(mesh.vertices, mesh.triangles)
 
 
 def outward_signs(parts: ComponentTriangles) -> NDArray[np.int8]:

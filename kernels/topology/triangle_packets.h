@@ -1,0 +1,215 @@
+// The triangles of a mesh in packets of eight that are near each other, under levels of nodes of
+// eight boxes: which boxes meet, eight at a time. Host only; nothing is decided here.
+//
+// Coordinates are single-precision ones of a frame. A place and a box are rounded by monotone
+// steps, so that boxes that meet still do.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "bvh/host.h"
+#include "platform/large_array.h"
+#include "platform/simd.h"
+#include "topology/box_walk.h"
+
+namespace geodomain {
+
+struct EightBoxes {
+  float low[3][8], high[3][8];
+
+  void put(int lane, const Box& box) {
+    for (int k = 0; k < 3; ++k) low[k][lane] = box.low[k], high[k][lane] = box.high[k];
+  }
+  Box box(int lane) const {
+    Box one;
+    for (int k = 0; k < 3; ++k) one.low[k] = low[k][lane], one.high[k] = high[k][lane];
+    return one;
+  }
+  // A bit for each box that meets another.
+  std::uint32_t met(const Box& box) const {
+    std::uint32_t bits = 0xff;
+    for (int k = 0; k < 3; ++k) {
+      bits &= at_most(maximum(Floats8::load(low[k]), Floats8(box.low[k])),
+                      minimum(Floats8::load(high[k]), Floats8(box.high[k])));
+    }
+    return bits;
+  }
+};
+
+struct TrianglePacket {
+  std::int32_t corner[3][8];  // vertices whose triangles are known to be parted, and else -1
+  std::int32_t triangle[8];
+};
+
+class TrianglePackets {
+ public:
+  // Of the triangles that have a group, not -1. `bounds` are those of all, `parted` as
+  // `look_at_fans` gives it.
+  TrianglePackets(const MeshView& mesh, const Bounds& bounds, const std::int32_t* group,
+                  const std::uint8_t* parted, Team& team)
+      : team_(team) {
+    LargeArray<std::int32_t> rows(mesh.triangle_count);
+    for (std::int32_t i = 0; i < mesh.triangle_count; ++i) {
+      rows[count_] = i;
+      count_ += group[i] >= 0;
+    }
+    if (count_ == 0) return;
+    frame_ = make_frame(bounds);
+    sort(mesh, rows);
+    packets_.resize(size());
+    levels_.emplace_back(size());
+    sizes_.push_back(size());
+    team_.run(size(), 256, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) fill(mesh, rows, parted, i);
+    });
+    while (sizes_.back() > 1) add_level();
+  }
+
+  std::int64_t size() const { return (count_ + 7) / 8; }
+  const TrianglePacket& operator[](std::int64_t packet) const { return packets_[packet]; }
+
+  // visit(lane, packet, lanes): a triangle of a packet, and those of it or of a later one whose
+  // boxes meet; each pair once.
+  template <class Visit>
+  void visit_pairs(std::int64_t packet, Visit&& visit) const {
+    const EightBoxes& boxes = levels_[0][packet];
+    const auto compare = [&](std::int64_t other) {
+      for (std::uint32_t near = boxes.met(box_of_packet(other)); near != 0; near &= near - 1) {
+        const int lane = trailing_zeros(near);
+        std::uint32_t lanes = levels_[0][other].met(boxes.box(lane));
+        if (other == packet) lanes &= 0xfeu << lane;
+        if (lanes != 0) visit(lane, other, lanes);
+      }
+    };
+    descend(box_of_packet(packet), packet, compare);
+  }
+
+  // visit(triangle) of those whose boxes meet one, and perhaps of some that only come near it,
+  // until it returns false.
+  template <class Visit>
+  void visit_met(const Bounds& bounds, Visit&& visit) const {
+    const Box box = geodomain::box_of(frame_, {bounds.low, bounds.high, bounds.low});
+    bool going = true;
+    descend(box, 0, [&](std::int64_t packet) {
+      const std::uint32_t lanes = levels_[0][packet].met(box);
+      for (int lane = 0; lane < 8 && going; ++lane) {
+        if (lanes >> lane & 1) going = visit(packets_[packet].triangle[lane]);
+      }
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kPiece = 4096;
+  static constexpr int kDropped = 31;       // bits of a code that are not sorted by
+  static constexpr std::int64_t kRun = 16;  // equal beyond: then they are
+
+  std::uint64_t code(const MeshView& mesh, std::int32_t row) const {
+    return code_of(frame_, geodomain::box_of(frame_, mesh.triangle(row)));
+  }
+
+  // Rows by the codes of their boxes.
+  void sort(const MeshView& mesh, LargeArray<std::int32_t>& rows) const {
+    LargeArray<std::uint64_t> keys(count_);
+    team_.run(count_, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) keys[i] = code(mesh, rows[i]) >> kDropped;
+    });
+    RadixSort(keys.get(), rows.get(), count_, team_);
+    std::vector<std::pair<std::uint64_t, std::int32_t>> run;
+    for (std::int64_t begin = 0, end = 0; begin < count_; begin = end) {
+      while (end < count_ && keys[end] == keys[begin]) ++end;
+      if (end - begin <= kRun) continue;
+      run.clear();
+      for (std::int64_t i = begin; i < end; ++i) run.push_back({code(mesh, rows[i]), rows[i]});
+      std::sort(run.begin(), run.end());
+      for (std::int64_t i = begin; i < end; ++i) rows[i] = run[i - begin].second;
+    }
+  }
+
+  void fill(const MeshView& mesh, const LargeArray<std::int32_t>& rows, const std::uint8_t* parted,
+            std::int64_t packet) {
+    TrianglePacket& out = packets_[packet];
+    EightBoxes& boxes = levels_[0][packet] = nothing();
+    for (int lane = 0; lane < 8; ++lane) {
+      const std::int64_t at = 8 * packet + lane;
+      const std::int32_t row = out.triangle[lane] = at < count_ ? rows[at] : -1;
+      for (int k = 0; k < 3; ++k) {
+        const std::int32_t vertex = row < 0 ? -1 : mesh.triangles[3 * row + k];
+        out.corner[k][lane] = vertex < 0 || !parted[vertex] ? -1 : vertex;
+      }
+      if (row >= 0) boxes.put(lane, geodomain::box_of(frame_, mesh.triangle(row)));
+    }
+  }
+
+  static EightBoxes nothing() {
+    constexpr float kFar = std::numeric_limits<float>::infinity();
+    EightBoxes boxes;
+    for (int lane = 0; lane < 8; ++lane) {
+      boxes.put(lane, {{kFar, kFar, kFar}, {-kFar, -kFar, -kFar}});
+    }
+    return boxes;
+  }
+
+  void add_level() {
+    const std::int64_t below = sizes_.back(), count = (below + 7) / 8;
+    const LargeArray<EightBoxes>& children = levels_.back();
+    LargeArray<EightBoxes> nodes(count);
+    team_.run(count, 256, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        nodes[i] = nothing();
+        for (int lane = 0; lane < 8 && 8 * i + lane < below; ++lane) {
+          const EightBoxes& child = children[8 * i + lane];
+          Box box = child.box(0);
+          for (int other = 1; other < 8; ++other) box = around(box, child.box(other));
+          nodes[i].put(lane, box);
+        }
+      }
+    });
+    levels_.push_back(std::move(nodes));
+    sizes_.push_back(count);
+  }
+
+  Box box_of_packet(std::int64_t packet) const {
+    if (levels_.size() > 1) return levels_[1][packet / 8].box(static_cast<int>(packet % 8));
+    Box box = levels_[0][packet].box(0);
+    for (int lane = 1; lane < 8; ++lane) box = around(box, levels_[0][packet].box(lane));
+    return box;
+  }
+
+  // visit(packet) of those from one on whose boxes meet another.
+  template <class Visit>
+  void descend(const Box& box, std::int64_t from, Visit&& visit) const {
+    struct Open {
+      int level;
+      std::int64_t node;
+    };
+    // A level leaves open seven nodes more; there are 2^31 triangles at most.
+    Open open[8 * 12];
+    int count = 0;
+    if (count_ > 0) open[count++] = {static_cast<int>(levels_.size()) - 1, 0};
+    while (count > 0) {
+      const auto [level, node] = open[--count];
+      if (level == 0) {
+        visit(node);
+        continue;
+      }
+      std::uint32_t lanes = levels_[static_cast<std::size_t>(level)][node].met(box);
+      const std::int64_t least = (from >> 3 * (level - 1)) - 8 * node;
+      if (least > 0) lanes &= 0xffu << (least < 8 ? least : 8);
+      for (lanes &= 0xff; lanes != 0; lanes &= lanes - 1) {
+        open[count++] = {level - 1, 8 * node + trailing_zeros(lanes)};
+      }
+    }
+  }
+
+  Team& team_;
+  BoxFrame frame_ = {};
+  std::int64_t count_ = 0;
+  LargeArray<TrianglePacket> packets_;
+  std::vector<LargeArray<EightBoxes>> levels_;  // of triangles, of packets, of nodes
+  std::vector<std::int64_t> sizes_;
+};
+
+}  // namespace geodomain
