@@ -62,11 +62,22 @@ def test_tally_is_the_same_for_any_chunk(chunk: int) -> None:
     assert tally.rows == 1001
 
 
-@pytest.mark.parametrize("alike", [True, False])
-def test_the_box_is_that_of_the_faces_of_blocks(alike: bool) -> None:
-    random = np.random.default_rng(5)
+@pytest.mark.parametrize("kind", ["alike", "any", "crowded", "rounded", "near", "huge"])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_box_is_that_of_the_faces_of_blocks(kind: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
     points = random.normal(size=(200, 3)) * 1e6
-    sizes = random.uniform(0.1, 9.7, (1 if alike else 200, 3)) * np.ones((200, 1))
+    sizes = random.uniform(0.1, 9.7, (1 if kind == "alike" else 200, 3)) * np.ones((200, 1))
+    if kind == "crowded":  # the lowest face is often that of another block than the lowest centre
+        points = points / 1e6
+    elif kind == "rounded":  # as by the faces of an image
+        faces = 7.48e6 + np.arange(201)[:, None] * random.uniform(0.1, 1, 3)
+        points, sizes = (faces[1:] + faces[:-1]) / 2, np.diff(faces, axis=0)
+    elif kind == "near":  # sizes below what centroids resolve
+        points = 7e6 + random.integers(0, 3, (200, 3)) * np.spacing(7e6)
+        sizes = random.choice([1e-9, 2e-9, 3e-9], (200, 3))
+    elif kind == "huge":
+        points, sizes = points * 1e301, sizes * 1e100
     labeller = Labeller({"A": cube()})
     tally = Tally(labeller.targets)
     tally.add(points, sizes, labeller.judge(points))

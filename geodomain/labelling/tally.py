@@ -281,9 +281,19 @@ class Tally:
 
 def _faces(centre: NDArray[np.float64], size: NDArray[np.float64] | None) -> tuple[float, float]:
     """Return the lowest and the highest face of blocks along an axis."""
+    low, high = centre.min(), centre.max()
     if size is None:
-        return float(centre.min()), float(centre.max())
-    if size.min() == size.max():  # rounding is monotone: the lowest centre has the lowest face
-        half = size[0] / 2
-        return float(centre.min() - half), float(centre.max() + half)
-    return float((centre - size / 2).min()), float((centre + size / 2).max())
+        return float(low), float(high)
+    least, most = size.min(), size.max()
+    if least == most:  # rounding is monotone: the lowest centre has the lowest face
+        return float(low - least / 2), float(high + least / 2)
+    # No block has its lowest face below that of the lowest centre with the least size, unless its
+    # centre is near that; a few units in the last place make up for what is rounded. A bound that
+    # is NaN leaves nothing out.
+    with np.errstate(over="ignore", invalid="ignore"):
+        room = (most - least) / 2 + 4 * np.spacing(max(abs(low), abs(high)) + most)
+        lowest, highest = ~(centre > low + room), ~(centre < high - room)
+    return (
+        float((centre[lowest] - size[lowest] / 2).min()),
+        float((centre[highest] + size[highest] / 2).max()),
+    )

@@ -107,12 +107,16 @@ class LatticeCells:
         layers = np.add.outer(up * np.arange(nz), across * np.arange(nx))[:, None]
         rows: NDArray[np.intp] = along * np.arange(ny)[:, None]
         step = max(1, _CHUNK // max(1, len(x) * len(z)))
+        sizes, thick = np.empty((0, 3)), np.empty(0)
         for begin in range(0, len(y), step):
             slab = slice(begin, begin + step)
             points = product(x, y[slab], z)
             if self.matrix is not None and self.origin is not None:
                 points = turned(points, self.matrix, self.origin)
-            sizes = product(lengths[0], lengths[1][slab], lengths[2])
+            if not len(sizes) or not np.array_equal(thick, lengths[1][slab]):
+                thick = lengths[1][slab]
+                sizes = product(lengths[0], thick, lengths[2])
+                sizes.flags.writeable = False  # slabs share them
             yield (layers + rows[slab]).ravel(), points, sizes
 
 
@@ -141,7 +145,7 @@ def product(x: Floats, y: Floats, z: Floats) -> Floats:
     out = np.empty((len(x) * len(y) * len(z), 3), order="F")
     axes = (x, y[:, None], z[:, None, None])
     for axis, values in enumerate(axes):
-        out[:, axis] = np.broadcast_to(values, shape).ravel()
+        out[:, axis].reshape(shape)[...] = values
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,7 +12,9 @@ import numpy as np
 
 from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Floats, LabelChunk, Relabelling, Rows
-from geodomain.io.blocks.parquet_schema import new_array, new_schema, writing_options
+from geodomain.io.blocks.parquet_appending import Original, original
+from geodomain.io.blocks.parquet_arrays import as_doubles, new_array
+from geodomain.io.blocks.parquet_schema import new_schema, writing_options
 from geodomain.io.blocks.rewriting.parquet import ParquetRewriting
 from geodomain.io.blocks.rewriting.space import TableSpace
 from geodomain.io.blocks.rewriting.task import Rewriting, open_rewritten
@@ -46,7 +48,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     with pyarrow.OSFile(str(place)) as raw:
         with readable(name):
             file = parquet.ParquetFile(raw)
-        yield ParquetModel(file, name, status, options)
+        yield ParquetModel(file, name, status, options, raw)
 
 
 @contextmanager
@@ -112,9 +114,14 @@ class ParquetModel(TableModel[Any]):
     writing = 3e-7
 
     def __init__(
-        self, file: Any, name: str, status: os.stat_result | None, options: TableOptions
+        self,
+        file: Any,
+        name: str,
+        status: os.stat_result | None,
+        options: TableOptions,
+        raw: Any = None,
     ) -> None:
-        self._file, self._schema = file, file.schema_arrow
+        self._file, self._schema, self._raw = file, file.schema_arrow, raw
         super().__init__(name, status, tuple(self._schema.names), options)
 
     def close(self) -> None:
@@ -153,19 +160,24 @@ class ParquetModel(TableModel[Any]):
             yield centroids, sizes, np.asarray(texts.to_pylist(), np.str_)
 
     def relabel(self, task: Relabelling) -> None:
-        """Copy the file, row group by row group, with new columns."""
+        """Copy the file with new columns, byte for byte where that can be, else group by group."""
         columns = task.columns
         at = place_columns(self.columns, self._taken, columns, replace=task.replace, name=self.name)
         schema = new_schema(self._schema, columns, at)
-        with self._writer(task, schema) as writer:
+        kept = (
+            original(self._raw, self.name, len(self._schema)) if self._raw and at is None else None
+        )
+        asked = [self.columns[column] for column in task.also]
+        looked = list(dict.fromkeys([*self.centroid, *self.sizes, *asked]))
+        with self._writer(task, schema, kept) as writer:
             done = 0
             for group in range(self._file.num_row_groups):
-                asked = [self.columns[column] for column in task.also]
-                looked = list(dict.fromkeys([*self.centroid, *self.sizes, *asked]))
-                table = self._read(group, None if writer else looked)
+                table = self._read(group, None if writer and kept is None else looked)
                 codes = self._codes(table, task.label, columns)
                 if writer:
-                    writer.write_table(_with(table, schema, columns, codes, at), max(len(table), 1))
+                    others = table.columns if kept is None else []
+                    made = _with(others, writer.schema, columns, codes, at)
+                    writer.write_table(made, max(len(table), 1))
                 done += len(table)
                 task.told(done, self._file.metadata.num_rows)
             task.before_commit()
@@ -196,10 +208,17 @@ class ParquetModel(TableModel[Any]):
         """Give a column as float64, NaN where a value is missing or stands for that."""
         return self._numbers(chunk, [column])[:, 0]
 
-    def _writer(self, task: Relabelling, schema: Any) -> AbstractContextManager[Any]:
+    @contextmanager
+    def _writer(self, task: Relabelling, schema: Any, kept: Original | None) -> Iterator[Any]:
         """Open what is written; nothing without a destination."""
         names = [column.name for column in task.columns]
-        return self._open_writer(task.open_target(self), schema, names)
+        with task.open_target(self) as target:
+            if kept is None or target is None:
+                opened = self._open_writer(nullcontext(target), schema, names)
+            else:
+                opened = kept.appended(schema, target, writing_options(self._file, names))
+            with opened as writer:
+                yield writer
 
     @contextmanager
     def _open_writer(
@@ -261,40 +280,17 @@ class ParquetModel(TableModel[Any]):
         return [list(row) for row in zip(*cells, strict=True)]
 
 
-def as_doubles(column: Any, name: str, table: str) -> Floats:
-    """Give an Arrow column as float64, exactly, NaN where it is null.
-
-    Raises
-    ------
-    TableError
-        If it does not hold numbers, or one that float64 cannot hold.
-    """
-    import pyarrow
-    from pyarrow import types
-
-    kind = column.type
-    if types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    if types.is_decimal(kind):
-        column, kind = column.cast(pyarrow.string()), pyarrow.float64()
-    if not (types.is_floating(kind) or types.is_integer(kind)):
-        message = f"{table}: the column {name!r} holds {kind}, not numbers"
-        raise TableError(message)
-    try:
-        doubles: Floats = column.cast(pyarrow.float64()).to_numpy()
-    except pyarrow.ArrowInvalid as error:
-        message = f"{table}: the column {name!r} holds what float64 cannot hold exactly ({error})"
-        raise TableError(message) from None
-    return doubles
-
-
 def _with(
-    table: Any, schema: Any, columns: Sequence[NewColumn], codes: Sequence[Any], at: int | None
+    others: Sequence[Any],
+    schema: Any,
+    columns: Sequence[NewColumn],
+    codes: Sequence[NewCells],
+    at: int | None,
 ) -> Any:
-    """Give a row group its new columns."""
+    """Give a row group, or none of its columns, the new ones."""
     import pyarrow
 
-    arrays = list(table.columns)
+    arrays = list(others)
     for column, each in zip(columns, codes, strict=True):
         if at is None:
             arrays.append(new_array(column, each))

@@ -7,48 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from geodomain.errors import warn
-from geodomain.io.csv.new_columns import NewColumn, refuse_kept
-from geodomain.io.csv.number_cells import NewCells
+from geodomain.io.blocks.parquet_arrays import vocabulary
+from geodomain.io.csv.new_columns import NewColumn
 
 _DICTIONARY = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 _ORDINARY = {"PLAIN", "RLE", "BIT_PACKED", *_DICTIONARY}
 _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
-
-
-def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
-    """Give the cells of a new column that codes stand for, or its numbers, as an Arrow array.
-
-    The code after the last is the cell of the `old` column, which is replaced.
-    """
-    import pyarrow
-    from pyarrow import compute
-
-    if column.measured:
-        return pyarrow.array(codes, pyarrow.float64(), from_pandas=True)
-    kept = codes == len(column.cells)
-    cells = _vocabulary(column).take(pyarrow.array(codes, mask=kept))
-    if not kept.any():
-        return cells
-    try:
-        left = old.take(pyarrow.array(np.arange(len(kept)), mask=~kept)).cast(cells.type)
-    except pyarrow.ArrowInvalid as error:
-        refuse_kept(column.name, error)
-    return compute.if_else(kept, left, cells)
-
-
-def _vocabulary(column: NewColumn) -> Any:
-    """Give what codes stand for: text, or 32-bit integers, null where there is none."""
-    import pyarrow
-
-    if column.measured:
-        return pyarrow.array([], pyarrow.float64())
-    if column.numeric:
-        numbers = [int(cell) if cell else None for cell in column.cells]
-        return pyarrow.array(numbers, pyarrow.int32())
-    return pyarrow.array(column.cells, pyarrow.string())
 
 
 def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any:
@@ -57,7 +22,7 @@ def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any
 
     for column in columns:
         name = column.name if at is None else schema.names[at]
-        field = pyarrow.field(name, _vocabulary(column).type)
+        field = pyarrow.field(name, vocabulary(column).type)
         schema = with_column(schema, field, at)
     return schema
 

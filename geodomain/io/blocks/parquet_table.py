@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
 from geodomain.errors import TableError
-from geodomain.io.blocks.parquet import as_doubles, readable
-from geodomain.io.blocks.parquet_schema import new_array, new_schema, writing_options
+from geodomain.io.blocks.parquet import readable
+from geodomain.io.blocks.parquet_arrays import as_doubles, new_array
+from geodomain.io.blocks.parquet_schema import new_schema, writing_options
 from geodomain.io.csv.new_columns import NewColumn, place_columns
 
 if TYPE_CHECKING:

@@ -95,10 +95,10 @@ class TableModel(ABC, Generic[Chunk]):
 
     def _numbers(self, chunk: Chunk, columns: Sequence[int]) -> Floats:
         """Give some columns, (n, k), NaN where a value is missing or stands for that."""
-        out = np.column_stack([self._doubles(chunk, column) for column in columns])
+        out = np.array([self._doubles(chunk, column) for column in columns]).T
         for value in self._missing:
             out[out == value] = np.nan
-        return np.asfortranarray(out)
+        return out
 
     def _label(self, chunk: Chunk, label: LabelChunk) -> Sequence[NewCells]:
         """Label some rows."""

@@ -1,0 +1,127 @@
+"""Parquet with a column more keeps the bytes of the others, wherever its footer can be extended."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from shapes import cube
+
+from geodomain import label_file
+from geodomain.io.blocks import parquet_appending, thrift
+
+PLACES = [0.25, 0.75, 1.25, None, float("nan"), 0.5, -3.0]
+LABELS = ["ORE", "ORE", "", "", "", "ORE", ""]
+OTHERS = {
+    "AU": pa.array([2.7, None, float("nan"), -0.0, 1e-300, 5, 6], pa.float32()),
+    "ROCK": pa.array(["a", None, "é", "", "b", "a", "a"]).dictionary_encode(),
+    "HOLES": pa.array([[1, 2], [], None, [3], [4], [5], [6]], pa.list_(pa.int16())),
+    "BOX": pa.array([{"a": 1, "b": "x"}] * 7),
+}
+OPTIONS = [
+    {"compression": "zstd", "write_page_index": True},
+    {"compression": "none", "version": "1.0", "use_dictionary": False},
+    {"store_schema": False, "data_page_version": "2.0"},
+    {"sorting_columns": [pq.SortingColumn(0)], "write_page_checksum": True},
+]
+
+
+def body(data: bytes) -> bytes:
+    """Return what stands before a footer."""
+    return data[: -8 - int.from_bytes(data[-8:-4], "little")]
+
+
+def write(path: Path, **options: object) -> bytes:
+    table = pa.table(dict.fromkeys("XYZ", PLACES) | OTHERS)
+    pq.write_table(table, path, row_group_size=3, **options)
+    return path.read_bytes()
+
+
+def label(source: Path, target: Path, **keywords: object) -> pa.Table:
+    label_file(source, {"ORE": cube()}, target, **keywords)
+    return pq.ParquetFile(target).read()
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: " ".join(options))
+def test_the_bytes_of_columns_stay(tmp_path: Path, options: dict) -> None:
+    first, second, third = (tmp_path / f"{name}.parquet" for name in "abc")
+    before = write(first, **options)
+    after = label(first, second)
+    assert second.read_bytes().startswith(body(before))
+    assert after.column("domain").to_pylist() == LABELS
+    again = label(second, third, column="twice", flags=True)
+    assert third.read_bytes().startswith(body(second.read_bytes()))
+    assert again.column("twice").to_pylist() == LABELS
+    assert again.column("in_ore").to_pylist() == [int(cell == "ORE") for cell in LABELS]
+    given = pq.ParquetFile(first).read()
+    assert again.schema.names == [*given.schema.names, "domain", "twice", "in_ore"]
+    assert repr(again.select(given.schema.names).to_pylist()) == repr(given.to_pylist())
+
+
+def test_metadata_of_the_columns_stays(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    write(first, write_page_index=True, compression="zstd")
+    label(first, second)
+    one, two = pq.read_metadata(first), pq.read_metadata(second)
+    assert (two.num_rows, two.num_row_groups) == (7, 3)
+    for group in range(3):
+        old, new = one.row_group(group), two.row_group(group)
+        chunks = [new.column(place) for place in range(new.num_columns)]
+        assert [old.column(place) for place in range(old.num_columns)] == chunks[:-1]
+        added = chunks[-1]
+        assert added.path_in_schema == "domain" and added.compression == "ZSTD"
+        assert added.has_offset_index and added.statistics.null_count == 0
+        assert new.total_byte_size == old.total_byte_size + added.total_uncompressed_size
+
+
+def test_answers_to_filters_come_from_new_statistics(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    write(first, write_page_index=True)
+    label(first, second)
+    assert pq.read_table(second, filters=[("domain", "=", "ORE")]).num_rows == 3
+    assert pq.read_table(second, filters=[("domain", "=", "WASTE")]).num_rows == 0
+
+
+@pytest.mark.parametrize("kind", ["large footer", "long form", "replaced"])
+def test_unusual_files_are_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    data = write(first)
+    column = "AU" if kind == "replaced" else "domain"
+    if kind == "large footer":
+        monkeypatch.setattr(parquet_appending, "_LARGEST_FOOTER", 100)
+    if kind == "long form":  # the first field's number by itself, which nobody does
+        footer = bytes([data[len(body(data))] & 15, 2]) + data[len(body(data)) + 1 : -8]
+        first.write_bytes(body(data) + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    after = label(first, second, column=column, replace=kind == "replaced")
+    assert after.column(column).to_pylist() == LABELS
+    assert not second.read_bytes().startswith(body(data))
+
+
+def test_what_goes_wrong_leaves_nothing(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    write(first)
+    with pytest.raises(ValueError, match="no solid meets"):
+        label_file(first, {"ORE": cube(at=(99.0, 99.0, 99.0))}, second)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def test_footers_are_written_as_they_were_read(tmp_path: Path) -> None:
+    data = write(tmp_path / "a.parquet", write_page_index=True)
+    footer = data[len(body(data)) : -8]
+    assert thrift.encoded(thrift.Reader(footer).struct()) == footer
+    chance = random.Random(0)
+    for _ in range(2000):  # damage is refused, or read and written as it is
+        broken = bytearray(footer)
+        broken[chance.randrange(len(footer))] = chance.randrange(256)
+        try:
+            thrift.encoded(thrift.Reader(bytes(broken)).struct())
+        except (ValueError, IndexError):
+            continue
+    for end in range(len(footer)):
+        with pytest.raises((ValueError, IndexError)):
+            thrift.Reader(footer[:end]).struct()
