@@ -8,7 +8,6 @@ from typing import Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends import device_arrays
 from geodomain.backends.api import Backend
 from geodomain.backends.data import Columns, Points, Room
 from geodomain.backends.device_memory import DeviceRoom
@@ -116,6 +115,8 @@ def refuse_row(points: Points, row: int) -> None:
     if isinstance(points, tuple):
         place = tuple(float(column[row]) for column in points)
     else:
+        from geodomain.backends import device_arrays
+
         place = device_arrays.row_of(points, row)
     message = (
         f"point {row} is {place}: a coordinate is not zero and so small (below 2^-306) that its "
@@ -159,6 +160,8 @@ def read_points(points: object, backend: Backend) -> Points:
     """Return points, wherever they are, as a backend takes them, checked."""
     if not is_on_device(points):
         return as_columns(points)
+    from geodomain.backends import device_arrays
+
     require_gpu(backend, "points are")
     return device_arrays.read_points(points)
 
@@ -169,10 +172,12 @@ def ask_read(
     """Return points that were read already answers beside them or in ``out``, as `ask`."""
     rows = len(points[0]) if isinstance(points, tuple) else points.rows
     if out is None and not isinstance(points, tuple):
+        from geodomain.backends import device_arrays
+
         out = device_arrays.beside(points, dtype)
     if is_on_device(out):
         there = device_room((rows,), dtype, out, backend)
-        _require_apart(not isinstance(points, tuple) and device_arrays.overlap(points, there))
+        _require_apart(not isinstance(points, tuple) and points.overlaps(there))
         return Question(points, there, cast("NDArray[Number]", out))
     room = host_room((rows,), dtype, out)
     if isinstance(points, tuple):
@@ -191,6 +196,8 @@ def device_room(
     shape: tuple[int, ...], dtype: type[np.generic], out: object, backend: Backend
 ) -> DeviceRoom:
     """Return what a backend writes to for an ``out`` that is on a GPU; as `host_room`."""
+    from geodomain.backends import device_arrays
+
     require_gpu(backend, "out is")
     return device_arrays.read_room(out, shape, dtype)
 

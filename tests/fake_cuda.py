@@ -196,11 +196,11 @@ class FakeCuda(ModuleType):
         return array
 
     def is_pinned(self, address: int) -> bool:
-        return any(start <= address < start + size for start, size in list(self.pinned.items()))
+        return any(start <= address < start + size for start, size in self.pinned.copy().items())
 
     def home_of(self, address: int) -> int | None:
         """Return the device that has an address."""
-        for start, memory in list(self.memory.items()):
+        for start, memory in self.memory.copy().items():
             if start <= address < start + len(memory):
                 return self.homes[start]
         return None
@@ -208,11 +208,14 @@ class FakeCuda(ModuleType):
     def at(self, address: int, count: int, dtype: Any = np.uint8) -> np.ndarray:
         """Return memory of the device that is at work, all of it within one allocation."""
         size = count * np.dtype(dtype).itemsize
-        for start, memory in list(self.memory.items()):
+        for start, memory in self.memory.copy().items():
             if start <= address and address + size <= start + len(memory):
                 at_work = self.at_work
                 assert at_work is None or at_work == self.homes[start], "another device's memory"
                 return np.frombuffer(memory, np.uint8)[address - start :][:size].view(dtype)
+        for start, length in self.pinned.copy().items():  # over the bus
+            if start <= address and address + size <= start + length:
+                return np.frombuffer((ctypes.c_uint8 * size).from_address(address), dtype)
         msg = f"{size} bytes at {address} are in no allocation"
         raise AssertionError(msg)
 
@@ -268,21 +271,24 @@ class FakeCuda(ModuleType):
             raise LogicError(msg)
         return SimpleNamespace(get_function=lambda name: self._function(name))
 
-    def _function(self, name: str) -> Callable[..., None]:
+    def _function(self, name: str) -> Any:
         kernel = (KERNELS | SEGMENT_KERNELS | DISTANCE_KERNELS | SHARE_KERNELS)[name]
+        function = SimpleNamespace(format="")
+        function.prepare = lambda types: setattr(function, "format", "".join(types))
 
-        def launch(packed: np.ndarray, *, grid: Any, block: Any, stream: Any = None) -> None:
-            assert grid[0] > 0 and packed.dtype == np.uint8
+        def launch(grid: Any, block: Any, stream: Any, arguments: bytes) -> None:
+            assert grid[0] > 0 and function.format == f"{len(arguments)}s"
             self.launched[self.current, name] += 1
             if name in self.fail_launch:
                 raise self.fail_launch[name]
-            arguments, threads = packed.tobytes(), grid[0] * block[0]
+            threads = grid[0] * block[0]
             (stream or self.null).send(name, lambda: kernel(self, arguments, threads))
             if name in self.fail_launch_for_good:
                 self.crash = self.fail_launch_for_good[name]
             self._crash_in_time(name)
 
-        return launch
+        function.prepared_async_call = launch
+        return function
 
     def _crash_in_time(self, name: str) -> None:
         """Let the device crash with the last launch that it had to go."""

@@ -27,8 +27,10 @@ from geodomain.backends.cuda import (
     libcuda,
     linking,
     pools,
+    staging,
 )
 from geodomain.backends.cuda import lattice_slabs as lattice_on_device
+from geodomain.backends.cuda import points as cuda_points
 
 CACHED = (
     "driver",
@@ -39,6 +41,7 @@ CACHED = (
     "has_slow_doubles",
     "module",
     "kernel",
+    "_prepared",
 )
 
 
@@ -55,7 +58,10 @@ def forget() -> None:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
-    """Return a driver with one device of architecture sm_90, nvcc and an empty cache."""
+    """Return a driver with one device of architecture sm_90, nvcc and an empty cache.
+
+    However few points there are, they go the way of many.
+    """
     made = FakeCuda([(9, 0)])
     made.compiled = []
     package, compiler = ModuleType("pycuda"), ModuleType("pycuda.compiler")
@@ -79,6 +85,8 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
     monkeypatch.setattr(cubins, "compiler", lambda: "nvcc 1")
     made.library = FakeLibcuda(made)
     monkeypatch.setattr(libcuda, "library", lambda: made.library)
+    for module in (cuda_points, staging):
+        monkeypatch.setattr(module, "FEW_ROWS", 0)
     forget()
     yield made
     gc.collect()

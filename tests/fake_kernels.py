@@ -88,6 +88,13 @@ def look_up(fake: Any, packed: bytes, threads: int) -> None:
     append(fake, listed, np.arange(rows)[::-1])
 
 
+def contains_few(fake: Any, packed: bytes, threads: int) -> None:
+    grid, view, rows, out_at, refused_at = unpacked(packed, "GridView", "PointsView", *"IQQ")
+    assert threads >= rows
+    labels = fake.at(out_at, rows).view(np.bool_)
+    _refuse(fake, refused_at, _index(fake, grid).contains(points_of(fake, view, rows), labels, 1))
+
+
 def count_quick(fake: Any, packed: bytes, threads: int) -> None:
     _, _, rows_at, count_at, _, unsure = unpacked(
         packed, "GridView", "PointsView", "Q", "Q", "Q", "RowList"
@@ -296,6 +303,7 @@ KERNELS: dict[str, Callable[[Any, bytes, int], None]] = {
     "geodomain_build_lists": nothing,
     "geodomain_build_scatter": nothing,
     "geodomain_look_up": look_up,
+    "geodomain_contains_few": contains_few,
     "geodomain_count_quick": count_quick,
     "geodomain_count_single": count_single,
     "geodomain_halve_vertices": halve_vertices,

@@ -8,14 +8,16 @@ import sys
 import numpy as np
 import pytest
 from fake_gpu import ByDlpack, fake, on_device, read_back, small_buffers
-from shapes import star
+from shapes import UNDECIDABLE, minute, star
 
 import geodomain
-from geodomain import PointLocator
-from geodomain.backends.cuda import libcuda
+from geodomain import PointError, PointLocator
+from geodomain.backends.cuda import libcuda, staging
+from geodomain.backends.cuda import points as cuda_points
 
 __all__ = ["fake", "small_buffers"]
 
+FEW = "geodomain_contains_few"
 MESH = star(6)
 LOW, HIGH = MESH.bounds
 
@@ -33,7 +35,7 @@ def test_points_on_the_device_are_used_in_place(fake) -> None:
     locator.contains(points(10))
     fake.calls.clear()
     found = locator.contains(there)
-    assert "htod" not in fake.calls and "dtoh" in fake.calls  # the refused rows alone
+    assert not {"htod", "dtoh", "dtod"} & set(fake.calls)  # kernels write to the caller's room
     assert isinstance(found, geodomain.DeviceArray)
     assert found.__cuda_array_interface__["typestr"] == "|b1" and len(found) == 5000
     assert repr(found) == "DeviceArray(shape=(5000,), dtype=bool)"
@@ -185,3 +187,39 @@ def test_names_of_points_on_the_device_are_in_memory(fake) -> None:
     names = geodomain.label_points(on_device(fake, given), {"ORE": MESH}, background="WASTE")
     expected = geodomain.label_points(given, {"ORE": MESH}, background="WASTE", backend="cpu")
     assert np.array_equal(names, expected)
+
+
+def test_few_points_take_one_launch(fake, monkeypatch) -> None:
+    monkeypatch.setattr(cuda_points, "FEW_ROWS", 200)
+    monkeypatch.setattr(staging, "FEW_ROWS", 200)
+    given = points(200)
+    expected = geodomain.contains(MESH, given, backend="cpu")
+    locator = PointLocator(MESH, backend="cuda")
+    there, room = on_device(fake, given), on_device(fake, np.zeros(200, np.bool_))
+    for _ in range(2):  # the first time makes buffers
+        fake.calls.clear()
+        assert np.array_equal(locator.contains(given), expected)
+        assert [call for call in fake.calls if call.startswith("geodomain")] == [FEW]
+        fake.calls.clear()
+        locator.contains(there, out=room)
+        assert np.array_equal(read_back(fake, room), expected)
+    assert fake.calls == [FEW, "Event.record", "Event.synchronize"]
+    assert np.array_equal(locator.contains(points(201))[:200], expected)
+    assert "geodomain_look_up" in fake.calls
+    with pytest.raises(PointError, match="point 150 is"):
+        refused = np.ones((200, 3))
+        refused[[150, 199]] = UNDECIDABLE
+        geodomain.contains(minute(), refused, backend="cuda")
+
+
+def test_room_that_kernels_cannot_write_to_gets_a_copy(fake) -> None:
+    given = points(3000)
+    memory = on_device(fake, np.zeros(4 * 3001, np.uint8))
+    start, _ = memory.__cuda_array_interface__["data"]
+    odd = on_device(fake, np.zeros(3000, np.int32))
+    odd.__cuda_array_interface__["data"] = (start + 1, False)
+    PointLocator(MESH, backend="cuda").count_crossings(on_device(fake, given), out=odd)
+    assert "dtod" in fake.calls
+    expected = PointLocator(MESH, backend="cpu").count_crossings(given)
+    found = fake.at(start + 1, 4 * 3000).copy().view(np.int32)
+    assert np.array_equal(found, expected)

@@ -123,7 +123,7 @@ def test_an_array_of_any_size_is_uploaded(
     array = np.random.default_rng(1).integers(0, 9, count, dtype=np.int32)
     with device.current() as cuda:
         found = np.empty_like(array)
-        memory = staging.upload(array)
+        [memory] = staging.upload(array)
         if count:
             cuda.memcpy_dtoh(found, memory)
     assert np.array_equal(found, array)

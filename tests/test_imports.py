@@ -15,8 +15,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "geodomain").rglob("*.py"))
 # A public name when it is first used; other libraries, by name, to see which are installed; the
-# command line, once signals end it as they should.
+# command line, once signals end it as they should; what is for GPUs alone, 40 modules, where one
+# is used.
 LATE = {
+    ROOT / "geodomain/arrays.py",
+    ROOT / "geodomain/backends/__init__.py",
     ROOT / "geodomain/__init__.py",
     ROOT / "geodomain/benching/contender.py",
     ROOT / "geodomain/__main__.py",
@@ -148,3 +151,17 @@ def f(name):
     importlib.import_module(name)
 """
     assert hidden(ast.parse(text)) == ["geodomain.arrays", "geodomain.mesh", "", "geodomain.", ""]
+
+
+def test_a_command_on_the_cpu_loads_nothing_that_is_for_gpus() -> None:
+    program = (
+        "import sys, geodomain; from geodomain.labelling import file; from geodomain.segments "
+        "import files; mesh = geodomain.synthetic.star_shaped_orebody(frequency=2); "
+        "geodomain.contains(mesh, [[0, 0, 0]], backend='cpu'); "
+        "print(*[name for name in sys.modules if 'backends.cuda' in name or '.gpus' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert done.returncode == 0, done.stderr
+    # What says that a GPU has no memory left, and its types.
+    assert loaded <= {f"geodomain.backends.cuda{part}" for part in ("", ".errors", ".pycuda_types")}

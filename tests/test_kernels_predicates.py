@@ -30,7 +30,7 @@ def signs_on_the_gpu(function: str, rows: np.ndarray) -> np.ndarray:
 
     out = np.zeros(len(rows), dtype=np.int8)
     with device.current() as driver:
-        memory = upload(np.ascontiguousarray(rows)), upload(out)
+        memory = upload(np.ascontiguousarray(rows), out)
         device.launch(
             "predicates.cu", function, len(rows), int(memory[0]), len(rows), int(memory[1])
         )

@@ -5,17 +5,26 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from geodomain.backends.api import Backend, PointIndex, SegmentIndex, Taken
 from geodomain.backends.auto.backend import AutoBackend
 from geodomain.backends.cpu.backend import CpuBackend
-from geodomain.backends.cuda.pools import release
-from geodomain.backends.gpus.backend import GpusBackend
+
+if TYPE_CHECKING:
+    from geodomain.backends.gpus.backend import GpusBackend
 
 __all__ = ["BACKENDS", "Backend", "choose", "release", "taken"]
 
 _cpu = functools.cache(CpuBackend)
-_cuda = functools.cache(GpusBackend)
+
+
+@functools.cache
+def _cuda() -> GpusBackend:
+    """Return the GPUs' backend, whose modules a process without one need not load."""
+    from geodomain.backends.gpus.backend import GpusBackend
+
+    return GpusBackend()
 
 
 @functools.cache
@@ -51,6 +60,13 @@ def choose(backend: str) -> Backend:
         message = f"backend is {backend!r}; it can be 'auto', 'cpu' or 'cuda'"
         raise ValueError(message)
     return BACKENDS[backend]()
+
+
+def release() -> None:
+    """Free the memory that is kept for the next call, on GPUs and page-locked."""
+    from geodomain.backends.cuda import pools
+
+    pools.release()
 
 
 def taken(backend: str, indexes: Sequence[PointIndex] | Sequence[SegmentIndex]) -> Taken:

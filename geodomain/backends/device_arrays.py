@@ -41,6 +41,14 @@ class DeviceArray:
         self.dtype: np.dtype[np.generic] = np.dtype(dtype)
         with device.current():
             self._memory = allocate(self.nbytes)
+        self._told: CudaInterface = {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (int(self._memory), False),
+            "strides": None,
+            "stream": None,
+            "version": 3,
+        }
 
     def __del__(self) -> None:
         """Free the memory in the context that it came from."""
@@ -54,14 +62,7 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> CudaInterface:
         """Return where the answers are, as version 3 of the interface has it."""
-        return {
-            "shape": self.shape,
-            "typestr": self.dtype.str,
-            "data": (int(self._memory), False),
-            "strides": None,
-            "stream": None,
-            "version": 3,
-        }
+        return self._told
 
     def __len__(self) -> int:
         """Return the length of the first axis."""
@@ -135,12 +136,6 @@ def _as_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
     return np.dtype(dtype)
 
 
-def overlap(points: DevicePoints, room: DeviceRoom) -> bool:
-    """Return whether answers are among the points' coordinates."""
-    begin, end = room.address, room.address + room.size * room.dtype.itemsize
-    return points.rows > 0 and any(s.start < end and begin < s.stop for s in points.spans())
-
-
 def row_of(points: DevicePoints, number: int) -> tuple[float, ...]:
     """Return one point."""
     step, across = points.strides
@@ -189,7 +184,7 @@ def _interface(values: object) -> ArrayInterface:
 
 def _require_our_device(address: int) -> None:
     """Refuse memory of another device than those that are used."""
-    if address == 0:
+    if address == 0 or device.driver().Device.count() == 1:
         return
     with device.current():
         found = libcuda.ordinal(address)

@@ -51,6 +51,11 @@ class DevicePoints:
         last = step * (self.rows - 1)
         return [range(first + min(last, 0), first + max(last, 0) + 8) for first in firsts]
 
+    def overlaps(self, room: DeviceRoom) -> bool:
+        """Return whether answers are among the coordinates."""
+        begin, end = room.address, room.address + room.size * room.dtype.itemsize
+        return self.rows > 0 and any(s.start < end and begin < s.stop for s in self.spans())
+
 
 @dataclass(frozen=True)
 class DeviceRoom:

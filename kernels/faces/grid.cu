@@ -161,6 +161,28 @@ extern "C" __global__ void geodomain_look_up(GridView grid, PointsView points, s
   }
 }
 
+// All of it in one launch, for so few points that launches would take longer than they do.
+extern "C" __global__ void geodomain_contains_few(GridView grid, PointsView points,
+                                                  std::uint32_t rows, std::uint8_t* out,
+                                                  std::uint64_t* refused) {
+  __shared__ Wanted wanted[kBlockWarps];
+  const std::int64_t row = thread_row();
+  const Vec3 q = points[row < rows ? row : rows - 1];
+  Answer answer = look_up(grid, q);
+  const bool asks = row < rows && answer == Answer::undecided;
+  if (geodomain::ballot(asks) != 0) {
+    const Answer counted = count_together(
+        grid, q, asks, wanted[threadIdx.x / 32], [&](std::int32_t triangle, Vec3 at) {
+          return crossing_above<Quick>(grid.mesh.triangle(triangle), at);
+        });
+    if (asks) answer = counted;
+  }
+  if (row >= rows) return;
+  if (answer == Answer::undecided) answer = count_parity<Full>(grid, q);
+  if (answer == Answer::undecided) refuse(row, refused);
+  out[row] = static_cast<std::uint8_t>(answer);
+}
+
 extern "C" __global__ void geodomain_count_quick(GridView grid, PointsView points,
                                                  const std::uint32_t* rows,
                                                  const std::uint32_t* row_count, std::uint8_t* out,

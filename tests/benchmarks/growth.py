@@ -128,7 +128,7 @@ def kernels(mesh: Mesh, points: np.ndarray) -> Ask:
         with device.current() as driver:
             driver.memset_d32_async(ahead, 0, AHEAD, slot.stream)
             begin.record(slot.stream)
-            slot.clear()
+            slot.begin(0)
             index.label(slot)
             end.record(slot.stream).synchronize()
             labels = np.empty(len(points), dtype=np.bool_)

@@ -19,7 +19,7 @@ from geodomain.backends.cuda.errors import OutOfDeviceMemory
 from geodomain.backends.cuda.hierarchy import Rooms
 from geodomain.backends.cuda.pycuda_types import CudaMemory
 from geodomain.backends.cuda.shortage import cpu_instead
-from geodomain.backends.cuda.staging import upload_pooled
+from geodomain.backends.cuda.staging import upload
 from geodomain.backends.data import Floats, Indices, MeshArrays
 
 FILE = "blocks.cu"
@@ -38,9 +38,8 @@ class CudaBlockIndex:
         self._weights: tuple[NDArray[np.int8], CudaMemory] | None = None
         trees, leaves = self._cpu.trees()
         with device.current():
-            vertices, triangles, edges = (
-                self._keep(upload_pooled(array)) for array in (mesh.vertices, mesh.triangles, rim)
-            )
+            copies = upload(mesh.vertices, mesh.triangles, rim, pooled=True)
+            vertices, triangles, edges = map(self._keep, copies)
             self._view = layout.structure("BlocksView").pack(
                 mesh=layout.mesh_view(vertices, triangles, len(mesh.triangles)),
                 tree=self._tree(trees[0], leaves[0]),
@@ -55,13 +54,14 @@ class CudaBlockIndex:
     def _tree(self, tree: np.void, leaf_count: int) -> bytes:
         """Return the kernels' view of a copy of a tree of the host's."""
         node_count = int(tree["node_count"])
-        nodes, leaves = (
-            self._keep(upload_pooled(_bytes_at(int(tree[part]), layout.structure(name).size * n)))
+        held = (
+            _bytes_at(int(tree[part]), layout.structure(name).size * n)
             for part, name, n in (
                 ("nodes", "BoxNode", node_count),
                 ("leaves", "BoxLeaf", leaf_count),
             )
         )
+        nodes, leaves = map(self._keep, upload(*held, pooled=True))
         return layout.structure("BoxTreeView").pack(
             nodes=nodes, leaves=leaves, node_count=node_count
         )
@@ -147,7 +147,8 @@ class CudaBlockIndex:
             if self._weights is not None:
                 self._weights[1].free()
                 self._weights = None
-            self._weights = weights, upload_pooled(weights)
+            [copied] = upload(weights, pooled=True)
+            self._weights = weights, copied
         return int(self._weights[1])
 
     def cuts(

@@ -9,6 +9,7 @@ import numpy as np
 
 from geodomain.backends.cuda import device
 from geodomain.backends.cuda.pools import Pool
+from geodomain.backends.cuda.pycuda_types import CudaMemory
 
 IN_FLIGHT = 4_194_304  # points on the device at a time, in all the slots
 SLOTS = 4  # chunks in flight: copied in, worked on, copied out, and one to wait for
@@ -22,6 +23,8 @@ TOGETHER = 1 << 25
 RESIDENT = 1 << 23  # points of a chunk where points and room for the answers are there already
 # Bytes of an answer: a count, a pair of counts, a pair of doubles, five doubles.
 WIDTHS = (4, 8, 16, 40)
+
+NONE_REFUSED = 2**64 - 1
 
 # How a chunk's points come: sent as they are, sent and put in order, or there already.
 Kind = Literal["sent", "together", "resident"]
@@ -39,14 +42,15 @@ class Slot:
         self.room = room
         self.rows = 0
         self.view = b""
+        self.into = 0
         self.stream = cuda.Stream()
         self.done = cuda.Event(cuda.event_flags.DISABLE_TIMING)
         self.answers = cuda.mem_alloc(width * room)
         self.labels = cuda.mem_alloc(room)
         self.open_rows = cuda.mem_alloc(4 * room)
         self.unsure_rows = cuda.mem_alloc(4 * room)
-        self.counts = cuda.mem_alloc(16)  # open rows, unsure rows, first refused row
-        self.host_refused = cuda.pagelocked_empty(1, np.uint64)
+        self.counts = cuda.mem_alloc(8)  # open rows, unsure rows
+        self._refused = cuda.pagelocked_empty(1, np.uint64)  # kernels write to it over the bus
         if not resident:
             self.coordinates = cuda.mem_alloc(24 * room)
             self.host_answers = cuda.pagelocked_empty(width * room, np.uint8)
@@ -54,13 +58,26 @@ class Slot:
     @property
     def refused(self) -> int:
         """Return the address of the first refused row."""
-        return int(self.counts) + 8
+        return int(self._refused.ctypes.data)
 
-    def clear(self) -> None:
-        """Empty the lists, and say that no row was refused."""
-        cuda = device.driver()
-        cuda.memset_d32_async(int(self.counts), 0, 2, self.stream)
-        cuda.memset_d32_async(self.refused, 0xFFFFFFFF, 2, self.stream)
+    @property
+    def first_refused(self) -> int | None:
+        """Return the first refused row of a chunk that is done."""
+        row = int(self._refused[0])
+        return None if row == NONE_REFUSED else row
+
+    def place_of(self, own: CudaMemory) -> int:
+        """Return where the last kernel writes answers: the caller's room, or memory of its own."""
+        return self.into or int(own)
+
+    def begin(self, into: int) -> None:
+        """Say where answers go, and that no row was refused; nothing of the slot is under way."""
+        self.into = into
+        self._refused[0] = NONE_REFUSED
+
+    def clear_lists(self) -> None:
+        """Empty the lists, in the stream's order."""
+        device.driver().memset_d32_async(int(self.counts), 0, 2, self.stream)
 
 
 class Piece:

@@ -19,11 +19,13 @@ def first_solids(solids: Sequence[bytes], points: Points, out: Room, threads: in
     """Write codes as the backend's ``codes``, of the kernels' Solids: all of them at once."""
     count = "geodomain_codes_single" if device.has_slow_doubles() else "geodomain_codes_quick"
     with device.current():
-        table = upload(np.frombuffer(b"".join(solids) or b"-", "u1"))
+        [table] = upload(np.frombuffer(b"".join(solids) or b"-", "u1"))
     view = layout.structure("Solids").pack(solid=int(table), count=len(solids))
 
     def kernels(slot: Slot) -> int:
-        rows, found, counts = ctypes.c_uint32(slot.rows), int(slot.answers), int(slot.counts)
+        slot.clear_lists()
+        rows, counts = ctypes.c_uint32(slot.rows), int(slot.counts)
+        found = slot.place_of(slot.answers)
         open_rows, unsure_rows = int(slot.open_rows), int(slot.unsure_rows)
         some = device.list_threads(slot.rows)
         device.launch(

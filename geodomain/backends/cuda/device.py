@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import ParamSpec, TypeVar
 
-import numpy as np
-
 from geodomain.backends import layout
 from geodomain.backends.cuda import cubins, libcuda
 from geodomain.backends.cuda import errors as cuda_errors
@@ -53,6 +51,7 @@ __all__ = [
     "of_each_device",
     "one_at_a_time",
     "process",
+    "start",
     "unload",
     "using",
 ]
@@ -190,6 +189,14 @@ def kernel(file: str, name: str) -> CudaKernel:
             raise cuda_errors.no_kernels(cuda, file, architecture(), error) from error
 
 
+@of_each_device
+def _prepared(file: str, name: str, size: int) -> CudaKernel:
+    """Return one kernel of a kernel file, ready for arguments of so many bytes in all."""
+    found = kernel(file, name)
+    found.prepare([f"{size}s"])
+    return found
+
+
 @functools.cache
 def block_threads() -> int:
     """Return the threads of a block."""
@@ -214,12 +221,26 @@ def launch(
         return
     block = block_threads()
     blocks = (threads + block - 1) // block
-    packed = np.frombuffer(arguments(*fields), dtype=np.uint8)
-    kernel(file, name)(packed, grid=(blocks, times), block=(block, 1, 1), stream=stream)
+    start(file, name, (blocks, times), block, *fields, stream=stream)
+
+
+def start(
+    file: str,
+    name: str,
+    grid: tuple[int, int],
+    block: int,
+    *fields: Argument,
+    stream: CudaStream | None = None,
+) -> None:
+    """Run a kernel with so many blocks across and down, of so many threads."""
+    packed = arguments(*fields)
+    ready = _prepared(file, name, len(packed))
+    ready.prepared_async_call(grid, (block, 1, 1), stream, packed)
 
 
 def unload() -> None:
     """Let go of the kernels of this thread's device, whose context is current."""
+    _prepared.kept.pop(number(), None)
     kernel.kept.pop(number(), None)
     module.kept.pop(number(), None)
 

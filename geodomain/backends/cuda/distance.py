@@ -111,6 +111,7 @@ class CudaNearestIndex:
         rows, order, stream = slot.rows, int(slot.open_rows), slot.stream
         cells, count = bins.curve(self._frame, rows)
         bins.order_by("draw_points", cells, count, slot.view, rows, order, room, stream)
+        slot.clear_lists()
         noted, counts = room(4 * layout.constant("kMostNoted") * rows), int(slot.counts)
         on_edges = layout.row_list(int(slot.unsure_rows), counts)
         others = layout.row_list(room(4 * rows), counts + 4)

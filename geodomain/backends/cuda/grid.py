@@ -38,7 +38,7 @@ class GridOnDevice:
 
     def __init__(self, mesh: MeshArrays, *, threads: int) -> None:
         with device.current():
-            self._memory: list[CudaMemory] = [upload(mesh.vertices), upload(mesh.triangles)]
+            self._memory: list[CudaMemory] = upload(mesh.vertices, mesh.triangles)
             vertices_at, triangles_at = map(int, self._memory)
             self.mesh = layout.mesh_view(vertices_at, triangles_at, len(mesh.triangles))
             box = layout.bounds_of(mesh.bounds)
@@ -77,7 +77,7 @@ class GridOnDevice:
 
     def _upload(self, parts: Mapping[str, NDArray[np.uint8]]) -> tuple[bytes, dict[str, int]]:
         """Copy a host's index; return its whole grid and where the parts are, 0 for none."""
-        memory = {name: upload(part) for name, part in parts.items()}
+        memory = {name: upload(part)[0] for name, part in parts.items()}
         self._memory += memory.values()
         places = {name: int(one) if parts[name].size else 0 for name, one in memory.items()}
         return parts["grids"][: layout.structure("Grid").size].tobytes(), places

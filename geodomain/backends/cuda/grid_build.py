@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-import numpy as np
-
 from geodomain.backends import layout
 from geodomain.backends.cuda import device
 from geodomain.backends.cuda.arguments import Argument
@@ -88,6 +86,5 @@ def _most_cells(triangle_count: int, density: float) -> int:
 
 def _launch(name: str, blocks: int | tuple[int, int], *fields: Argument) -> None:
     grid = (blocks, 1) if isinstance(blocks, int) else blocks
-    packed = np.frombuffer(device.arguments(*fields), dtype=np.uint8)
-    kernel = device.kernel("grid_build.cu", f"geodomain_build_{name}")
-    kernel(packed, grid=grid, block=(layout.constant("kBuildThreads"), 1, 1))
+    threads = layout.constant("kBuildThreads")
+    device.start("grid_build.cu", f"geodomain_build_{name}", grid, threads, *fields)

@@ -14,7 +14,7 @@ from geodomain.backends.cuda import device
 from geodomain.backends.cuda.arguments import Argument
 from geodomain.backends.cuda.pools import allocate_pooled
 from geodomain.backends.cuda.pycuda_types import CudaEvent, CudaMemory
-from geodomain.backends.cuda.staging import upload_pooled
+from geodomain.backends.cuda.staging import upload
 from geodomain.backends.data import Floats, MeshArrays
 from geodomain.backends.native import library, pointer
 
@@ -93,7 +93,7 @@ class Hierarchy:
             pointer(np.ascontiguousarray(mesh.bounds)), pointer(self.frame)
         )
         with device.current(), Rooms() as room:
-            places = [self._keep(upload_pooled(array)) for array in (mesh.vertices, mesh.triangles)]
+            places = [*map(self._keep, upload(mesh.vertices, mesh.triangles, pooled=True))]
             self.mesh = layout.mesh_view(places[0], places[1], self.count)
             frame = self.frame.tobytes()
             if brute:

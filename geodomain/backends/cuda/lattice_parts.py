@@ -154,7 +154,7 @@ class DeviceLattice:
         )  # fmt: skip
 
     def _mesh(self, arrays: MeshArrays) -> bytes:
-        self._copies = upload(arrays.vertices), upload(arrays.triangles)
+        self._copies = upload(arrays.vertices, arrays.triangles)
         copied_vertices, copied_triangles = map(int, self._copies)
         return layout.mesh_view(copied_vertices, copied_triangles, len(arrays.triangles))
 

@@ -13,7 +13,7 @@ from geodomain.backends.cuda.hierarchy import Rooms
 from geodomain.backends.cuda.lattice_parts import upload_rulers
 from geodomain.backends.cuda.pycuda_types import CudaStream
 from geodomain.backends.cuda.shortage import cpu_instead
-from geodomain.backends.cuda.staging import Stager, upload_pooled
+from geodomain.backends.cuda.staging import Stager, upload
 from geodomain.backends.data import Columns, Floats, MeshArrays
 
 FILE = "shares.cu"
@@ -70,7 +70,7 @@ class ShareLattice:
     ) -> None:
         self.stream: CudaStream = device.driver().Stream()
         self.triangles = len(mesh.triangles)
-        self._copies = [upload_pooled(array) for array in (mesh.vertices, mesh.triangles, weights)]
+        self._copies = upload(mesh.vertices, mesh.triangles, weights, pooled=True)
         vertices, triangles, self.weights = map(int, self._copies)
         self.mesh = layout.mesh_view(vertices, triangles, self.triangles)
         self._memory, rulers = upload_rulers(list(edges))

@@ -23,8 +23,6 @@ from geodomain.backends.cuda.streams import wait_for
 from geodomain.backends.data import Columns, Floats, Points, Room
 from geodomain.backends.device_memory import DevicePoints, DeviceRoom
 
-NONE_REFUSED = 2**64 - 1
-
 Send = Callable[[Slot, int, int], bytes]
 Copy = Callable[[int, Slot, int, int], bytes]
 Fetch = Callable[[Slot, int, int, int], Callable[[], None]]
@@ -60,12 +58,12 @@ def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, togeth
             send = _there(points)
         else:
             send = _sender(points, _copier(points, buffers.room, threads, held))
-        return _run(len(out), buffers, send, kernels, _fetcher(out, stager))
+        return _run(out, buffers, send, kernels, _fetcher(out, stager))
 
 
-def _run(rows: int, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch) -> int:
+def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch) -> int:
     """Send chunks through the slots in turn; each is taken out before its slot comes round."""
-    first_refused = -1
+    rows, first_refused = len(out), -1
     under_way: deque[tuple[int, Slot, Callable[[], None]]] = deque()
 
     def take_out() -> None:
@@ -73,8 +71,8 @@ def _run(rows: int, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch
         begin, slot, deliver = under_way.popleft()
         slot.done.synchronize()
         deliver()
-        refused = int(slot.host_refused[0])
-        if first_refused < 0 and refused != NONE_REFUSED:
+        refused = slot.first_refused
+        if first_refused < 0 and refused is not None:
             first_refused = begin + refused
 
     for number, begin in enumerate(range(0, rows, buffers.room)):
@@ -84,14 +82,20 @@ def _run(rows: int, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch
         end = min(begin + buffers.room, rows)
         slot.rows = end - begin
         slot.view = send(slot, begin, end)
-        slot.clear()
+        slot.begin(_room_there(out, begin))
         deliver = fetch(slot, begin, end, kernels(slot))
-        device.driver().memcpy_dtoh_async(slot.host_refused, slot.refused, slot.stream)
         slot.done.record(slot.stream)
         under_way.append((begin, slot, deliver))
     while under_way:
         take_out()
     return first_refused
+
+
+def _room_there(out: Room, row: int) -> int:
+    """Return the address of a row's answer where kernels can write it, or 0."""
+    if not isinstance(out, DeviceRoom) or out.address % out.dtype.itemsize:
+        return 0
+    return out.address + width_of(out) * row
 
 
 def _there(points: DevicePoints) -> Send:
@@ -163,7 +167,8 @@ def _fetcher(out: Room, stager: Stager) -> Fetch:
 
         def across(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
             place = out.address + size * begin
-            cuda.memcpy_dtod_async(place, address, size * (end - begin), slot.stream)
+            if place != address:
+                cuda.memcpy_dtod_async(place, address, size * (end - begin), slot.stream)
             return _nothing
 
         return across

@@ -25,6 +25,7 @@ from geodomain.backends.device_memory import DevicePoints, DeviceRoom
 # A question to the CPU's index: points, room for the answers, threads.
 OnCpu = Callable[[CpuPointIndex, Points, Room, int], int]
 
+FEW_ROWS = 131_072  # points that one launch answers sooner than three
 NOT_HERE = "the GPU's backend was given an index of another backend"
 
 
@@ -70,11 +71,18 @@ class CudaPointIndex:
 
     def label(self, slot: Slot) -> int:
         """Label the slot's chunk: two bits, quick counts, full counts; return where they are."""
-        grid = self._grid()
+        grid, labels = self._grid(), slot.place_of(slot.labels)
         rows, counts = ctypes.c_uint32(slot.rows), int(slot.counts)
+        if slot.rows <= FEW_ROWS:
+            device.launch(
+                "grid.cu", "geodomain_contains_few", slot.rows,
+                grid.view, slot.view, rows, labels, slot.refused, stream=slot.stream,
+            )  # fmt: skip
+            return labels
+        slot.clear_lists()
         open_list = layout.row_list(int(slot.open_rows), counts)
         unsure_list = layout.row_list(int(slot.unsure_rows), counts + 4)
-        labels, some = int(slot.labels), device.list_threads(slot.rows)
+        some = device.list_threads(slot.rows)
         device.launch(
             "grid.cu", "geodomain_look_up", -(-slot.rows // layout.constant("kRowsOfThread")),
             grid.view, slot.view, rows, labels, open_list, stream=slot.stream,
@@ -105,9 +113,13 @@ class CudaPointIndex:
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
         """Write the crossings above each point; return the first refused row or -1."""
         on_cpu = partial(CpuPointIndex.crossings, signed=signed)
+
+        def kernels(slot: Slot) -> int:
+            return self._count(slot, slot.place_of(slot.answers), signed=signed)
+
         return _or_on_cpu(
             [self], points, out,
-            partial(answer_all, points, out, threads, partial(self._count, signed=signed)),
+            partial(answer_all, points, out, threads, kernels),
             self._instead(on_cpu, out, threads),
         )  # fmt: skip
 
@@ -115,12 +127,13 @@ class CudaPointIndex:
         """Write whether a winding number is not 0; return the first refused row or -1."""
 
         def kernels(slot: Slot) -> int:
-            numbers = self._count(slot, signed=True)
+            labels = slot.place_of(slot.labels)
+            numbers = self._count(slot, int(slot.answers), signed=True)
             device.launch(
                 "answers.cu", "geodomain_nonzero", slot.rows,
-                numbers, ctypes.c_uint32(slot.rows), int(slot.labels), stream=slot.stream,
+                numbers, ctypes.c_uint32(slot.rows), labels, stream=slot.stream,
             )  # fmt: skip
-            return int(slot.labels)
+            return labels
 
         return _or_on_cpu(
             [self], points, out,
@@ -132,11 +145,12 @@ class CudaPointIndex:
         """Write whether each point is on a triangle; return the first refused row or -1."""
 
         def kernels(slot: Slot) -> int:
+            labels = slot.place_of(slot.labels)
             device.launch(
                 "grid.cu", "geodomain_on_surface", slot.rows, self._grid().view, slot.view,
-                slot.rows, int(slot.labels), slot.refused, stream=slot.stream,
+                slot.rows, labels, slot.refused, stream=slot.stream,
             )  # fmt: skip
-            return int(slot.labels)
+            return labels
 
         return _or_on_cpu(
             [self], points, out,
@@ -163,7 +177,7 @@ class CudaPointIndex:
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
         """Write generalised winding numbers and bounds, (n, 2); the first refused row or -1."""
         with device.current():
-            edges = [upload(part) for part in rim]
+            edges = upload(*rim)
         ends, weights = map(int, edges)
         view = layout.structure("Rim").pack(ends=ends, weights=weights, edge_count=len(rim[1]))
 
@@ -187,14 +201,13 @@ class CudaPointIndex:
         """Return a question to the CPU's index, which is made when that is first asked."""
         return lambda columns: ask(self.substitute(), columns, out, threads)
 
-    def _count(self, slot: Slot, *, signed: bool) -> int:
+    def _count(self, slot: Slot, into: int, *, signed: bool) -> int:
         """Launch the count of crossings; return where the answers are."""
         device.launch(
             "grid.cu", "geodomain_crossings", slot.rows, self._grid().view, slot.view,
-            slot.rows, ctypes.c_int32(signed), int(slot.answers), slot.refused,
-            stream=slot.stream,
+            slot.rows, ctypes.c_int32(signed), into, slot.refused, stream=slot.stream,
         )  # fmt: skip
-        return int(slot.answers)
+        return into
 
     def _grid(self) -> GridOnDevice:
         if self.grid is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -114,15 +114,18 @@ class CudaDevices(Protocol):
 class CudaKernel(Protocol):
     """A kernel, ready to be launched."""
 
-    def __call__(
+    def prepare(self, arg_types: Sequence[str]) -> object:
+        """Tell the types of its arguments, as `struct` writes them."""
+        ...
+
+    def prepared_async_call(
         self,
-        arguments: NDArray[np.uint8],
-        *,
         grid: tuple[int, int],
         block: tuple[int, int, int],
-        stream: CudaStream | None = None,
+        stream: CudaStream | None,
+        *arguments: bytes,
     ) -> None:
-        """Launch it with arguments that are packed already."""
+        """Launch it with arguments of those types."""
         ...
 
 

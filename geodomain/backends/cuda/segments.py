@@ -35,7 +35,7 @@ class Resident:
         self.home = device.number()
         self._whole: Resident | None = None
         with device.current():
-            self._memory = [upload(packed), allocate(self.nbytes - packed.nbytes)]
+            self._memory = [*upload(packed), allocate(self.nbytes - packed.nbytes)]
         self.ends, self._unsure = map(int, self._memory)
 
     def unsure(self) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import ClassVar, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from geodomain.backends.threads import thread_count
 _MOST_THREADS = 8
 POINT_BYTES = 24
 _LARGE = 4 << 20  # bytes that are worth starting threads for
+FEW_ROWS = 16_384  # points that are copied before threads have started
 
 
 class _Threads:
@@ -53,7 +54,10 @@ class Stager(_Threads):
     _FREE = "geodomain_stager_free"
 
     def copy(self, source: NDArray[np.generic], target: NDArray[np.generic]) -> None:
-        """Copy contiguous memory to contiguous memory of that size."""
+        """Copy contiguous memory to contiguous memory of that size; little of it in this thread."""
+        if source.nbytes <= POINT_BYTES * FEW_ROWS:
+            ctypes.memmove(target.ctypes.data, source.ctypes.data, source.nbytes)
+            return
         must(
             library().geodomain_stager_copy(
                 self._started(), pointer(source), pointer(target), ctypes.c_int64(source.nbytes)
@@ -69,7 +73,8 @@ class Stager(_Threads):
 class Filler(_Threads):
     """Threads that fill the pieces of a ring with rows of points, ahead of who sends them.
 
-    ``points`` are three columns of doubles with any strides; a piece gets ``rows`` of them.
+    ``points`` are three columns of doubles with any strides; a piece gets ``rows`` of them. Few
+    points this thread copies itself.
     """
 
     _FREE = "geodomain_filler_free"
@@ -84,19 +89,25 @@ class Filler(_Threads):
 
         Best asked for all rows in turn, since those after ``end`` are filled meanwhile.
         """
-        cuda, rows = device.driver(), self._rows
-        if not self._handle or begin != self._first + self._sent * rows:
-            self._start(begin)
+        cuda, rows, few = device.driver(), self._rows, len(self._points[0]) <= FEW_ROWS
+        if not few and (not self._handle or begin != self._first + self._sent * rows):
+            self.start(begin)
         for row in range(begin, end, rows):
-            library().geodomain_filler_wait(self._handle, ctypes.c_int64(self._sent))
             piece = self._ring[self._sent % len(self._ring)]
             full = piece.memory[: min(rows, end - row)]
+            if few:
+                piece.free.synchronize()
+                for axis, column in enumerate(self._points):
+                    full[:, axis] = column[row : row + len(full)]
+            else:
+                library().geodomain_filler_wait(self._handle, ctypes.c_int64(self._sent))
             cuda.memcpy_htod_async(address + POINT_BYTES * (row - begin), full, stream)
             piece.free.record(stream)
             self._sent += 1
-            self._release()
+            if not few:
+                self._release()
 
-    def _start(self, begin: int) -> None:
+    def start(self, begin: int) -> None:
         """Begin to fill, from this row to the last."""
         self._end()
         for piece in self._ring:
@@ -142,14 +153,15 @@ def filling(points: Columns, room: int, threads: int) -> Iterator[Filler]:
         yield filler
 
 
-def upload(array: NDArray[np.generic]) -> CudaMemory:
-    """Return a device copy of a contiguous array."""
-    return _filled(allocate(array.nbytes), array)
+def upload(*arrays: NDArray[np.generic], pooled: bool = False) -> list[CudaMemory]:
+    """Return device copies of contiguous arrays, all made at once.
 
-
-def upload_pooled(array: NDArray[np.generic]) -> CudaMemory:
-    """Return a device copy of a contiguous array, in memory of the pool, to which it goes back."""
-    return _filled(allocate_pooled(array.nbytes), array)
+    With ``pooled`` in memory of the pool, to which it goes back.
+    """
+    room = allocate_pooled if pooled else allocate
+    memory = [room(array.nbytes) for array in arrays]
+    _fill(list(zip(memory, arrays, strict=True)))
+    return memory
 
 
 def download(out: NDArray[np.generic], address: int) -> None:
@@ -186,16 +198,21 @@ def download(out: NDArray[np.generic], address: int) -> None:
             take_out()
 
 
-def _filled(memory: CudaMemory, array: NDArray[np.generic]) -> CudaMemory:
-    """Copy to the device; when this returns it is there."""
-    flat = array.reshape(-1).view(np.uint8)
-    large = 0 if array.nbytes < _LARGE else array.nbytes // POINT_BYTES
-    if large:
-        rows = flat[: POINT_BYTES * large].view(np.float64).reshape(large, 3)
-        stream = device.driver().Stream()
-        with filling((rows[:, 0], rows[:, 1], rows[:, 2]), large, thread_count(None)) as filler:
-            filler.send(0, large, int(memory), stream)
-            stream.synchronize()
-    if rest := flat[POINT_BYTES * large :].nbytes:
-        device.driver().memcpy_htod(int(memory) + array.nbytes - rest, flat[-rest:])
-    return memory
+def _fill(places: list[tuple[CudaMemory, NDArray[np.generic]]]) -> None:
+    """Copy arrays to the device; when this returns they are there."""
+    stream, under_way = device.driver().Stream(), []
+    with ExitStack() as held:
+        for memory, array in places:
+            flat = array.reshape(-1).view(np.uint8)
+            large = 0 if array.nbytes < _LARGE else array.nbytes // POINT_BYTES
+            if large:
+                rows = flat[: POINT_BYTES * large].view(np.float64).reshape(large, 3)
+                columns = rows[:, 0], rows[:, 1], rows[:, 2]
+                filler = held.enter_context(filling(columns, large, thread_count(None)))
+                filler.start(0)
+                under_way.append((filler, large, int(memory)))
+            if rest := flat[POINT_BYTES * large :].nbytes:
+                device.driver().memcpy_htod(int(memory) + array.nbytes - rest, flat[-rest:])
+        for filler, large, address in under_way:
+            filler.send(0, large, address, stream)
+    stream.synchronize()
