@@ -61,45 +61,85 @@ inline PacketRow row_of(const MeshView& mesh, std::int32_t index) {
 
 // A segment as packets are asked with it, in even places.
 struct Sight {
-  double start[4];
-  float along[4];
-  float size;  // of `along`
+  double start[4], whole[4];  // `whole` is the way from its start to its end
+  float along[4];             // the same, rounded
+  float size;                 // of `along`
 };
 
-// 128u with u = 2^-24: more than the volumes of edges and of the start are wrong by.
+// 128u with u = 2^-24: more than the volumes of edges and of a point of the segment are wrong by.
 constexpr float kFloatBound = 0x1p-17f;
 // Sizes whose products of three neither underflow nor overflow. Beside the least, what rounding
 // moves a place by is small: less than 2^-53 (r + 1), or u r / 31.
 constexpr float kLeastSize = 0x1p-24f, kMostSize = 0x1p26f;
+// A point of a segment is moved by less than 6 * 2^-53 (r + d + 1), with r and d as seen from the
+// start: u / 42 times the size r as seen from itself, where that is at least this part of the sum.
+constexpr float kLeastPart = 0x1p-21f;
 
-// As the other `sift`, in floats. A start or a corner is wrong by u of itself, from its conversion,
-// a difference of the two by u of that besides: less than 2.2u r each with r the sum of both sizes,
-// roundings of `place` included. The direction is wrong by u of its size d. So the volume of an
-// edge is wrong by 6 (1 + 2 * 2.2)u d r^2 and by 43u d r^2 for its arithmetic, less than 76u in
-// all, that of the start by less than 83u r^3, and n1 by the sum of those, three times the one, and
-// of the roundings of its sums: less than 89u r^3 + 276u d r^2. The bounds are 128u, 128u, and 128u
-// and 384u.
-inline Sifted sift(const FloatPacket& packet, const Sight& sight) {
-  float start[3], far = 0.0f;
+// A point of a segment that a packet is seen from: `share` of the way from its start, 0 to 1.
+struct Viewpoint {
+  float at[3];  // from the packet's origin
+  float far;    // the size of `at`
+  float share;
+  bool counted;  // whether rounding moves it by as little as the start
+};
+
+inline Viewpoint from_start(const FloatPacket& packet, const Sight& sight) {
+  Viewpoint view = {{}, 0.0f, 0.0f, true};
   for (int k = 0; k < 3; ++k) {
-    start[k] = static_cast<float>(sight.start[k] - packet.origin[k]);
-    far = maximum_of(far, std::fabs(start[k]));
+    view.at[k] = static_cast<float>(sight.start[k] - packet.origin[k]);
+    view.far = maximum_of(view.far, std::fabs(view.at[k]));
   }
-  const float r = packet.size + far, d = sight.size;
-  const bool counted = (r >= kLeastSize) & (d >= kLeastSize) & (r <= kMostSize) & (d <= kMostSize);
+  return view;
+}
+
+// From about the point that is nearest to the packet: seen from afar a triangle's volumes are small
+// beside what they may be wrong by.
+inline Viewpoint from_nearest(const FloatPacket& packet, const Sight& sight) {
+  const Viewpoint start = from_start(packet, sight);
+  const float *const a = start.at, *const d = sight.along;
+  const float back = a[0] * d[0] + a[1] * d[1] + a[2] * d[2];
+  const float square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+  Viewpoint view = {{}, 0.0f, minimum_of(maximum_of(-back / square, 0.0f), 1.0f), true};
+  for (int k = 0; k < 3; ++k) {
+    const double from = sight.start[k] - packet.origin[k];
+    view.at[k] = static_cast<float>(from + view.share * sight.whole[k]);
+    view.far = maximum_of(view.far, std::fabs(view.at[k]));
+  }
+  const float sum = packet.size + start.far + sight.size + 1.0f;
+  view.counted = packet.size + view.far >= kLeastPart * sum;
+  return view;
+}
+
+// As the other `sift`, in floats, from a viewpoint P. Volumes of edges are the same from any point
+// of the segment's line, and those of its ends n0 = nP + share w and n1 = nP - (1 - share) w with
+// w = w0 + w1 + w2.
+//
+// P or a corner is wrong by u of itself, from its conversion, a difference of the two by u of that
+// besides: less than 2.2u r each with r the sum of both sizes, roundings of `place` included. The
+// direction is wrong by u of its size d. So the volume of an edge is wrong by 6 (1 + 2 * 2.2)u d
+// r^2 and by 43u d r^2 for its arithmetic, less than 76u in all, and that of P by less than 83u
+// r^3. The sum w is wrong by 3 * 76u and its roundings, 30u, of d r^2; 1 - share, its product with
+// w, of 18 at most, and the last sum add 3 * 18u, and 6u r^3. So n0 and n1 are wrong by less than
+// 89u r^3 + 312u d r^2, where the second part of n0's goes by the share. The bounds are 128u, and
+// 128u and 384u.
+inline Sifted sift(const FloatPacket& packet, const Sight& sight, const Viewpoint& view) {
+  const float r = packet.size + view.far, d = sight.size;
+  const bool counted =
+      view.counted & (r >= kLeastSize) & (d >= kLeastSize) & (r <= kMostSize) & (d <= kMostSize);
   if (!counted) return {0, packet.there};
   const auto seen = [&](int k) {
-    return Vector<Floats8>{Floats8::load(packet.at[k]) - Floats8(start[0]),
-                           Floats8::load(packet.at[k + 1]) - Floats8(start[1]),
-                           Floats8::load(packet.at[k + 2]) - Floats8(start[2])};
+    return Vector<Floats8>{Floats8::load(packet.at[k]) - Floats8(view.at[0]),
+                           Floats8::load(packet.at[k + 1]) - Floats8(view.at[1]),
+                           Floats8::load(packet.at[k + 2]) - Floats8(view.at[2])};
   };
   const Vector<Floats8> A = seen(0), B = seen(3), C = seen(6);
   const Vector<Floats8> D = {sight.along[0], sight.along[1], sight.along[2]};
   const Vector<Floats8> bc = B.cross(C), ca = C.cross(A), ab = A.cross(B);
-  const Floats8 w0 = D.dot(bc), w1 = D.dot(ca), w2 = D.dot(ab), n0 = A.dot(bc);
-  const Floats8 n1 = n0 - (w0 + w1 + w2);
-  const float of_w = kFloatBound * (d * (r * r)), of_n0 = kFloatBound * (r * (r * r));
-  const float of_n1 = of_n0 + 3.0f * of_w;
+  const Floats8 w0 = D.dot(bc), w1 = D.dot(ca), w2 = D.dot(ab), nP = A.dot(bc), w = w0 + w1 + w2;
+  const Floats8 n0 = view.share == 0.0f ? nP : nP + Floats8(view.share) * w;
+  const Floats8 n1 = nP - Floats8(1.0f - view.share) * w;
+  const float of_w = kFloatBound * (d * (r * r)), of_nP = kFloatBound * (r * (r * r));
+  const float of_n0 = of_nP + 3.0f * view.share * of_w, of_n1 = of_nP + 3.0f * of_w;
   // All as if the start's were positive.
   const Floats8 v0 = signed_as(w0, n0), v1 = signed_as(w1, n0), v2 = signed_as(w2, n0);
   const Floats8 least = minimum(minimum(v0, v1), v2), most = maximum(maximum(v0, v1), v2);

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "bvh/batches.h"
 #include "bvh/build.h"
+#include "bvh/looks.h"
 #include "bvh/radix_sort.h"
 #include "platform/arithmetic.h"
 
@@ -73,7 +73,8 @@ class HostBvh {
   }
 
   BatchView view() const {
-    return {open_.data(), packets_.data(), corners_.data(), frame_, count_};
+    const auto level_count = levels_.empty() ? 0 : static_cast<int>(levels_.size()) - 1;
+    return {open_.data(), packets_.data(), corners_.data(), frame_, count_, level_count};
   }
   std::int64_t packet_count() const { return static_cast<std::int64_t>(packets_.size()); }
   const BuildTimes& times() const { return times_; }

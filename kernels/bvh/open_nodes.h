@@ -72,8 +72,10 @@ struct Ray {
     const Doubles4 first = (Doubles4::load(ends) - centre) * scale;
     const Doubles4 last = (Doubles4::load(end) - centre) * scale;
     const Doubles4 along = (Doubles4::load(end) - Doubles4::load(ends)) * scale;
-    const Floats4 even = (along * share).rounded();
+    const Doubles4 whole = along * share;
+    const Floats4 even = whole.rounded();
     (first * share).store(sight.start);
+    whole.store(sight.whole);
     even.store(sight.along);
     sight.size = largest(absolute(even));
     reach = 1.000001f;
@@ -111,8 +113,14 @@ struct Ray {
   }
 };
 
-// The slots whose boxes the ray meets within its reach; of slots that are empty, any.
-inline std::uint32_t met_slots(const OpenNode& node, const Ray& ray) {
+// The slots whose boxes the ray meets within its reach, and where it does, as the reach is told; of
+// slots that are empty, any.
+struct MetSlots {
+  std::uint32_t slots;
+  Floats8 enter;
+};
+
+inline MetSlots met_slots(const OpenNode& node, const Ray& ray) {
   const float* const sides = node.side[0][0];
   Floats8 enter(0.0f), leave(ray.reach);
   for (int k = 0; k < 3; ++k) {
@@ -122,7 +130,7 @@ inline std::uint32_t met_slots(const OpenNode& node, const Ray& ray) {
         maximum(enter, multiply_add(Floats8::load(sides + first), inverse, Floats8(ray.near[k])));
     leave = minimum(leave, multiply_add(Floats8::load(sides + last), inverse, Floats8(ray.far[k])));
   }
-  return at_most(enter, leave);
+  return {at_most(enter, leave), enter};
 }
 
 }  // namespace geodomain

@@ -1,4 +1,5 @@
 // The predicates by themselves, for the tests and the canary.
+#include "bvh/host.h"
 #include "exact/single.h"
 #include "platform/float_guard.h"
 
@@ -63,6 +64,32 @@ GD_API void geodomain_volumes(const double* rows, std::int64_t count, double* ou
     row[2] = pair.value.head;
     row[3] = pair.value.tail;
     row[4] = permanent > kOrient3dFloor ? pair.bound : HUGE_VAL;
+  }
+}
+
+// out[2 * i] on: what floats say of eight triangles, 72 doubles to a packet, and of a segment seen
+// from the point that is nearest to them, or from its start; bits for those that it crosses, and
+// for those that floats do not decide. Everything is within the bounds, or far outside.
+GD_API void geodomain_sift_packets(const double* corners, const double* ends, std::int64_t count,
+                                   const double* bounds, int nearest, std::uint32_t* out) {
+  FloatGuard guard;
+  const BoxFrame frame =
+      make_frame({{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}});
+  std::int32_t triangles[3 * kFloatPacket];
+  for (int k = 0; k < 3 * kFloatPacket; ++k) triangles[k] = k;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const MeshView mesh = {corners + 9 * kFloatPacket * i, triangles, kFloatPacket};
+    const FloatPacket packet = float_packet(mesh, frame, triangles, {0, kFloatPacket});
+    Ray ray;
+    if (!ray.begin(EvenFrame(frame), ends + 6 * i)) {
+      out[2 * i] = out[2 * i + 1] = 0;  // it misses the bounds
+      continue;
+    }
+    const Viewpoint view =
+        nearest ? from_nearest(packet, ray.sight) : from_start(packet, ray.sight);
+    const Sifted sifted = sift(packet, ray.sight, view);
+    out[2 * i] = sifted.crossed;
+    out[2 * i + 1] = sifted.unsure;
   }
 }
 

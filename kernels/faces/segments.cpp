@@ -6,6 +6,7 @@
 #include "bvh/bins.h"
 #include "bvh/brute.h"
 #include "bvh/host.h"
+#include "bvh/near_first.h"
 #include "exact/four_hits.h"
 #include "platform/arithmetic.h"
 #include "platform/float_guard.h"
@@ -36,6 +37,13 @@ struct HostSurface {
   BruteView brute;
 };
 
+// By itself, so that compilers do for short segments what they would do without it.
+template <class Question, class Make, class Done>
+GD_NOINLINE void ask_long(const BatchView& bvh, std::int64_t begin, std::int64_t end,
+                          const double* ends, Make&& make, Done&& done) {
+  NearFirst<Question>(bvh).ask(begin, end, ends, make, done);
+}
+
 // A question to each segment: make(row), then done(row, question).
 template <class Question, class Make, class Done>
 int ask_rows(const void* handle, const double* ends, std::int64_t rows, int threads, Make&& make,
@@ -43,11 +51,13 @@ int ask_rows(const void* handle, const double* ends, std::int64_t rows, int thre
   const HostSurface& surface = *static_cast<const HostSurface*>(handle);
   return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
     if (surface.bvh) {
-      Asker<Question> asker(surface.bvh->view());
-      for (std::int64_t row = begin; row < end; row += kBatch) {
-        asker.ask(row, std::min(row + kBatch, end), ends, make, done);
+      const BatchView bvh = surface.bvh->view();
+      if constexpr (kEndsEarly<Question>) {
+        if (are_long(bvh.frame, ends, begin, end)) {
+          return ask_long<Question>(bvh, begin, end, ends, make, done);
+        }
       }
-      return;
+      return Asker<Question>(bvh).ask(begin, end, ends, make, done);
     }
     for (std::int64_t row = begin; row < end; ++row) {
       Question question = make(row);

@@ -1,0 +1,147 @@
+// Looks that a thread of a CPU has still to take at nodes, packets and triangles, each with the
+// segment that it is for, in lists: many are taken at a time, none waits for another, and memory is
+// asked for ahead.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "bvh/open_nodes.h"
+#include "bvh/queries.h"
+#include "platform/bits.h"
+#include "platform/loads.h"
+
+namespace geodomain {
+
+// The hierarchy of a mesh as a CPU asks it.
+struct BatchView {
+  const OpenNode* nodes;
+  const FloatPacket* packets;
+  const PacketRow* corners;  // of triangles in the order of codes
+  BoxFrame frame;
+  std::int64_t triangle_count;
+  int level_count;  // of nodes
+};
+
+// Nodes, packets or triangles to look at, and for whom.
+class Looks {
+ public:
+  int size = 0;
+
+  const std::uint32_t* places() const { return place_.get(); }
+  const std::uint32_t* rays() const { return ray_.get(); }
+
+  // Room for so many more sets of slots.
+  void reserve(int sets) {
+    const int room = size + kWide * sets;
+    if (room <= room_) return;
+    Looks longer;
+    longer.room_ = 2 * room;
+    longer.place_.reset(new std::uint32_t[static_cast<std::size_t>(longer.room_)]);
+    longer.ray_.reset(new std::uint32_t[static_cast<std::size_t>(longer.room_)]);
+    longer.append(*this, 0, size);
+    *this = std::move(longer);
+  }
+  void append(const Looks& from, int first, int count) {
+    std::copy_n(from.places() + first, count, place_.get() + size);
+    std::copy_n(from.rays() + first, count, ray_.get() + size);
+    size += count;
+  }
+  // What is added is there once it is told of. A compiler keeps this in registers.
+  class Adding {
+   public:
+    explicit Adding(Looks& to) : place_(&to.place_[to.size]), ray_(&to.ray_[to.size]) {}
+    // What is in a set of slots, in the order of slot ^ turn.
+    void add(std::uint32_t slots, const std::uint32_t* child, std::uint32_t ray,
+             std::uint32_t turn) {
+      pick(slots, turn, child, place_ + count_);
+      for (int i = 0; i < kWide; ++i) ray_[count_ + i] = ray;
+      count_ += count_bits(slots);
+    }
+    void tell(Looks& to) const { to.size += static_cast<int>(count_); }
+
+   private:
+    std::uint32_t *GD_RESTRICT place_, *GD_RESTRICT ray_;
+    std::int64_t count_ = 0;
+  };
+
+ private:
+  std::unique_ptr<std::uint32_t[]> place_, ray_;
+  int room_ = 0;
+};
+
+// Packets that have been met. Floats sift their triangles, and questions are told of those that are
+// crossed; arithmetic is `Full`, which always tells.
+template <class Question>
+class PacketLooks {
+ public:
+  Looks met;
+
+  // Takes all of them. `sifted` gives a packet's triangles for a ray, and `segment_of` its segment.
+  template <class SegmentOf, class Sift>
+  void take(const BatchView& bvh, Ray* rays, Question* questions, SegmentOf&& segment_of,
+            Sift&& sifted) {
+    look(bvh, rays, questions, sifted);
+    const auto is_crossed = [](const Segment&, const Triangle&) { return true; };
+    tell(crossed_, bvh, rays, questions, segment_of, is_crossed);
+    tell(unsure_, bvh, rays, questions, segment_of, crosses);
+  }
+
+ private:
+  static constexpr int kAhead = 8;  // looks that memory is asked for before
+
+  template <class Sift>
+  void look(const BatchView& bvh, Ray* rays, Question* questions, Sift&& sifted_of) {
+    crossed_.reserve(met.size);
+    unsure_.reserve(met.size);
+    Looks::Adding crossed(crossed_), unsure(unsure_);
+    const FloatPacket* const all = bvh.packets;
+    const std::uint32_t *const places = met.places(), *const owners = met.rays();
+    const int count = met.size;
+    for (int i = 0; i < count; ++i) {
+      if (i + kAhead < count) fetch(all + places[i + kAhead]);
+      const std::uint32_t owner = owners[i];
+      Ray& ray = rays[owner];
+      if (ray.reach < 0.0f) continue;
+      const FloatPacket& packet = all[places[i]];
+      const Sifted sifted = sifted_of(packet, ray.sight);
+      std::uint32_t row[kFloatPacket];
+      for (std::uint32_t k = 0; k < kFloatPacket; ++k) row[k] = packet.first + k;
+      if constexpr (Question::kAsksWhere) {
+        crossed.add(sifted.crossed, row, owner, 0);
+      } else {
+        const bool enough = questions[owner].take_all(count_bits(sifted.crossed));
+        ray.reach = enough ? -1.0f : ray.reach;
+      }
+      if (sifted.unsure != 0) unsure.add(sifted.unsure, row, owner, 0);
+    }
+    crossed.tell(crossed_);
+    unsure.tell(unsure_);
+    met.size = 0;
+  }
+
+  // Tells the questions of those triangles that pass a test.
+  template <class SegmentOf, class Test>
+  static void tell(Looks& looks, const BatchView& bvh, Ray* rays, Question* questions,
+                   SegmentOf&& segment_of, Test&& test) {
+    const std::uint32_t *const rows = looks.places(), *const owners = looks.rays();
+    for (int i = 0; i < looks.size; ++i) {
+      if (i + kAhead < looks.size) fetch(bvh.corners + rows[i + kAhead]);
+      const PacketRow& row = bvh.corners[rows[i]];
+      Ray& ray = rays[owners[i]];
+      if (ray.reach < 0.0f) continue;
+      const double* c = row.at;
+      const auto corners = [&] {
+        return Triangle{{c[0], c[1], c[2]}, {c[3], c[4], c[5]}, {c[6], c[7], c[8]}};
+      };
+      const Segment segment = segment_of(owners[i]);
+      if (!test(segment, corners())) continue;
+      if (questions[owners[i]].template take<Full>(segment, corners, row.triangle, ray)) ray.end();
+    }
+    looks.size = 0;
+  }
+
+  Looks crossed_, unsure_;  // triangles
+};
+
+}  // namespace geodomain
