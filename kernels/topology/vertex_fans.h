@@ -59,49 +59,61 @@ class VertexFan {
   // is less than the floor.
   bool is_parted(const MeshView& mesh, std::int32_t vertex) {
     const Vec3 origin = mesh.vertex(vertex);
-    for (int i = 0; i <= count_; ++i) {
+    const int whole = (count_ + kLanes - 1) / kLanes * kLanes;
+    for (int i = 0; i <= whole; ++i) {
       const Vec3 p = mesh.vertex(ring_[i < count_ ? i : 0]);
       place_[0][i] = p.x - origin.x, place_[1][i] = p.y - origin.y, place_[2][i] = p.z - origin.z;
     }
     const double *x = place_[0].data(), *y = place_[1].data(), *z = place_[2].data();
     double *nx = normal_[0].data(), *ny = normal_[1].data(), *nz = normal_[2].data();
-    for (int i = 0; i < count_; ++i) {
+    double *size = size_.data(), *side = side_.data();
+    for_lanes(whole, [=](int i) {
       const double x0 = y[i] * z[i + 1], x1 = z[i] * y[i + 1];
       const double y0 = z[i] * x[i + 1], y1 = x[i] * z[i + 1];
       const double z0 = x[i] * y[i + 1], z1 = y[i] * x[i + 1];
       nx[i] = x0 - x1, ny[i] = y0 - y1, nz[i] = z0 - z1;
-      size_[i] = ((std::fabs(x0) + std::fabs(x1)) + (std::fabs(y0) + std::fabs(y1))) +
-                 (std::fabs(z0) + std::fabs(z1));
-    }
+      size[i] = ((std::fabs(x0) + std::fabs(x1)) + (std::fabs(y0) + std::fabs(y1))) +
+                (std::fabs(z0) + std::fabs(z1));
+    });
     Vec3 d = {0.0, 0.0, 0.0};
     for (int i = 0; i < count_; ++i) d = {d.x + nx[i], d.y + ny[i], d.z + nz[i]};
     const double largest = maximum(std::fabs(d.x), maximum(std::fabs(d.y), std::fabs(d.z)));
     const Vec3 across = across_from(d, largest);
-    int certain = 0;
-    for (int i = 0; i < count_; ++i) {
+    double* sure = sure_.data();
+    for_lanes(whole, [=](int i) {
       const double area = d.x * nx[i] + d.y * ny[i] + d.z * nz[i];
       const double px = across.x * x[i], py = across.y * y[i], pz = across.z * z[i];
       const double bound = kBound * ((std::fabs(px) + std::fabs(py)) + std::fabs(pz)) + kFloor;
-      side_[i] = px + py + pz;
-      certain += (area > kBound * (largest * size_[i]) + kFloor) & (std::fabs(side_[i]) > bound);
-    }
+      side[i] = px + py + pz;
+      const bool turns = area > kBound * (largest * size[i]) + kFloor;
+      sure[i] = turns & (std::fabs(side[i]) > bound) ? 1.0 : 0.0;
+    });
+    double certain = 0.0, over = 0.0;
+    for (int i = 0; i < count_; ++i) certain += sure[i];
     if (certain != count_) return false;
-    side_[count_] = side_[0];
-    int over = 0;
-    for (int i = 0; i < count_; ++i) over += (side_[i] > 0.0) & (side_[i + 1] < 0.0);
-    return over == 1;
+    side[count_] = side[0];
+    for (int i = 0; i < count_; ++i) over += side[i] > 0.0 && side[i + 1] < 0.0 ? 1.0 : 0.0;
+    return over == 1.0;
   }
 
  private:
   static constexpr int kFew = 32, kLanes = 8;
   static constexpr double kBound = 0x1p-46, kFloor = 0x1p-1000;
 
+  // Eight at a time, which a compiler does at once; what is beyond the last counts for nothing.
+  template <class Body>
+  static void for_lanes(int whole, const Body& body) {
+    for (int first = 0; first < whole; first += kLanes) {
+      for (int lane = 0; lane < kLanes; ++lane) body(first + lane);
+    }
+  }
+
   void grow() {
     room_ = room_ == 0 ? kFew : 2 * room_;
-    const auto size = static_cast<std::size_t>(room_ + kLanes);
+    const auto size = static_cast<std::size_t>(room_ + kLanes + 1);
     for (auto* array : {&from_, &to_, &ring_}) array->resize(size);
     for (int k = 0; k < 3; ++k) place_[k].resize(size), normal_[k].resize(size);
-    size_.resize(size), side_.resize(size);
+    size_.resize(size), side_.resize(size), sure_.resize(size);
   }
 
   // A vector at a right angle to some d' that is within 2^-48 |d| of d, whose largest part has a
@@ -143,7 +155,7 @@ class VertexFan {
 
   int count_ = 0, room_ = 0;
   std::vector<std::int32_t> from_, to_, ring_;
-  std::vector<double> place_[3], normal_[3], size_, side_;
+  std::vector<double> place_[3], normal_[3], size_, side_, sure_;
 };
 
 // `parted`: of each vertex, whether its triangles meet in what they share alone, for certain.
