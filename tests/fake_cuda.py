@@ -207,7 +207,7 @@ class FakeCuda(ModuleType):
 
     def at(self, address: int, count: int, dtype: Any = np.uint8) -> np.ndarray:
         """Return memory of the device that is at work, all of it within one allocation."""
-        size = count * np.dtype(dtype).itemsize
+        address, size = int(address), count * np.dtype(dtype).itemsize
         for start, memory in self.memory.copy().items():
             if start <= address and address + size <= start + len(memory):
                 at_work = self.at_work
