@@ -15,8 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "geodomain").rglob("*.py"))
 # A public name when it is first used; other libraries, by name, to see which are installed; the
-# command line, once signals end it as they should; what is for GPUs alone, 40 modules, where one
-# is used.
+# command line, once signals end it as they should; what is for GPUs alone, where one is used.
 LATE = {
     ROOT / "geodomain/arrays.py",
     ROOT / "geodomain/backends/__init__.py",

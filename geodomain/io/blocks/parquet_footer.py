@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import TypeVar
 
 from geodomain.io.blocks.thrift import Field, Fields, Items, Reader, encoded
 
 MAGIC = b"PAR1"
+Held = TypeVar("Held")
 # Of FileMetaData. Those of encryption come after them.
 _SCHEMA, _ROWS, _GROUPS, _KEYS, _ORDERS = 2, 3, 4, 5, 7
 _FILE_FIELDS = range(1, 8)
@@ -106,19 +108,15 @@ def _move(fields: Fields, places: tuple[int, ...], shift: int) -> None:
 
 
 def _number(fields: Fields, number: int) -> int:
-    value = fields[number].value if number in fields else None
-    if not isinstance(value, int):
-        message = f"field {number} is no number"
-        raise ValueError(message)
-    return value
+    return _held(fields, number, int)
 
 
 def _items(fields: Fields, number: int) -> Items:
-    value = fields[number].value if number in fields else None
-    if not isinstance(value, Items):
-        message = f"field {number} is no list"
-        raise ValueError(message)
-    return value
+    return _held(fields, number, Items)
+
+
+def _struct(fields: Fields, number: int) -> Fields:
+    return _held(fields, number, dict)
 
 
 def _structs(fields: Fields, number: int) -> Iterator[Fields]:
@@ -129,9 +127,10 @@ def _structs(fields: Fields, number: int) -> Iterator[Fields]:
         yield value
 
 
-def _struct(fields: Fields, number: int) -> Fields:
-    value = fields[number].value
-    if not isinstance(value, dict):
-        message = f"field {number} is no struct"
+def _held(fields: Fields, number: int, kind: type[Held]) -> Held:
+    """Give a field's value, which has to be there and of a kind."""
+    value = fields[number].value if number in fields else None
+    if not isinstance(value, kind):
+        message = f"field {number} is no {kind.__name__}"
         raise ValueError(message)
     return value
