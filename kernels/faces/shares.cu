@@ -20,7 +20,7 @@ extern "C" __global__ void geodomain_shares_count(ShareLattice lattice, MeshView
 }
 
 // One of so many pairs of a triangle and a column; a triangle's begin at its start.
-extern "C" __global__ void __launch_bounds__(kBlockThreads, 4)
+extern "C" __global__ void __launch_bounds__(kBlockThreads, 3)
     geodomain_shares_shed(ShareLattice lattice, MeshView mesh, const std::int8_t* weights,
                           const std::uint64_t* starts, std::uint64_t pairs) {
   const auto place = static_cast<std::uint64_t>(thread_row());

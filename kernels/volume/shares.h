@@ -93,13 +93,13 @@ class Shedder {
     const std::int32_t width = box_.i1 - box_.i0;
     const auto row = static_cast<std::int32_t>(number / width);
     const auto place = static_cast<std::int32_t>(number - std::int64_t{row} * width);
-    const Polygon whole = seen();
-    Polygon parts[4];
+    Polygon parts[3] = {seen()};
     const Polygon& strip =
-        part_of(whole, 1, lattice_.y, origin_.y, box_.j0 + row, parts[0], parts[1]);
+        part_of(parts[0], 1, lattice_.y, origin_.y, box_.j0 + row, parts[1], parts[2]);
     if (strip.count == 0) return;
-    const Polygon& piece =
-        part_of(strip, 0, lattice_.x, origin_.x, box_.i0 + place, parts[2], parts[3]);
+    const auto taken = static_cast<int>(&strip - parts);
+    const Polygon& piece = part_of(strip, 0, lattice_.x, origin_.x, box_.i0 + place,
+                                   parts[(taken + 1) % 3], parts[(taken + 2) % 3]);
     if (piece.count > 0) shed_column(piece, box_.i0 + place, box_.j0 + row);
   }
 
