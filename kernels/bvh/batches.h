@@ -8,7 +8,8 @@
 
 namespace geodomain {
 
-constexpr int kBatch = 128;  // segments to a batch, and the most nodes that are taken at once
+constexpr int kBatch = 256;     // segments to a batch, and the most nodes that are taken at once
+constexpr int kNodesAhead = 6;  // looks that memory is asked for before
 
 template <class Question>
 class Asker {
@@ -66,6 +67,7 @@ class Asker {
     const std::uint32_t *const places = taken_.places(), *const owners = taken_.rays();
     Looks::Adding nodes(nodes_), packets(packets_.met);
     for (int i = 0; i < count; ++i) {
+      if (i + kNodesAhead < count) fetch(all + places[i + kNodesAhead]);
       const OpenNode& node = all[places[i]];
       const std::uint32_t owner = owners[i];
       const Ray& ray = rays_[owner];

@@ -110,6 +110,38 @@ inline Viewpoint from_nearest(const FloatPacket& packet, const Sight& sight) {
   return view;
 }
 
+// A range that the t of a crossing is in: the exact one, and the one that `describe` writes.
+struct FloatSpan {
+  float low, high;
+};
+
+// What is computed in floats is wrong by less than 8u of itself, what `describe` makes by 2^-46.
+constexpr double kFloatSpanError = 0x1p-20;
+
+// The same as a span in doubles; 2^-100 is more than rounding takes from floats below 2^-126.
+inline FloatSpan float_span(const Span& span) {
+  return {static_cast<float>(span.low * (1.0 - kFloatSpanError)) - 0x1p-100f,
+          static_cast<float>(span.high * (1.0 + kFloatSpanError)) + 0x1p-100f};
+}
+
+// What floats say of a packet: which triangles are crossed, which they leave open, and the volumes
+// of the segment's ends with what those may be wrong by.
+struct SiftedPacket {
+  std::uint32_t crossed, unsure;
+  float n0[kFloatPacket], n1[kFloatPacket];
+  float of_n0, of_n1;
+
+  // t = |n0| / (|n0| + |n1|) of a triangle that is crossed, whose volumes are at least what they
+  // may be wrong by. Nothing underflows: of_n0 is at least 2^-89, and t at least 2^-72.
+  FloatSpan span(int k) const {
+    constexpr auto kError = static_cast<float>(kFloatSpanError);
+    const float from = std::fabs(n0[k]), to = std::fabs(n1[k]);
+    const float least = from - of_n0, most = from + of_n0;
+    return {least / (least + (to + of_n1)) * (1.0f - kError),
+            most / (most + (to - of_n1)) * (1.0f + kError)};
+  }
+};
+
 // As the other `sift`, in floats, from a viewpoint P. Volumes of edges are the same from any point
 // of the segment's line, and those of its ends n0 = nP + share w and n1 = nP - (1 - share) w with
 // w = w0 + w1 + w2.
@@ -122,11 +154,14 @@ inline Viewpoint from_nearest(const FloatPacket& packet, const Sight& sight) {
 // w, of 18 at most, and the last sum add 3 * 18u, and 6u r^3. So n0 and n1 are wrong by less than
 // 89u r^3 + 312u d r^2, where the second part of n0's goes by the share. The bounds are 128u, and
 // 128u and 384u.
-inline Sifted sift(const FloatPacket& packet, const Sight& sight, const Viewpoint& view) {
+inline SiftedPacket sift(const FloatPacket& packet, const Sight& sight, const Viewpoint& view) {
   const float r = packet.size + view.far, d = sight.size;
   const bool counted =
       view.counted & (r >= kLeastSize) & (d >= kLeastSize) & (r <= kMostSize) & (d <= kMostSize);
-  if (!counted) return {0, packet.there};
+  SiftedPacket sifted;
+  sifted.crossed = 0;
+  sifted.unsure = packet.there;
+  if (!counted) return sifted;
   const auto seen = [&](int k) {
     return Vector<Floats8>{Floats8::load(packet.at[k]) - Floats8(view.at[0]),
                            Floats8::load(packet.at[k + 1]) - Floats8(view.at[1]),
@@ -149,7 +184,13 @@ inline Sifted sift(const FloatPacket& packet, const Sight& sight, const Viewpoin
       sure & at_most(Floats8(of_w), least) & at_most(last, Floats8(-of_n1));
   const std::uint32_t missed = (sure & at_most(Floats8(of_n1), last)) |
                                (at_most(least, Floats8(-of_w)) & at_most(Floats8(of_w), most));
-  return {crossed & packet.there, ~(crossed | missed) & packet.there};
+  sifted.crossed = crossed & packet.there;
+  sifted.unsure = ~(crossed | missed) & packet.there;
+  n0.store(sifted.n0);
+  n1.store(sifted.n1);
+  sifted.of_n0 = of_n0;
+  sifted.of_n1 = of_n1;
+  return sifted;
 }
 
 }  // namespace geodomain

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #include "bvh/open_nodes.h"
 #include "bvh/queries.h"
@@ -12,6 +13,11 @@
 #include "platform/loads.h"
 
 namespace geodomain {
+
+inline Triangle corners_of(const PacketRow& row) {
+  const double* c = row.at;
+  return {{c[0], c[1], c[2]}, {c[3], c[4], c[5]}, {c[6], c[7], c[8]}};
+}
 
 // The hierarchy of a mesh as a CPU asks it.
 struct BatchView {
@@ -21,6 +27,39 @@ struct BatchView {
   BoxFrame frame;
   std::int64_t triangle_count;
   int level_count;  // of nodes
+};
+
+// The triangle with the least (t, index), none where `row` is null. Floats tell nearly always which
+// of two is nearer; where their spans meet, `Nearest` decides between the two.
+class NearestBySpans {
+ public:
+  static constexpr bool kNearFirst = true, kAsksWhere = true;
+
+  std::int32_t triangle() const { return row_ ? row_->triangle : -1; }
+
+  // A triangle that is crossed; returns whether it has to be taken by `decide`.
+  bool take(const FloatSpan& span, const PacketRow* row, Ray& ray) {
+    if (span.low > best_.high) return false;
+    if (span.high >= best_.low) return true;
+    best_ = span;
+    row_ = row;
+    fetch(&row->triangle);
+    ray.shorten(span.high);
+    return false;
+  }
+  void decide(const Segment& segment, const PacketRow* row, Ray& ray) {
+    Nearest nearest;
+    for (const PacketRow* one : {row_, row}) {
+      const auto corners = [&] { return corners_of(*one); };
+      if (one) nearest.take<Full>(segment, corners, one->triangle, ray);
+    }
+    best_ = float_span(nearest.best);
+    if (nearest.triangle == row->triangle) row_ = row;
+  }
+
+ private:
+  FloatSpan best_ = {2.0f, 2.0f};
+  const PacketRow* row_ = nullptr;
 };
 
 // Nodes, packets or triangles to look at, and for whom.
@@ -104,10 +143,14 @@ class PacketLooks {
       Ray& ray = rays[owner];
       if (ray.reach < 0.0f) continue;
       const FloatPacket& packet = all[places[i]];
-      const Sifted sifted = sifted_of(packet, ray.sight);
+      const SiftedPacket sifted = sifted_of(packet, ray.sight);
       std::uint32_t row[kFloatPacket];
       for (std::uint32_t k = 0; k < kFloatPacket; ++k) row[k] = packet.first + k;
-      if constexpr (Question::kAsksWhere) {
+      if constexpr (std::is_same<Question, NearestBySpans>::value) {
+        const PacketRow* const rows = bvh.corners + packet.first;
+        const std::uint32_t open = overlapping(sifted, rows, questions[owner], ray);
+        if (open != 0) crossed.add(open, row, owner, 0);
+      } else if constexpr (Question::kAsksWhere) {
         crossed.add(sifted.crossed, row, owner, 0);
       } else {
         const bool enough = questions[owner].take_all(count_bits(sifted.crossed));
@@ -120,6 +163,17 @@ class PacketLooks {
     met.size = 0;
   }
 
+  // Those of the crossed triangles whose span meets the best one's.
+  static std::uint32_t overlapping(const SiftedPacket& sifted, const PacketRow* rows,
+                                   NearestBySpans& nearest, Ray& ray) {
+    std::uint32_t met = 0;
+    for (std::uint32_t open = sifted.crossed; open != 0; open &= open - 1) {
+      const int k = trailing_zeros(open);
+      if (nearest.take(sifted.span(k), rows + k, ray)) met |= 1u << k;
+    }
+    return met;
+  }
+
   // Tells the questions of those triangles that pass a test.
   template <class SegmentOf, class Test>
   static void tell(Looks& looks, const BatchView& bvh, Ray* rays, Question* questions,
@@ -130,13 +184,14 @@ class PacketLooks {
       const PacketRow& row = bvh.corners[rows[i]];
       Ray& ray = rays[owners[i]];
       if (ray.reach < 0.0f) continue;
-      const double* c = row.at;
-      const auto corners = [&] {
-        return Triangle{{c[0], c[1], c[2]}, {c[3], c[4], c[5]}, {c[6], c[7], c[8]}};
-      };
+      const auto corners = [&] { return corners_of(row); };
       const Segment segment = segment_of(owners[i]);
       if (!test(segment, corners())) continue;
-      if (questions[owners[i]].template take<Full>(segment, corners, row.triangle, ray)) ray.end();
+      if constexpr (std::is_same<Question, NearestBySpans>::value) {
+        questions[owners[i]].decide(segment, &row, ray);
+      } else if (questions[owners[i]].template take<Full>(segment, corners, row.triangle, ray)) {
+        ray.end();
+      }
     }
     looks.size = 0;
   }

@@ -12,7 +12,7 @@ namespace geodomain {
 // Questions that may be answered by the first part of a way.
 template <class Question>
 constexpr bool kEndsEarly =
-    std::is_same<Question, Any>::value || std::is_same<Question, Nearest>::value;
+    std::is_same<Question, Any>::value || std::is_same<Question, NearestBySpans>::value;
 
 // From this part of the frame's longest half on, a segment is long.
 constexpr double kLong = 0.5;

@@ -69,9 +69,11 @@ GD_API void geodomain_volumes(const double* rows, std::int64_t count, double* ou
 
 // out[2 * i] on: what floats say of eight triangles, 72 doubles to a packet, and of a segment seen
 // from the point that is nearest to them, or from its start; bits for those that it crosses, and
-// for those that floats do not decide. Everything is within the bounds, or far outside.
+// for those that floats do not decide. `spans` gets eight spans of t, 0 where nothing is crossed.
+// Everything is within the bounds, or far outside.
 GD_API void geodomain_sift_packets(const double* corners, const double* ends, std::int64_t count,
-                                   const double* bounds, int nearest, std::uint32_t* out) {
+                                   const double* bounds, int nearest, std::uint32_t* out,
+                                   float* spans) {
   FloatGuard guard;
   const BoxFrame frame =
       make_frame({{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}});
@@ -87,9 +89,14 @@ GD_API void geodomain_sift_packets(const double* corners, const double* ends, st
     }
     const Viewpoint view =
         nearest ? from_nearest(packet, ray.sight) : from_start(packet, ray.sight);
-    const Sifted sifted = sift(packet, ray.sight, view);
+    const SiftedPacket sifted = sift(packet, ray.sight, view);
     out[2 * i] = sifted.crossed;
     out[2 * i + 1] = sifted.unsure;
+    for (int k = 0; k < kFloatPacket; ++k) {
+      const FloatSpan span = sifted.crossed >> k & 1 ? sifted.span(k) : FloatSpan{};
+      spans[2 * (kFloatPacket * i + k)] = span.low;
+      spans[2 * (kFloatPacket * i + k) + 1] = span.high;
+    }
   }
 }
 

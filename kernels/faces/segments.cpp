@@ -46,25 +46,37 @@ GD_NOINLINE void ask_long(const BatchView& bvh, std::int64_t begin, std::int64_t
 
 // A question to each segment: make(row), then done(row, question).
 template <class Question, class Make, class Done>
-int ask_rows(const void* handle, const double* ends, std::int64_t rows, int threads, Make&& make,
-             Done&& done) {
-  const HostSurface& surface = *static_cast<const HostSurface*>(handle);
+int ask_bvh(const BatchView& bvh, const double* ends, std::int64_t rows, int threads, Make&& make,
+            Done&& done) {
   return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
-    if (surface.bvh) {
-      const BatchView bvh = surface.bvh->view();
-      if constexpr (kEndsEarly<Question>) {
-        if (are_long(bvh.frame, ends, begin, end)) {
-          return ask_long<Question>(bvh, begin, end, ends, make, done);
-        }
+    if constexpr (kEndsEarly<Question>) {
+      if (are_long(bvh.frame, ends, begin, end)) {
+        return ask_long<Question>(bvh, begin, end, ends, make, done);
       }
-      return Asker<Question>(bvh).ask(begin, end, ends, make, done);
     }
+    Asker<Question>(bvh).ask(begin, end, ends, make, done);
+  });
+}
+
+// The same of every triangle whose box it meets.
+template <class Make, class Done>
+int ask_each(const BruteView& brute, const double* ends, std::int64_t rows, int threads,
+             Make&& make, Done&& done) {
+  return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      Question question = make(row);
-      ask_brute(surface.brute, segment_of(ends, row), question);
+      auto question = make(row);
+      ask_brute(brute, segment_of(ends, row), question);
       done(row, question);
     }
   });
+}
+
+template <class Question, class Make, class Done>
+int ask_rows(const void* handle, const double* ends, std::int64_t rows, int threads, Make&& make,
+             Done&& done) {
+  const HostSurface& surface = *static_cast<const HostSurface*>(handle);
+  return surface.bvh ? ask_bvh<Question>(surface.bvh->view(), ends, rows, threads, make, done)
+                     : ask_each(surface.brute, ends, rows, threads, make, done);
 }
 
 }  // namespace
@@ -145,8 +157,14 @@ GD_API int geodomain_segments_count(const void* handle, const double* ends, std:
 // The crossed triangle with the least (t, index), -1 where there is none.
 GD_API int geodomain_segments_nearest(const void* handle, const double* ends, std::int64_t rows,
                                       int threads, std::int32_t* out) {
-  return ask_rows<Nearest>(
-      handle, ends, rows, threads, [](std::int64_t) { return Nearest{}; },
+  const HostSurface& surface = *static_cast<const HostSurface*>(handle);
+  if (surface.bvh) {
+    return ask_bvh<NearestBySpans>(
+        surface.bvh->view(), ends, rows, threads, [](std::int64_t) { return NearestBySpans{}; },
+        [out](std::int64_t row, const NearestBySpans& best) { out[row] = best.triangle(); });
+  }
+  return ask_each(
+      surface.brute, ends, rows, threads, [](std::int64_t) { return Nearest{}; },
       [out](std::int64_t row, const Nearest& nearest) { out[row] = nearest.triangle; });
 }
 
