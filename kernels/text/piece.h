@@ -35,7 +35,8 @@ class Piece {
   std::int64_t missing = 0;     // rows without a centroid
   Trouble trouble;              // of the row at `next`
   std::vector<Range> cuts;      // for each row, what the new cells take the place of
-  std::vector<double> values;   // the wanted numbers of each row, NaN where missing; then room
+  // The wanted numbers, each a column of rows, NaN where missing; then room for more.
+  std::array<std::vector<double>, kMostWanted> values;
   std::vector<Unsure> unsure;
   std::vector<Range> places;  // of the other fields that are asked for, by row, quotes left out
 
@@ -92,16 +93,17 @@ class Piece {
   // before. False for a fault.
   bool take_changed(const Text& text, const Dialect& dialect, const RowShape& shape,
                     std::uint64_t changed) {
-    double* row = room_for_values(dialect);
+    make_room(dialect);
     bool absent = false;
     for (std::size_t i = 0; i < static_cast<std::size_t>(dialect.wanted_count); ++i) {
+      double* value = values[i].data() + cuts.size();
       if ((changed & shape.bytes(i)) == 0) {
-        row[i] = *(row + i - dialect.wanted_count);
+        *value = value[-1];
       } else {
         const Range place = {next + shape.place(i).begin, next + shape.place(i).end};
-        if (!take_number(text, dialect, place, i, row[i])) return false;
+        if (!take_number(text, dialect, place, i, *value)) return false;
       }
-      absent = absent || (i < 3 && std::isnan(row[i]));
+      absent = absent || (i < 3 && std::isnan(*value));
     }
     missing += absent;
     return true;
@@ -188,11 +190,12 @@ class Piece {
   template <class Raw, class Bare>
   bool take(const Text& text, const Dialect& dialect, const Raw& raw, const Bare& bare,
             Offset content_end) {
-    double* row = room_for_values(dialect);
+    make_room(dialect);
     bool absent = false;
     for (std::size_t i = 0; i < static_cast<std::size_t>(dialect.wanted_count); ++i) {
-      if (!take_number(text, dialect, bare(dialect.wanted[i]), i, row[i])) return false;
-      absent = absent || (i < 3 && std::isnan(row[i]));
+      double& value = values[i][cuts.size()];
+      if (!take_number(text, dialect, bare(dialect.wanted[i]), i, value)) return false;
+      absent = absent || (i < 3 && std::isnan(value));
     }
     missing += absent;
     for (const std::int32_t field : dialect.also) places.push_back(bare(field));
@@ -200,11 +203,12 @@ class Piece {
     return true;
   }
 
-  // Where the numbers of the next row go.
-  double* room_for_values(const Dialect& dialect) {
-    const std::size_t start = cuts.size() * static_cast<std::size_t>(dialect.wanted_count);
-    if (values.size() < start + kMostWanted) values.resize(2 * start + 1024);
-    return values.data() + start;
+  // Makes room for the numbers of the next row.
+  void make_room(const Dialect& dialect) {
+    if (dialect.wanted_count == 0 || cuts.size() < values[0].size()) return;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(dialect.wanted_count); ++i) {
+      values[i].resize(2 * cuts.size() + 1024);
+    }
   }
 
   // Reads the wanted number `i`, NaN where it is missing; false for a fault.
