@@ -139,6 +139,11 @@ class Scanner:
             raise TableError(self._sentence())
         return self._found
 
+    def follow(self, other: Scanner) -> None:
+        """Go on after what another scanner of the table consumed last."""
+        self._line = other._line + other._found.lines
+        self._found = replace(self._found, lines=0)
+
     def give_back(self, rest: Bytes) -> None:
         """Leave out the rows at the end of what was consumed, which come again."""
         ends = count_line_ends(rest.tobytes(), 0, rest.size)
