@@ -225,7 +225,8 @@ class Tally:
         self.overlaps[place] += np.triu(members @ members.T, 1)
         if volume is not None:
             with np.errstate(over="ignore"):
-                self.overlap_volumes[place] += np.triu((members * volume[rows]) @ members.T, 1)
+                both = np.einsum("ir,jr->ij", members * volume[rows], members)
+                self.overlap_volumes[place] += np.triu(both, 1)
 
     def _measure(
         self,
@@ -251,7 +252,9 @@ class Tally:
             with np.errstate(over="ignore"):
                 self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
                 for index, found in verdict.found.items():
-                    self.own_volumes[index] += found.inside @ volume
+                    # A product of vectors would be BLAS's: it rounds by the number of threads, and
+                    # these wait for the next one in a loop that takes a core from all others.
+                    self.own_volumes[index] += volume[found.inside].sum()
             self.sized &= not self.unsized and bool(np.isfinite(self.volumes).all())
         self._count_overlaps(verdict, volume)
         if axes is not None and sizes is not None:

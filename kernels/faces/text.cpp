@@ -91,17 +91,16 @@ GD_API int geodomain_text_values(void* table, double* points, double* sizes, std
     std::vector<std::int64_t> first_rows{0};
     for (const Piece& piece : pieces) first_rows.push_back(first_rows.back() + piece.rows());
     const std::int64_t rows = first_rows.back();
-    const int wanted = sizes == nullptr ? 3 : 6;
+    const std::int64_t wanted = sizes == nullptr ? 3 : 6;
     geodomain::Team team(std::min<int>(threads, static_cast<int>(pieces.size())));
     const auto count = static_cast<std::int64_t>(pieces.size());
     team.run(count, 1, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) {
         const Piece& piece = pieces[static_cast<std::size_t>(i)];
-        for (int k = 0; k < wanted; ++k) {
+        for (std::int64_t k = 0; k < wanted; ++k) {
           double* column = (k < 3 ? points + k * rows : sizes + (k - 3) * rows) +
                            first_rows[static_cast<std::size_t>(i)];
-          const double* values = piece.values.data() + k;
-          for (std::int64_t row = 0; row < piece.rows(); ++row) column[row] = values[wanted * row];
+          std::copy_n(piece.values[static_cast<std::size_t>(k)].data(), piece.rows(), column);
         }
       }
     });

@@ -15,8 +15,11 @@ struct LatticeAnswers {
   const std::uint8_t* crossings;  // (x.count, y.count), of whole lines; null where not asked for
   Bounds box;                     // of the mesh, beyond which no cell has to be known
 
-  // A row's place among the values of an axis, -1 where none of them is its coordinate.
-  static std::int32_t find(const Ruler& ruler, double at) {
+  // A row's place among the values of an axis, -1 where none of them is its coordinate. It is
+  // mostly the one after that of the row before.
+  static std::int32_t find(const Ruler& ruler, double at, std::int32_t before) {
+    const std::int32_t after = before + 1;
+    if (after < ruler.count && ruler.value[after] == at) return after;
     const std::int32_t place = ruler.lower(at);
     return place < ruler.count && ruler.value[place] == at ? place : -1;
   }
@@ -25,7 +28,7 @@ struct LatticeAnswers {
   void answer(const PointsView& points, std::int64_t begin, std::int64_t end,
               std::uint8_t* out) const {
     double y = NAN, z = NAN;  // neighbours mostly share them: they are looked for once
-    std::int32_t j = -1, k = -1;
+    std::int32_t i = -1, j = -1, k = -1;
     for (std::int64_t row = begin; row < end; ++row) {
       const Vec3 p = points[row];
       out[row] = kNotOnLattice;
@@ -36,9 +39,9 @@ struct LatticeAnswers {
         out[row] = 0;
         continue;
       }
-      if (p.y != y) j = find(cells.y, y = p.y);
-      if (p.z != z) k = find(cells.z, z = p.z);
-      const std::int32_t i = j < 0 ? -1 : find(cells.x, p.x);
+      if (p.y != y) j = find(cells.y, y = p.y, j);
+      if (p.z != z) k = find(cells.z, z = p.z, k);
+      i = j < 0 ? -1 : find(cells.x, p.x, i);
       if (i < 0 || (k < 0 && !over && !under)) continue;
       const std::int64_t column = static_cast<std::int64_t>(i) * cells.y.count + j;
       const unsigned total = crossings ? crossings[column] : 0;

@@ -16,7 +16,7 @@
 
 namespace geodomain {
 
-// 64 bytes of text compared with one byte at once; bit i of a mask is byte i.
+// 64 bytes of text compared with one byte, or with 64 others, at once; bit i of a mask is byte i.
 class ByteBlock {
  public:
 #if GD_X86_64 && defined(__AVX512BW__)
@@ -26,6 +26,9 @@ class ByteBlock {
   }
   std::uint64_t at_most(char byte) const {  // bytes taken as unsigned
     return _mm512_cmple_epu8_mask(bytes_, _mm512_set1_epi8(byte));
+  }
+  std::uint64_t differs(const ByteBlock& other) const {
+    return _mm512_cmpneq_epi8_mask(bytes_, other.bytes_);
   }
 
  private:
@@ -44,6 +47,10 @@ class ByteBlock {
     const __m256i top = _mm256_set1_epi8(byte);
     return join(_mm256_cmpeq_epi8(_mm256_max_epu8(bytes_[0], top), top),
                 _mm256_cmpeq_epi8(_mm256_max_epu8(bytes_[1], top), top));
+  }
+  std::uint64_t differs(const ByteBlock& other) const {
+    return ~join(_mm256_cmpeq_epi8(bytes_[0], other.bytes_[0]),
+                 _mm256_cmpeq_epi8(bytes_[1], other.bytes_[1]));
   }
 
  private:
@@ -73,6 +80,13 @@ class ByteBlock {
     }
     return mask;
   }
+  std::uint64_t differs(const ByteBlock& other) const {
+    std::uint64_t mask = 0;
+    for (int i = 0; i < 4; ++i) {
+      mask |= bits(_mm_cmpeq_epi8(bytes_[i], other.bytes_[i])) << (16 * i);
+    }
+    return ~mask;
+  }
 
  private:
   static std::uint64_t bits(__m128i flags) {
@@ -94,6 +108,10 @@ class ByteBlock {
     const uint8x16_t top = vdupq_n_u8(static_cast<std::uint8_t>(byte));
     return join(vcleq_u8(bytes_[0], top), vcleq_u8(bytes_[1], top), vcleq_u8(bytes_[2], top),
                 vcleq_u8(bytes_[3], top));
+  }
+  std::uint64_t differs(const ByteBlock& other) const {
+    return ~join(vceqq_u8(bytes_[0], other.bytes_[0]), vceqq_u8(bytes_[1], other.bytes_[1]),
+                 vceqq_u8(bytes_[2], other.bytes_[2]), vceqq_u8(bytes_[3], other.bytes_[3]));
   }
 
  private:
@@ -119,6 +137,11 @@ class ByteBlock {
     for (int i = 0; i < 64; ++i) {
       mask |= std::uint64_t{static_cast<unsigned char>(text_[i]) <= top} << i;
     }
+    return mask;
+  }
+  std::uint64_t differs(const ByteBlock& other) const {
+    std::uint64_t mask = 0;
+    for (int i = 0; i < 64; ++i) mask |= std::uint64_t{text_[i] != other.text_[i]} << i;
     return mask;
   }
 

@@ -14,11 +14,18 @@ namespace geodomain::text {
 
 constexpr std::uint64_t kLastBit = std::uint64_t{1} << 63;
 
+// Those of 64 bytes, bit i for byte i. Special are the quote and, delimiters apart, all bytes
+// up to 13: NUL, tab and both line ends, in one comparison.
+struct BlockMarks {
+  BlockMarks(const ByteBlock& block, char delimiter)
+      : delimiters(block.equal(delimiter)),
+        specials((block.at_most('\r') | block.equal('"')) & ~delimiters) {}
+  std::uint64_t delimiters, specials;
+};
+
 class Marks {
  public:
-  // Special are the quote and, delimiters apart, all bytes up to 13: NUL, tab
-  // and both line ends, in one comparison. Both lists end in `padding` entries
-  // that lie beyond any text.
+  // Both lists end in `padding` entries that lie beyond any text.
   void find(const char* text, Range range, char delimiter, std::size_t padding) {
     delimiters_.clear();
     specials_.clear();
@@ -70,11 +77,9 @@ class Marks {
   };
 
   void note(const char* bytes, Offset base, std::uint64_t valid, char delimiter) {
-    const ByteBlock block(bytes);
-    const std::uint64_t delimiters = block.equal(delimiter) & valid;
-    const std::uint64_t specials = (block.at_most('\r') | block.equal('"')) & valid & ~delimiters;
-    delimiters_.add(delimiters, base);
-    specials_.add(specials, base);
+    const BlockMarks found(ByteBlock(bytes), delimiter);
+    delimiters_.add(found.delimiters & valid, base);
+    specials_.add(found.specials & valid, base);
   }
 
   List delimiters_, specials_;

@@ -12,6 +12,7 @@
 #include "text/marks.h"
 #include "text/number.h"
 #include "text/row.h"
+#include "text/row_shape.h"
 #include "text/short_number.h"
 
 namespace geodomain::text {
@@ -34,7 +35,8 @@ class Piece {
   std::int64_t missing = 0;     // rows without a centroid
   Trouble trouble;              // of the row at `next`
   std::vector<Range> cuts;      // for each row, what the new cells take the place of
-  std::vector<double> values;   // the wanted numbers of each row, NaN where missing; then room
+  // The wanted numbers, each a column of rows, NaN where missing; then room for more.
+  std::array<std::vector<double>, kMostWanted> values;
   std::vector<Unsure> unsure;
   std::vector<Range> places;  // of the other fields that are asked for, by row, quotes left out
 
@@ -52,7 +54,63 @@ class Piece {
 
   void read(const Text& text, const Dialect& dialect, Marks& marks) {
     clear_at(begin);
-    marks.find(text.bytes, {begin, limit}, dialect.delimiter,
+    read_alike(text, dialect);
+    if (next < limit) read_marked(text, dialect, marks);
+  }
+
+ private:
+  // Rows that read_plain would read, while all that is wanted of them is where row_shape.h looks:
+  // without lists of marks, and without reading what the row before says too.
+  void read_alike(const Text& text, const Dialect& dialect) {
+    if (dialect.replaced >= 0 || !dialect.also.empty()) return;
+    RowShape shape;
+    const char* before = nullptr;  // the row before, where its numbers are certain
+    while (next < limit && text.size - next >= 64) {
+      const char* row = text.bytes + next;
+      const ByteBlock block(row);
+      const RowEnds ends(block, row, text.size - next, dialect.delimiter);
+      if (ends.length == kNowhere || ends.delimiters != dialect.fields - 1) return;
+      const Offset end = next + ends.length;
+      if (end >= limit || !is_line_end(text.bytes[end])) return;
+      const Offset after = line_after(text, end);
+      if (after == kNowhere) return;
+      std::uint64_t changed = ~std::uint64_t{0};
+      if (!shape.fits(ends)) {
+        if (!shape.learn(dialect, ends)) return;
+      } else if (before != nullptr) {
+        changed = block.differs(ByteBlock(before));
+      }
+      const std::size_t unsure_before = unsure.size();
+      if (!take_changed(text, dialect, shape, changed)) return;
+      cuts.push_back({end, end});
+      before = unsure.size() == unsure_before ? row : nullptr;
+      next = after;
+      ++lines;
+    }
+  }
+
+  // Notes the numbers of a row; those of fields without a byte that changed are those of the row
+  // before. False for a fault.
+  bool take_changed(const Text& text, const Dialect& dialect, const RowShape& shape,
+                    std::uint64_t changed) {
+    make_room(dialect);
+    bool absent = false;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(dialect.wanted_count); ++i) {
+      double* value = values[i].data() + cuts.size();
+      if ((changed & shape.bytes(i)) == 0) {
+        *value = value[-1];
+      } else {
+        const Range place = {next + shape.place(i).begin, next + shape.place(i).end};
+        if (!take_number(text, dialect, place, i, *value)) return false;
+      }
+      absent = absent || (i < 3 && std::isnan(*value));
+    }
+    missing += absent;
+    return true;
+  }
+
+  void read_marked(const Text& text, const Dialect& dialect, Marks& marks) {
+    marks.find(text.bytes, {next, limit}, dialect.delimiter,
                static_cast<std::size_t>(dialect.fields) + 1);
     const Offset* delimiter = marks.delimiters();
     const Offset* special = marks.specials();
@@ -73,7 +131,6 @@ class Piece {
     }
   }
 
- private:
   // A row without quotes, tabs or NUL, of the right number of fields, whose
   // line end is at hand: the special byte after its start is its line end, and
   // as many delimiters as are due, one at least, come before that, so that it
@@ -133,25 +190,37 @@ class Piece {
   template <class Raw, class Bare>
   bool take(const Text& text, const Dialect& dialect, const Raw& raw, const Bare& bare,
             Offset content_end) {
-    const std::size_t start = cuts.size() * static_cast<std::size_t>(dialect.wanted_count);
-    if (values.size() < start + kMostWanted) values.resize(2 * start + 1024);
+    make_room(dialect);
     bool absent = false;
-    for (std::int32_t i = 0; i < dialect.wanted_count; ++i) {
-      const Range place = bare(dialect.wanted[static_cast<std::size_t>(i)]);
-      double& value = values[start + static_cast<std::size_t>(i)];
-      if (place.end >= kReach &&
-          short_[static_cast<std::size_t>(i)].read(text.bytes + place.begin, text.bytes + place.end,
-                                                   dialect.mark, value)) {
-        if (dialect.missing.empty()) continue;
-      } else if (!read_other(text, dialect, place, i, value)) {
-        return false;
-      }
-      for (const double code : dialect.missing) value = value == code ? kMissing : value;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(dialect.wanted_count); ++i) {
+      double& value = values[i][cuts.size()];
+      if (!take_number(text, dialect, bare(dialect.wanted[i]), i, value)) return false;
       absent = absent || (i < 3 && std::isnan(value));
     }
     missing += absent;
     for (const std::int32_t field : dialect.also) places.push_back(bare(field));
     cuts.push_back(dialect.replaced < 0 ? Range{content_end, content_end} : raw(dialect.replaced));
+    return true;
+  }
+
+  // Makes room for the numbers of the next row.
+  void make_room(const Dialect& dialect) {
+    if (dialect.wanted_count == 0 || cuts.size() < values[0].size()) return;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(dialect.wanted_count); ++i) {
+      values[i].resize(2 * cuts.size() + 1024);
+    }
+  }
+
+  // Reads the wanted number `i`, NaN where it is missing; false for a fault.
+  bool take_number(const Text& text, const Dialect& dialect, Range place, std::size_t i,
+                   double& value) {
+    const bool is_short =
+        place.end >= kReach &&
+        short_[i].read(text.bytes + place.begin, text.bytes + place.end, dialect.mark, value);
+    if (!is_short && !read_other(text, dialect, place, static_cast<std::int32_t>(i), value)) {
+      return false;
+    }
+    for (const double code : dialect.missing) value = value == code ? kMissing : value;
     return true;
   }
 

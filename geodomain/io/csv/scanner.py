@@ -16,6 +16,7 @@ from geodomain.backends.threads import thread_count
 from geodomain.errors import TableError
 from geodomain.io.csv.core import core, exactly, pointers
 from geodomain.io.csv.errors import Fault, Place, sentence
+from geodomain.io.csv.reused import ReusedColumns
 from geodomain.io.csv.text_column import TextColumn
 from geodomain.io.header.encoding import count_line_ends
 from geodomain.io.header.layout import TableLayout
@@ -99,6 +100,7 @@ class Scanner:
         self._text: Bytes = np.empty(0, dtype=np.uint8)
         self._found = ScanReport(*[0] * 11)
         self._line = layout.data_line
+        self._points, self._sizes = ReusedColumns(), ReusedColumns()
         self.close = weakref.finalize(self, core().geodomain_text_close, self._handle)
 
     def scan(self, text: Bytes, *, final: bool) -> ScanReport:
@@ -137,6 +139,11 @@ class Scanner:
             raise TableError(self._sentence())
         return self._found
 
+    def follow(self, other: Scanner) -> None:
+        """Go on after what another scanner of the table consumed last."""
+        self._line = other._line + other._found.lines
+        self._found = replace(self._found, lines=0)
+
     def give_back(self, rest: Bytes) -> None:
         """Leave out the rows at the end of what was consumed, which come again."""
         ends = count_line_ends(rest.tobytes(), 0, rest.size)
@@ -154,9 +161,8 @@ class Scanner:
         missing : int
             How many rows lack a coordinate.
         """
-        shape = (self._found.rows, 3)
-        points = np.empty(shape, order="F")
-        sizes = None if self._layout.sizes is None else np.empty(shape, order="F")
+        points = self._points.take(self._found.rows)
+        sizes = None if self._layout.sizes is None else self._sizes.take(self._found.rows)
         self._call(
             "values", pointer(points), None if sizes is None else pointer(sizes), self._threads
         )

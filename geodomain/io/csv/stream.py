@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -143,8 +144,11 @@ class _Relabelling:
         self._before = before
         self._columns = [ColumnCells(cells, before) for cells in splice.vocabulary]
         self._numbered = splice.numbered
-        self._scanner = Scanner(layout, name, replaced=splice.replace, also=also, threads=threads)
-        self._chunks = TextChunks(source, self._scanner, name)
+        self._scanners = [
+            Scanner(layout, name, replaced=splice.replace, also=also, threads=threads)
+            for _ in range(2)
+        ]
+        self._chunks = TextChunks(source, self._scanners[0], name)
         self._rows = self._missing = self._written = 0
 
     def summary(self) -> StreamSummary:
@@ -156,29 +160,32 @@ class _Relabelling:
         try:
             if writer is not None:
                 writer.put(head)
-            for _, found, _ in self._chunks.each(chunk_bytes, progress):
-                self._pass(found, writer)
+            chunks = self._chunks.ahead(self._scanners[1], chunk_bytes, progress)
+            with contextlib.closing(chunks):
+                for scanner, found in chunks:
+                    self._pass(scanner, found, writer)
             if writer is not None:
                 writer.finish()
                 self._written = writer.bytes_written
         finally:
-            self._scanner.close()
+            for scanner in self._scanners:
+                scanner.close()
             if writer is not None:
                 writer.stop()
 
-    def _pass(self, found: ScanReport, writer: Writer | None) -> None:
-        points, sizes, missing = self._scanner.values()
+    def _pass(self, scanner: Scanner, found: ScanReport, writer: Writer | None) -> None:
+        points, sizes, missing = scanner.values()
         self._rows += found.rows
         self._missing += missing
         sizes = self._layout.frame.sized(points, sizes)
         centroids = self._layout.frame.centroids(points, sizes)
-        given = self._label(centroids, sizes, self._scanner.column)
+        given = self._label(centroids, sizes, scanner.column)
         if len(given) != len(self._columns):
             message = f"{len(given)} columns of labels for {len(self._columns)} vocabularies"
             raise ValueError(message)
         if writer is not None:
             columns, codes = self._coded(given)
-            writer.send(self._scanner.splice(columns, codes, writer.room))
+            writer.send(scanner.splice(columns, codes, writer.room))
 
     def _coded(
         self, given: Sequence[NewCells]

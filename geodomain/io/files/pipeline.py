@@ -52,7 +52,7 @@ class Reader:
 
     def __init__(self, source: ByteSource, block_bytes: int) -> None:
         self._source = source
-        self._filled: queue.SimpleQueue[Block | BaseException] = queue.SimpleQueue()
+        self._filled: queue.SimpleQueue[Block | BaseException | None] = queue.SimpleQueue()
         self._free: queue.SimpleQueue[Bytes | None] = queue.SimpleQueue()
         for _ in range(READ_AHEAD):
             self._free.put(np.empty(HEADROOM + block_bytes, dtype=np.uint8))
@@ -62,19 +62,28 @@ class Reader:
 
     def blocks(self) -> Iterator[Block]:
         """Give the blocks in order, the last one, perhaps empty, being final."""
-        while True:
-            block = wait(self._filled)
+        for block in self.held_blocks():
+            yield block
+            self.give(block)
+
+    def held_blocks(self) -> Iterator[Block]:
+        """Give the blocks in order, none after `stop`; each is to be given back."""
+        while (block := wait(self._filled)) is not None:
             if isinstance(block, BaseException):
                 raise block
             yield block
             if block.final:
                 return
-            self._free.put(block.buffer)
+
+    def give(self, block: Block) -> None:
+        """Have the memory of a block read into again."""
+        self._free.put(block.buffer)
 
     def stop(self) -> None:
         """Read no further."""
         empty(self._free)
         self._free.put(None)
+        self._filled.put(None)
         self._thread.join(timeout=1.0)
 
     def _run(self) -> None:
