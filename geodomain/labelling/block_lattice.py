@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.arrays import distinct
 from geodomain.backends.threads import thread_count
 from geodomain.errors import PointError
 from geodomain.labelling.decimal_steps import LearntAxis
@@ -41,7 +42,7 @@ class GivenAxis:
     """Coordinates that are known, whatever their order."""
 
     def __init__(self, values: Floats) -> None:
-        self._values = np.unique(values[np.isfinite(values)])
+        self._values = distinct(values[np.isfinite(values)])
 
     def count(self, low: float, high: float) -> float:
         """Return how many lie from one number to another."""
