@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
@@ -53,11 +54,24 @@ def as_doubles(values: object, name: str) -> Floats:
 
 def _unmasked(values: object) -> object:
     """Return a masked array's values with NaN where they are masked; anything else as it is."""
+    if "numpy.ma" not in sys.modules:  # which takes as long to import as a tenth of NumPy
+        return values
     if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
         return values
     wide = values.astype(np.result_type(values.dtype, np.float64))
     filled: object = np.ma.filled(wide, np.nan)
     return filled
+
+
+def distinct(values: Floats) -> Floats:
+    """Return the different ones of some finite numbers, ascending.
+
+    They are those of `np.unique`, which imports numpy.ma.
+    """
+    ordered = np.sort(values, axis=None)
+    first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def is_on_device(values: object) -> bool:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
+
+import geodomain
+from geodomain.io.blocks import model, signs
+from geodomain.io.meshes import formats, reading
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "geodomain").rglob("*.py"))
 # A public name when it is first used; other libraries, by name, to see which are installed; the
-# command line, once signals end it as they should; what is for GPUs alone, where one is used.
+# command line, once signals end it as they should; what is for GPUs alone, where one is used;
+# readers of files, by kind, when one comes.
 LATE = {
     ROOT / "geodomain/arrays.py",
     ROOT / "geodomain/backends/__init__.py",
     ROOT / "geodomain/__init__.py",
     ROOT / "geodomain/benching/contender.py",
     ROOT / "geodomain/__main__.py",
+    ROOT / "geodomain/io/blocks/model.py",
+    ROOT / "geodomain/io/meshes/reading.py",
 }
 
 
@@ -139,6 +148,7 @@ def test_no_import_of_our_own_is_hidden_in_a_function(path: Path) -> None:
 def test_hidden_imports_are_found() -> None:
     text = """
 import importlib
+import inspect
 from geodomain import errors
 def f(name):
     import numpy, geodomain.arrays
@@ -164,3 +174,31 @@ def test_a_command_on_the_cpu_loads_nothing_that_is_for_gpus() -> None:
     assert done.returncode == 0, done.stderr
     # What says that a GPU has no memory left, and its types.
     assert loaded <= {f"geodomain.backends.cuda{part}" for part in ("", ".errors", ".pycuda_types")}
+
+
+def test_a_command_loads_readers_of_its_own_files_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y,z\n1,1,1\n2,1,1\n3,1,1\n")
+    geodomain.write_mesh(geodomain.synthetic.star_shaped_orebody(frequency=2), tmp_path / "a.ply")
+    program = (
+        "import sys, geodomain; geodomain.label_file('a.csv', {'A': 'a.ply'}, None); "
+        "print(*[name for name in sys.modules if name.startswith(('geodomain.io', 'numpy.ma'))])"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert {"geodomain.io.blocks.text", "geodomain.io.meshes.ply"} <= loaded
+    others = {"blocks.parquet", "blocks.vtk", "blocks.omf1", "meshes.dxf", "meshes.surpac"}
+    assert not loaded & {f"geodomain.io.{name}" for name in others} and "numpy.ma" not in loaded
+
+
+def test_every_kind_of_file_has_a_reader() -> None:
+    for kind in get_args(signs.Kind):
+        assert inspect.signature(model.opener(kind)).parameters.keys() == {
+            "path", "options", "digest"
+        }  # fmt: skip
+    for kinds, find in ((reading._PARSERS, reading.parser), (reading._READERS, reading.reader)):
+        for kind in kinds:
+            assert len(inspect.signature(find(kind)).parameters) == 2
+    known = {*reading._PARSERS, *reading._READERS}
+    assert {*formats.EXTENSIONS} - known == {"VTK", "VTP", "VTU", "VTI", "VTR", "VTS", "VTM"}

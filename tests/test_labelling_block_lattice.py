@@ -151,7 +151,7 @@ def test_rows_on_cells_are_asked_of_no_index(kind: str, monkeypatch: pytest.Monk
 
 
 def test_cells_are_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_lattice, "_MOST_CELLS", 100)
+    monkeypatch.setattr(block_lattice, "MOST_CELLS", 100)
     labeller, rows = Labeller(domains()["solid"]), rows_of()
     lattice = BlockLattice.given(AXES, threads=1)
     same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
@@ -159,7 +159,7 @@ def test_cells_are_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_solids_without_cells_are_asked_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_lattice, "_MOST_CELLS", 0)
+    monkeypatch.setattr(block_lattice, "MOST_CELLS", 0)
     asked: list[int] = []
 
     def members_of(locators: list, *rest: object, **named: object) -> list:
@@ -171,7 +171,7 @@ def test_solids_without_cells_are_asked_together(monkeypatch: pytest.MonkeyPatch
     lattice = BlockLattice.given(AXES, threads=1)
     same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
     assert asked == [3, 3]
-    monkeypatch.setattr(block_lattice, "_MOST_CELLS", 1 << 20)
+    monkeypatch.setattr(block_lattice, "MOST_CELLS", 1 << 20)
     labeller.judge(rows, lattice=BlockLattice.given(AXES, threads=1))
     assert asked == [3, 3]
 

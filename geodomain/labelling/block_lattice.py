@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.arrays import distinct
 from geodomain.backends.threads import thread_count
 from geodomain.errors import PointError
 from geodomain.labelling.decimal_steps import LearntAxis
@@ -20,7 +21,7 @@ Floats = NDArray[np.float64]
 Answer = TypeVar("Answer")
 
 # All meshes together have so many cells at most, a bit each: 128 MB.
-_MOST_CELLS = 1 << 30
+MOST_CELLS = 1 << 30
 # A row is asked for in the time that so many cells take; a triangle takes that of so many cells.
 _CELLS_TO_A_ROW, _CELLS_TO_A_TRIANGLE = 64, 64
 
@@ -41,7 +42,7 @@ class GivenAxis:
     """Coordinates that are known, whatever their order."""
 
     def __init__(self, values: Floats) -> None:
-        self._values = np.unique(values[np.isfinite(values)])
+        self._values = distinct(values[np.isfinite(values)])
 
     def count(self, low: float, high: float) -> float:
         """Return how many lie from one number to another."""
@@ -77,7 +78,7 @@ class BlockLattice:
         self._lock = threading.Lock()
         self._asked: dict[int, int] = {}
         self._answers: dict[int, CellAnswers | None] = {}
-        self._left = _MOST_CELLS
+        self._left = MOST_CELLS
 
     @classmethod
     def given(cls, axes: Sequence[Floats], *, threads: int | None) -> BlockLattice:
@@ -96,7 +97,7 @@ class BlockLattice:
             for axis, values in zip(self._axes, points.T, strict=True):
                 if isinstance(axis, LearntAxis) and axis.learn(values):
                     self._answers.clear()
-                    self._left = _MOST_CELLS
+                    self._left = MOST_CELLS
 
     def contains(self, locator: PointLocator, rule: Rule, points: Floats) -> Bools | None:
         """Return which of (n, 3) points are inside by a rule; None where cells do not tell."""

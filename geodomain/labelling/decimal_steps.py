@@ -9,6 +9,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.arrays import distinct
+
 Floats = NDArray[np.float64]
 
 # Integers below are exact in float64; so are the powers of ten, and a quotient is rounded once.
@@ -37,7 +39,7 @@ class DecimalSteps:
         power = 10.0**self.decimals
         begin = math.floor((low * power - self.first) / self.step) - 1
         end = math.ceil((high * power - self.first) / self.step) + 1
-        values = np.unique(self.values(np.arange(begin, end + 1)))
+        values = distinct(self.values(np.arange(begin, end + 1)))
         return values[(low <= values) & (values <= high)]
 
     def values(self, places: NDArray[np.int64]) -> Floats:
@@ -76,7 +78,7 @@ class LearntAxis:
         some = some[np.isfinite(some)]
         if np.count_nonzero(self._expects(some)) >= _SHARE * len(some):
             return False
-        self._known = np.union1d(self._known[-_LOOKED:], some)
+        self._known = distinct(np.concatenate([self._known[-_LOOKED:], some]))
         self._tries += 1
         self._steps = steps_of(self._known) if len(self._known) > 1 else None
         return True

@@ -90,6 +90,14 @@ class Labeller:
         """Name where the blocks so far were labelled, "cpu" or "cuda", and say why there."""
         return taken(self.backend, [locator.index for locator in self._locators.values()])
 
+    @property
+    def painted(self) -> list[int]:
+        """Give the targets so that each labels blocks of those before it as well as its own."""
+        order: list[int] = []
+        for index, yields in self._sequence:
+            order.insert(0 if yields else len(order), index)
+        return order
+
     def judge(
         self,
         points: NDArray[np.float64],

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.arrays import distinct
 from geodomain.backends.lattice_rows import mark_blocks
 
 Floats = NDArray[np.float64]
@@ -48,7 +49,7 @@ class LatticeBits:
         self._firsts, self._values = np.zeros(3, np.int64), _no_values([8, 1, 1])
         self._bits = _no_bits([8, 1, 1])
         for axis in range(3):
-            gaps = np.diff(np.unique(points[:_FIRST, axis]))
+            gaps = np.diff(distinct(points[:_FIRST, axis]))
             step = float(gaps.min() if len(gaps) else steps[axis])
             if 0 < step < np.inf and np.isfinite(1 / step):
                 self._scales[axis] = 1 / step

@@ -28,6 +28,7 @@ from geodomain.labelling.summarise import parts_of
 from geodomain.labelling.tally import Tally
 from geodomain.labelling.turned import turned_warnings
 from geodomain.labelling.warnings import tally_warnings
+from geodomain.labelling.whole_lattice import label_whole
 
 
 def label_table(
@@ -194,6 +195,9 @@ def count_table(
         threads=threads,
         progress=progress,
         before_commit=before_commit,
+        known=None
+        if samples or kept is not None
+        else _whole(model, labeller, plan, tally, progress),
     )
     model.relabel(task)
 
@@ -204,7 +208,26 @@ def _lattice(model: BlockFile, threads: int | None, *, samples: bool) -> BlockLa
         return None
     if not isinstance(model, CellModel):
         return BlockLattice.learnt(threads=threads)
-    return None if model.centres is None else BlockLattice.given(model.centres, threads=threads)
+    if model.lattice is None:
+        return None
+    return BlockLattice.given(model.lattice.centres, threads=threads)
+
+
+def _whole(
+    model: BlockFile,
+    labeller: Labeller,
+    plan: ColumnPlan,
+    tally: Tally,
+    progress: Progress | None,
+) -> list[NewCells] | None:
+    """Label all cells of a lattice at once; None where they are asked for chunk by chunk."""
+    if plan.shares.measures or not isinstance(model, CellModel) or model.lattice is None:
+        return None
+    found = label_whole(model.lattice, labeller, tally, flags=plan.flags, progress=progress)
+    if found is None:
+        return None
+    unsure = [np.zeros(len(found[0]), np.uint8)] if plan.uncertain else []
+    return [*found, *unsure]
 
 
 def _sharer(

@@ -71,6 +71,8 @@ class Relabelling:
         Called with what is done and its total, or None where that is unknown.
     before_commit : callable
         Called when all blocks are known: what it raises leaves no output.
+    known : sequence of (n,) arrays, optional
+        What `label` would give of all blocks, where that was found at once.
     """
 
     label: LabelChunk
@@ -81,6 +83,7 @@ class Relabelling:
     threads: int | None = None
     progress: Progress | None = None
     before_commit: Callable[[], None] = lambda: None
+    known: Sequence[NewCells] | None = None
 
     def told(self, done: int, total: int | None) -> None:
         """Report progress."""

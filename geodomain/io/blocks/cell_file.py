@@ -91,10 +91,10 @@ class CellModel:
         return self._store.cells.axes
 
     @property
-    def centres(self) -> tuple[Floats, Floats, Floats] | None:
-        """The centres along x, y and z of cells on a lattice; None for others, and turned ones."""
+    def lattice(self) -> LatticeCells | None:
+        """The cells of a lattice; None for others, and turned ones."""
         cells = self._store.cells
-        return cells.centres if isinstance(cells, LatticeCells) and cells.matrix is None else None
+        return cells if isinstance(cells, LatticeCells) and cells.matrix is None else None
 
     def facts(self) -> dict[str, str]:
         """Say what kind of cells there are."""
@@ -116,7 +116,9 @@ class CellModel:
     def relabel(self, task: Relabelling) -> None:
         """Label the cells, and write the file with the new arrays."""
         at = place_columns(self.columns, (), task.columns, replace=task.replace, name=self.name)
-        codes = label_cells(self._store.cells, task, self._column)
+        codes = task.known
+        if codes is None:
+            codes = label_cells(self._store.cells, task, self._column)
         with task.open_target(self) as target:
             task.before_commit()
             if target is not None and task.destination is not None:

@@ -243,17 +243,33 @@ def cells_of(dataset: Any, name: str) -> Cells:
 
 def _image(image: Any, name: str) -> Cells:
     """Take an ImageData, whose direction matrix turns it."""
-    extent, spacing = image.GetExtent(), image.GetSpacing()
+    matrix = [[image.GetDirectionMatrix().GetElement(i, j) for j in range(3)] for i in range(3)]
+    extent, spacing, origin = image.GetExtent(), image.GetSpacing(), image.GetOrigin()
+    return image_cells(extent, spacing, origin, np.array(matrix), name)
+
+
+def image_cells(
+    extent: Sequence[int],
+    spacing: Sequence[float],
+    origin: Sequence[float],
+    matrix: NDArray[np.float64],
+    name: str,
+) -> Cells:
+    """Give the cells of an image, which a matrix turns about its origin.
+
+    Raises
+    ------
+    TableError
+        If it is flat.
+    """
     _require_thickness([extent[2 * axis + 1] - extent[2 * axis] for axis in range(3)], name)
     steps = [
-        np.arange(extent[2 * axis], extent[2 * axis + 1] + 1) * spacing[axis] for axis in range(3)
+        np.arange(extent[2 * axis], extent[2 * axis + 1] + 1) * np.float64(spacing[axis])
+        for axis in range(3)
     ]
-    matrix = np.array(
-        [[image.GetDirectionMatrix().GetElement(i, j) for j in range(3)] for i in range(3)]
-    )
-    origin = image.GetOrigin()
     if (matrix != np.eye(3)).any():
-        return LatticeCells("ImageData, turned,", (steps[0], steps[1], steps[2]), origin, matrix)
+        place = (origin[0], origin[1], origin[2])
+        return LatticeCells("ImageData, turned,", (steps[0], steps[1], steps[2]), place, matrix)
     x, y, z = (start + step for start, step in zip(origin, steps, strict=True))
     return LatticeCells("ImageData", (x, y, z))
 

@@ -1,16 +1,17 @@
-"""Kinds of block-model files: which module reads which.
+"""Kinds of block-model files: which module reads which, imported when a file of its kind comes.
 
-A module has `open_model(path, options, digest)`, a context manager that gives a `BlockFile`.
+A module has the name of its kind, and `open_model(path, options, digest)`, a context manager that
+gives a `BlockFile`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from importlib import import_module
 from pathlib import Path
 
 from geodomain.errors import TableError
-from geodomain.io.blocks import datamine, gslib, omf1, omf2, parquet, text, voxet, vtk
 from geodomain.io.blocks.block_file import BlockFile, Destination, Floats, Progress, Relabelling
 from geodomain.io.blocks.export import is_written
 from geodomain.io.blocks.signs import EXTENSIONS, Kind, kind_of
@@ -32,16 +33,6 @@ __all__ = [
 ]
 
 Opener = Callable[[str, TableOptions, Digest | None], AbstractContextManager[BlockFile]]
-_OPENERS: dict[Kind, Opener] = {
-    "datamine": datamine.open_model,
-    "gslib": gslib.open_model,
-    "omf1": omf1.open_model,
-    "omf2": omf2.open_model,
-    "parquet": parquet.open_model,
-    "text": text.open_model,
-    "voxet": voxet.open_model,
-    "vtk": vtk.open_model,
-}
 _TABLES = ("gslib", "parquet", "text")
 # What names a kind that is no text.
 _TAKEN = {extension for known in EXTENSIONS.values() for extension in known}
@@ -76,7 +67,13 @@ def open_model(
         If it cannot be understood, or a library that reads it is not installed.
     """
     kind = kind_of(path) if options.gslib_grid is None else "gslib"
-    return _OPENERS[kind](path, options, digest)
+    return opener(kind)(path, options, digest)
+
+
+def opener(kind: Kind) -> Opener:
+    """Return what opens a kind of file."""
+    found: Opener = import_module(f"{__package__}.{kind}").open_model
+    return found
 
 
 def file_of(path: str) -> Path:

@@ -1,10 +1,13 @@
-"""Block models as VTK data sets, through PyVista: labels as an array of their cells."""
+"""Block models as VTK data sets: labels as an array of their cells.
+
+An image whose bytes can be kept is written without VTK; what else there is, through PyVista.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +19,13 @@ from geodomain.io.blocks.block_file import Destination
 from geodomain.io.blocks.cell_file import CellModel, refuse_columns
 from geodomain.io.blocks.cells import Corners, cells_of
 from geodomain.io.blocks.new_values import NewArrays, Values, as_category, as_numbers
+from geodomain.io.blocks.vti.store import image_store
 from geodomain.io.blocks.vtk_arrays import category_array, encoded, put
 from geodomain.io.csv.new_columns import NewColumn
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
+from geodomain.io.files.whole import require_no_device
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.vtk import read_dataset
 
@@ -33,8 +38,15 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     refuse_columns(path, options)
     if digest is not None:
         digest.add_file(place)
-    dataset = read_dataset(place, place.suffix.lower(), TableError)
-    yield CellModel(VtkStore(dataset, place.name, status), options.missing)
+
+    def whole() -> VtkStore:
+        dataset = read_dataset(place, place.suffix.lower(), TableError)
+        return VtkStore(dataset, place.name, status)
+
+    require_no_device(place)
+    image = image_store(place, whole) if place.suffix.lower() == ".vti" else None
+    with closing(CellModel(image or whole(), options.missing)) as model:
+        yield model
 
 
 class VtkStore:

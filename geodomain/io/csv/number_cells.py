@@ -9,7 +9,7 @@ from geodomain.io.csv.writing import lines_of
 from geodomain.io.header.layout import TableLayout
 
 # Of a new column, (n,): codes of cells, or the values of one that has numbers, NaN for none.
-NewCells = NDArray[np.int32] | NDArray[np.float64]
+NewCells = NDArray[np.uint8] | NDArray[np.int32] | NDArray[np.float64]
 
 
 def number_cells(

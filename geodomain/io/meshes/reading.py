@@ -4,28 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 
 from geodomain.errors import MeshError, warn
 from geodomain.io.files.whole import read_whole
-from geodomain.io.meshes import (
-    closed,
-    datamine,
-    dxf,
-    gltf,
-    gocad,
-    grid,
-    landxml,
-    leapfrog,
-    obj,
-    off,
-    omf1,
-    omf2,
-    ply,
-    stl,
-    surpac,
-    vtk,
-)
+from geodomain.io.meshes import closed
 from geodomain.io.meshes.formats import (
     EXTENSIONS,
     HEAD,
@@ -37,28 +21,45 @@ from geodomain.io.meshes.solids import NamedFaces, Solids, as_one, gather, pick,
 from geodomain.mesh.faces import Faces
 from geodomain.mesh.mesh import Mesh
 
-_PARSERS: dict[str, Callable[[bytes, str], Faces]] = {
-    "binary STL": stl.read_binary,
-    "ASCII STL": stl.read_ascii,
-    "PLY": ply.read,
-    "OBJ": obj.read,
-    "OFF": off.read,
+# The function that reads each kind of file, and its module, which is imported when one comes.
+_PARSERS = {
+    "binary STL": "stl.read_binary",
+    "ASCII STL": "stl.read_ascii",
+    "PLY": "ply.read",
+    "OBJ": "obj.read",
+    "OFF": "off.read",
 }
-_READERS: dict[str, Callable[[bytes, Path], Iterable[NamedFaces]]] = {
-    "DXF": dxf.read,
-    "GOCAD": gocad.read,
-    "Leapfrog mesh": leapfrog.read,
-    "LandXML": landxml.read,
-    "Datamine": datamine.read,
-    "OMF 1": omf1.read,
-    "OMF 2": omf2.read,
-    "ESRI ASCII grid": grid.read_ascii,
-    "TIFF": grid.read_tiff,
-    "glTF": gltf.read_glb,
-    "3MF": gltf.read_3mf,
-    "Surpac triangles": surpac.read_triangles,
-    "Surpac strings": surpac.read_strings,
+_READERS = {
+    "DXF": "dxf.read",
+    "GOCAD": "gocad.read",
+    "Leapfrog mesh": "leapfrog.read",
+    "LandXML": "landxml.read",
+    "Datamine": "datamine.read",
+    "OMF 1": "omf1.read",
+    "OMF 2": "omf2.read",
+    "ESRI ASCII grid": "grid.read_ascii",
+    "TIFF": "grid.read_tiff",
+    "glTF": "gltf.read_glb",
+    "3MF": "gltf.read_3mf",
+    "Surpac triangles": "surpac.read_triangles",
+    "Surpac strings": "surpac.read_strings",
 }
+
+
+def parser(kind: str) -> Callable[[bytes, str], Faces]:
+    """Return what reads the one solid of a file."""
+    module, name = _PARSERS[kind].split(".")
+    found: Callable[[bytes, str], Faces] = getattr(import_module(f"{__package__}.{module}"), name)
+    return found
+
+
+def reader(kind: str) -> Callable[[bytes, Path], Iterable[NamedFaces]]:
+    """Return what reads the solids of a file with their names."""
+    module, name = _READERS[kind].split(".")
+    found: Callable[[bytes, Path], Iterable[NamedFaces]] = getattr(
+        import_module(f"{__package__}.{module}"), name
+    )
+    return found
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -162,10 +163,12 @@ def _read_solids(path: Path) -> Solids:
         raise _unknown(path, data[:HEAD])
     _warn_of_extension(path.name, extension, kind)
     if kind in _READERS:
-        return gather(_READERS[kind](data, path), path.stem)
+        return gather(reader(kind)(data, path), path.stem)
     if kind in _PARSERS:
-        return {path.stem: _PARSERS[kind](data, path.name)}
+        return {path.stem: parser(kind)(data, path.name)}
     del data
+    from geodomain.io.meshes import vtk
+
     return {path.stem: vtk.read(path, EXTENSIONS[kind][0])}
 
 

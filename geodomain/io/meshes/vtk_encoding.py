@@ -18,7 +18,7 @@ _WRITERS = {
 }
 # Of zlib: grades of two decimals take a quarter of the time of VTK's own 5, and a sixth more room.
 _LEVEL = 2
-_ESCAPES = str.maketrans(
+ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
     | {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
@@ -95,13 +95,13 @@ def _escaped_names(dataset: Any) -> Iterator[None]:
         for array in _arrays(dataset):
             if name := array.GetName():
                 stack.callback(array.SetName, name)
-                array.SetName(name.translate(_ESCAPES))
+                array.SetName(name.translate(ESCAPES))
             if not array.HasAComponentName():
                 continue
             for i in range(array.GetNumberOfComponents()):
                 if name := array.GetComponentName(i):
                     stack.callback(array.SetComponentName, i, name)
-                    array.SetComponentName(i, name.translate(_ESCAPES))
+                    array.SetComponentName(i, name.translate(ESCAPES))
         yield
 
 

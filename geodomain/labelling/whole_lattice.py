@@ -1,0 +1,275 @@
+"""Labels and counts of all cells of a lattice at once, by the bits of closed solids about them.
+
+No block has coordinates of its own here: what is known of an axis is known of all its cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.backends.lattice_rows import expand_lattice
+from geodomain.backends.threads import thread_count
+from geodomain.errors import PointError
+from geodomain.io.blocks.cells import LatticeCells
+from geodomain.labelling.block_lattice import MOST_CELLS
+from geodomain.labelling.evaluate import Shell, SolidEvaluation
+from geodomain.labelling.even_lattice import EvenLattice, Span, even_lattice
+from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.tally import Tally
+from geodomain.labelling.verdict import NONE, REST
+from geodomain.query.lattice import Axes, label_bits
+
+Bools = NDArray[np.bool_]
+Codes = NDArray[np.uint8]
+
+# Layers of a word of bits, and bytes of bools that are held at a time.
+_WORD, _HELD = 64, 1 << 25
+_MOST_CODES = 255
+
+
+def label_whole(
+    cells: LatticeCells,
+    labeller: Labeller,
+    tally: Tally,
+    *,
+    flags: bool = False,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> list[Codes] | None:
+    """Label all cells of an even lattice where every domain is of closed solids by parity.
+
+    The labels and what is counted are those of one block after the other; volumes are the number
+    of cells times the volume of one.
+
+    Parameters
+    ----------
+    cells : LatticeCells
+    labeller : Labeller
+        The domains.
+    tally : Tally
+        Takes the counts.
+    flags : bool
+        Whether to tell for each domain which cells are in it.
+    progress : callable
+        Called with what is done and its total.
+
+    Returns
+    -------
+    list of (n,) uint8
+        Codes as in `Verdict`, then 0 and 1 for each domain with `flags`, in the order of the
+        cells. None where cells must be asked for one by one, and nothing was counted.
+    """
+    lattice, shells = even_lattice(cells), _shells(labeller)
+    if lattice is None or shells is None or len(shells) + REST > _MOST_CODES:
+        return None
+    parts = _parts(lattice, [shell for some in shells for shell in some], labeller.threads)
+    if parts is None:
+        return None
+    nz, ny, nx = lattice.shape
+    codes = np.full(lattice.shape, len(shells) + NONE, np.uint8)
+    flagged = [np.zeros(lattice.shape, np.uint8) for _ in shells if flags]
+    counts = _Counts([target.is_solid for target in labeller.targets])
+    layers = min(_WORD, max(1, _HELD // ((len(shells) + 1) * ny * nx)))
+    layers = 1 << layers.bit_length() - 1  # so that a slab lies in one word
+    for first in range(0, nz, layers):
+        slab = Span(first, min(first + layers, nz))
+        there = codes[slab.first : slab.end]
+        found: dict[int, Inside] = {}
+        for index, (some, domain) in enumerate(zip(shells, labeller.domains, strict=True)):
+            asked = [one for s in some if (one := parts[id(s.locator)].inside(slab)) is not None]
+            union, doubled = _union(asked, there, invert=domain.invert)
+            counts.doubled[index] += doubled
+            if union is not None:
+                found[index] = union
+        for index in filter(found.__contains__, labeller.painted):
+            one = found[index]
+            np.copyto(there[one.place], np.uint8(index), where=one.cells)
+            if flags:
+                np.copyto(flagged[index][slab.first : slab.end][one.place], one.cells)
+        counts.add(there, found)
+        if progress is not None:
+            progress(slab.end * ny * nx, lattice.count)
+    counts.give(tally, lattice)
+    return [codes.reshape(-1), *(flag.reshape(-1) for flag in flagged)]
+
+
+def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
+    """Return the solids of each domain; None where bits do not tell all of their answers."""
+    if labeller.count_on_wall or labeller.domains.stacks:
+        return None
+    found = []
+    for evaluation in labeller.evaluations:
+        if not isinstance(evaluation, SolidEvaluation) or evaluation.domain.only_if:
+            return None
+        found.append(evaluation.shells)
+        for shell in evaluation.shells:
+            on_cpu = shell.locator.backend.name == "cpu"
+            if not (on_cpu and shell.rule == "parity" and shell.mesh.is_closed) or shell.may_double:
+                return None
+    return found
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Some cells of a slab, and which of them are inside.
+
+    Attributes
+    ----------
+    z, y, x : Span
+        Which cells, z from the slab's first layer on.
+    cells : (z, y, x) bool
+    """
+
+    z: Span
+    y: Span
+    x: Span
+    cells: Bools
+
+    @property
+    def place(self) -> tuple[slice[int, int], slice[int, int], slice[int, int]]:
+        """Give the part of a slab that the cells are."""
+        return slice(*self.z), slice(*self.y), slice(*self.x)
+
+    def shared(self, other: Inside) -> int:
+        """Count the cells that are inside both."""
+        z, y, x = (
+            Span(max(one.first, two.first), min(one.end, two.end))
+            for one, two in ((self.z, other.z), (self.y, other.y), (self.x, other.x))
+        )
+        if not (z.first < z.end and y.first < y.end and x.first < x.end):
+            return 0
+        first, second = (
+            one.cells[
+                z.first - one.z.first : z.end - one.z.first,
+                y.first - one.y.first : y.end - one.y.first,
+                x.first - one.x.first : x.end - one.x.first,
+            ]
+            for one in (self, other)
+        )
+        return int(np.count_nonzero(first & second))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The cells in the box of a mesh, with their bits.
+
+    Attributes
+    ----------
+    x, y, z : Span
+        Which cells; the first in z is the first of a word of layers.
+    bits : (nx, ny, words) uint64
+        Along z, 1 inside.
+    threads : int
+        How many spread them.
+    """
+
+    x: Span
+    y: Span
+    z: Span
+    bits: NDArray[np.uint64]
+    threads: int
+
+    def inside(self, slab: Span) -> Inside | None:
+        """Return the cells of some layers, none of which lie in two words."""
+        low, high = max(slab.first, self.z.first), min(slab.end, self.z.end)
+        if low >= high or not self.bits.size:
+            return None
+        word, bit = divmod(low - self.z.first, _WORD)
+        bits = self.bits[:, :, word : word + 1] >> np.uint64(bit)
+        cells = np.empty((high - low, bits.shape[1], bits.shape[0]), np.bool_)
+        as_they_are = (None, None, None)
+        expand_lattice(bits, high - low, as_they_are, cells.transpose(2, 1, 0), self.threads)
+        return Inside(Span(low - slab.first, high - slab.first), self.y, self.x, cells)
+
+
+def _parts(
+    lattice: EvenLattice, shells: Sequence[Shell], threads: int | None
+) -> Mapping[int, _Part] | None:
+    """Return the cells near each mesh, by the id of its locator; None where that does not pay."""
+    given, parts, left = thread_count(threads), dict[int, _Part](), MOST_CELLS
+    for shell in shells:
+        if id(shell.locator) in parts:
+            continue
+        x, y, z = lattice.within(shell.mesh.bounds)
+        z = Span(z.first - z.first % _WORD, z.end) if z.first < z.end else z
+        near = zip(lattice.centres, (x, y, z), strict=True)
+        axes = [axis[span.first : span.end] for axis, span in near]
+        left -= len(axes[0]) * len(axes[1]) * len(axes[2])
+        # A triangle takes about as long as a cell that is asked for by itself.
+        if left < 0 or len(shell.mesh.triangles) > lattice.count:
+            return None
+        locator = shell.locator
+        try:
+            bits = label_bits(locator.mesh, Axes(*axes), locator.backend, given, locator.index)
+        except PointError:  # which is to name the row
+            return None
+        parts[id(locator)] = _Part(x, y, z, bits, given)
+    return parts
+
+
+def _union(asked: Sequence[Inside], slab: Codes, *, invert: bool) -> tuple[Inside | None, int]:
+    """Return what is inside any mesh of a domain, and how many cells are in several."""
+    if not invert and len(asked) < 2:
+        return (asked[0] if asked else None), 0
+    inside, doubled = np.zeros((2, *slab.shape), np.bool_)
+    for one in asked:
+        both, there = doubled[one.place], inside[one.place]
+        both |= there & one.cells
+        there |= one.cells
+    z, y, x = (Span(0, count) for count in slab.shape)
+    if invert:
+        return Inside(z, y, x, ~inside), 0
+    return Inside(z, y, x, inside), int(np.count_nonzero(doubled))
+
+
+class _Counts:
+    """How many cells there are of each code, in each domain, and in two of them."""
+
+    def __init__(self, solid: Sequence[bool]) -> None:
+        domains, self._solid = len(solid), solid
+        self.blocks = np.zeros(domains + REST, np.int64)
+        self.own, self.doubled = np.zeros((2, domains), np.int64)
+        self.overlaps = np.zeros((domains, domains), np.int64)
+
+    def add(self, codes: Codes, found: Mapping[int, Inside]) -> None:
+        """Count the cells of a slab."""
+        rest, several = codes.size, len(found) > 1
+        for index, one in found.items():
+            own = labelled = int(np.count_nonzero(one.cells))
+            if several:
+                labelled = int(np.count_nonzero(codes[one.place] == index))
+            self.own[index] += own
+            self.blocks[index] += labelled
+            rest -= labelled
+        self.blocks[len(self.own) + NONE] += rest
+        solids = {index: one for index, one in found.items() if self._solid[index]}
+        if len(solids) > 1 and _meet(codes.shape, solids):
+            for first, second in combinations(sorted(solids), 2):
+                self.overlaps[first, second] += solids[first].shared(solids[second])
+
+    def give(self, tally: Tally, lattice: EvenLattice) -> None:
+        """Add the counts to those of a labelling."""
+        volume = lattice.volume
+        tally.blocks += self.blocks
+        tally.own_blocks += self.own
+        tally.doubled += self.doubled
+        tally.overlaps += self.overlaps
+        tally.volumes += volume * self.blocks
+        tally.own_volumes += volume * self.own
+        tally.overlap_volumes += volume * self.overlaps
+        tally.bounds[0] = np.fmin(tally.bounds[0], lattice.bounds[0])
+        tally.bounds[1] = np.fmax(tally.bounds[1], lattice.bounds[1])
+        tally.keep_sample(lattice.sample)
+
+
+def _meet(shape: tuple[int, ...], found: Mapping[int, Inside]) -> bool:
+    """Return whether some cell is in two domains."""
+    times = np.zeros(shape, np.uint8)
+    for one in found.values():
+        there = times[one.place]
+        there += one.cells
+    return bool(times.max(initial=0) > 1)
