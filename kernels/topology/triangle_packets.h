@@ -13,7 +13,6 @@
 #include "bvh/host.h"
 #include "platform/large_array.h"
 #include "platform/simd.h"
-#include "topology/box_walk.h"
 
 namespace geodomain {
 
@@ -58,12 +57,16 @@ class TrianglePackets {
     }
     if (count_ == 0) return;
     frame_ = make_frame(bounds);
-    sort(mesh, rows);
+    LargeArray<Box> all(count_);
+    team_.run(count_, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) all[i] = box_of(frame_, mesh.triangle(rows[i]));
+    });
+    const LargeArray<std::int32_t> order = sorted(all);
     packets_.resize(size());
     levels_.emplace_back(size());
     sizes_.push_back(size());
     team_.run(size(), 256, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i) fill(mesh, rows, parted, i);
+      for (std::int64_t i = begin; i < end; ++i) fill(mesh, rows, all, order, parted, i);
     });
     while (sizes_.back() > 1) add_level();
   }
@@ -91,7 +94,7 @@ class TrianglePackets {
   // until it returns false.
   template <class Visit>
   void visit_met(const Bounds& bounds, Visit&& visit) const {
-    const Box box = geodomain::box_of(frame_, {bounds.low, bounds.high, bounds.low});
+    const Box box = box_of(frame_, {bounds.low, bounds.high, bounds.low});
     bool going = true;
     descend(box, 0, [&](std::int64_t packet) {
       const std::uint32_t lanes = levels_[0][packet].met(box);
@@ -103,43 +106,50 @@ class TrianglePackets {
 
  private:
   static constexpr std::int64_t kPiece = 4096;
-  static constexpr int kDropped = 31;       // bits of a code that are not sorted by
-  static constexpr std::int64_t kRun = 16;  // equal beyond: then they are
+  // Bits of a code that are not sorted by; fewer boxes than many are sorted by a digit less.
+  static constexpr int kDropped = 31;
+  static constexpr std::int64_t kMany = 1 << 21;
+  static constexpr std::int64_t kRun = 16;  // of equal ones, more are sorted by what was dropped
 
-  std::uint64_t code(const MeshView& mesh, std::int32_t row) const {
-    return code_of(frame_, geodomain::box_of(frame_, mesh.triangle(row)));
-  }
-
-  // Rows by the codes of their boxes.
-  void sort(const MeshView& mesh, LargeArray<std::int32_t>& rows) const {
+  // Boxes by their codes.
+  LargeArray<std::int32_t> sorted(const LargeArray<Box>& boxes) const {
+    const int dropped = count_ < kMany ? kDropped + kDigitBits : kDropped;
     LargeArray<std::uint64_t> keys(count_);
+    LargeArray<std::int32_t> order(count_);
     team_.run(count_, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i) keys[i] = code(mesh, rows[i]) >> kDropped;
+      for (std::int64_t i = begin; i < end; ++i) {
+        keys[i] = code_of(frame_, boxes[i]) >> dropped;
+        order[i] = static_cast<std::int32_t>(i);
+      }
     });
-    RadixSort(keys.get(), rows.get(), count_, team_);
+    RadixSort(keys.get(), order.get(), count_, team_);
     std::vector<std::pair<std::uint64_t, std::int32_t>> run;
     for (std::int64_t begin = 0, end = 0; begin < count_; begin = end) {
       while (end < count_ && keys[end] == keys[begin]) ++end;
       if (end - begin <= kRun) continue;
       run.clear();
-      for (std::int64_t i = begin; i < end; ++i) run.push_back({code(mesh, rows[i]), rows[i]});
+      for (std::int64_t i = begin; i < end; ++i) {
+        run.push_back({code_of(frame_, boxes[order[i]]), order[i]});
+      }
       std::sort(run.begin(), run.end());
-      for (std::int64_t i = begin; i < end; ++i) rows[i] = run[i - begin].second;
+      for (std::int64_t i = begin; i < end; ++i) order[i] = run[i - begin].second;
     }
+    return order;
   }
 
-  void fill(const MeshView& mesh, const LargeArray<std::int32_t>& rows, const std::uint8_t* parted,
+  void fill(const MeshView& mesh, const LargeArray<std::int32_t>& rows, const LargeArray<Box>& all,
+            const LargeArray<std::int32_t>& order, const std::uint8_t* parted,
             std::int64_t packet) {
     TrianglePacket& out = packets_[packet];
     EightBoxes& boxes = levels_[0][packet] = nothing();
     for (int lane = 0; lane < 8; ++lane) {
       const std::int64_t at = 8 * packet + lane;
-      const std::int32_t row = out.triangle[lane] = at < count_ ? rows[at] : -1;
+      const std::int32_t row = out.triangle[lane] = at < count_ ? rows[order[at]] : -1;
       for (int k = 0; k < 3; ++k) {
         const std::int32_t vertex = row < 0 ? -1 : mesh.triangles[3 * row + k];
         out.corner[k][lane] = vertex < 0 || !parted[vertex] ? -1 : vertex;
       }
-      if (row >= 0) boxes.put(lane, geodomain::box_of(frame_, mesh.triangle(row)));
+      if (row >= 0) boxes.put(lane, all[order[at]]);
     }
   }
 

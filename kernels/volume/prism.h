@@ -97,17 +97,20 @@ GD_HD Range range_of(const Polygon& polygon, int axis) {
   return range;
 }
 
-// Leaves what is between two values along an axis; `spare` is overwritten.
-GD_HD void keep_between(Polygon& polygon, int axis, double low, double high, Polygon& spare) {
-  const Range range = range_of(polygon, axis);
+// The part between two values along an axis, of a polygon with a range there: itself, or one of two
+// that are overwritten.
+GD_HD const Polygon& between(const Polygon& whole, const Range& range, int axis, double low,
+                             double high, Polygon& one, Polygon& two) {
+  const Polygon* kept = &whole;
   if (range.low < low) {
-    clip(polygon, axis, low, true, spare);
-    polygon = spare;
+    clip(*kept, axis, low, true, one);
+    kept = &one;
   }
   if (range.high > high) {
-    clip(polygon, axis, high, false, spare);
-    polygon = spare;
+    clip(*kept, axis, high, false, two);
+    kept = &two;
   }
+  return *kept;
 }
 
 // Of the projection: the area, positive where it turns counter-clockwise, and the integral of the

@@ -81,19 +81,11 @@ class Shedder {
   }
 
   GD_HD void shed() const {
-    for (std::int32_t j = box_.j0; j < box_.j1; ++j) {
-      Polygon strip, piece;
-      if (!strip_of(j, strip)) continue;
-      const Range range = range_of(strip, 0);
-      Cells i = cells_of(lattice_.x, range.low + origin_.x, range.high + origin_.x);
-      // Rounding may have moved an end past an edge.
-      i.begin = i.begin - 1 > box_.i0 ? i.begin - 1 : box_.i0;
-      i.end = i.end + 1 < box_.i1 ? i.end + 1 : box_.i1;
-      for (; i.begin < i.end; ++i.begin) {
-        piece = strip;
-        shed_piece(piece, i.begin, j);
-      }
-    }
+    slice(seen(), 1, lattice_.y, origin_.y, {box_.j0, box_.j1},
+          [&](const Polygon& strip, std::int32_t j) {
+            slice(strip, 0, lattice_.x, origin_.x, columns_of(strip),
+                  [&](const Polygon& piece, std::int32_t i) { shed_column(piece, i, j); });
+          });
   }
 
   // The same in one of the columns that it may meet, by number.
@@ -101,68 +93,108 @@ class Shedder {
     const std::int32_t width = box_.i1 - box_.i0;
     const auto row = static_cast<std::int32_t>(number / width);
     const auto place = static_cast<std::int32_t>(number - std::int64_t{row} * width);
-    Polygon strip;
-    if (strip_of(box_.j0 + row, strip)) shed_piece(strip, box_.i0 + place, box_.j0 + row);
+    const Polygon whole = seen();
+    Polygon parts[4];
+    const Polygon& strip =
+        part_of(whole, 1, lattice_.y, origin_.y, box_.j0 + row, parts[0], parts[1]);
+    if (strip.count == 0) return;
+    const Polygon& piece =
+        part_of(strip, 0, lattice_.x, origin_.x, box_.i0 + place, parts[2], parts[3]);
+    if (piece.count > 0) shed_column(piece, box_.i0 + place, box_.j0 + row);
   }
 
  private:
-  // The part of the triangle in a row of columns, seen from the origin; false where there is none.
-  GD_HD bool strip_of(std::int32_t j, Polygon& strip) const {
-    strip.count = 0;
+  static constexpr std::int32_t kFew = 4;  // columns that are not worth a search
+
+  // The triangle, from the origin.
+  GD_HD Polygon seen() const {
+    Polygon whole;
     for (const Vec3& p : {t_.a, t_.b, t_.c}) {
-      strip.put({p.x - origin_.x, p.y - origin_.y, p.z - origin_.z});
+      whole.put({p.x - origin_.x, p.y - origin_.y, p.z - origin_.z});
     }
-    Polygon spare;
-    keep_between(strip, 1, lattice_.y.value[j] - origin_.y, lattice_.y.value[j + 1] - origin_.y,
-                 spare);
-    return strip.count > 0;
+    return whole;
   }
 
-  // Adds what of a strip is in a column; the strip is overwritten.
-  GD_HD void shed_piece(Polygon& strip, std::int32_t i, std::int32_t j) const {
-    const double low = lattice_.x.value[i] - origin_.x, high = lattice_.x.value[i + 1] - origin_.x;
+  // Those of the triangle that a strip of it may meet.
+  GD_HD Cells columns_of(const Polygon& strip) const {
+    if (box_.i1 - box_.i0 <= kFew) return {box_.i0, box_.i1};
     const Range range = range_of(strip, 0);
-    if (range.low > high || range.high < low) return;
-    Polygon spare;
-    keep_between(strip, 0, low, high, spare);
-    if (strip.count > 0) shed_column(strip, i, j);
+    const Cells i = cells_of(lattice_.x, range.low + origin_.x, range.high + origin_.x);
+    // Rounding may have moved an end past an edge.
+    return {i.begin - 1 > box_.i0 ? i.begin - 1 : box_.i0,
+            i.end + 1 < box_.i1 ? i.end + 1 : box_.i1};
+  }
+
+  // What a polygon has in a cell along an axis: itself, or one of two that are overwritten.
+  GD_HD static const Polygon& part_of(const Polygon& whole, int axis, const Ruler& edges,
+                                      double origin, std::int32_t cell, Polygon& one,
+                                      Polygon& two) {
+    return between(whole, range_of(whole, axis), axis, edges.value[cell] - origin,
+                   edges.value[cell + 1] - origin, one, two);
+  }
+
+  // visit(part, cell) of what a polygon has in cells along an axis; in the last two with one cut,
+  // if they hold it all.
+  template <class Visit>
+  GD_HD static void slice(const Polygon& whole, int axis, const Ruler& edges, double origin,
+                          Cells cells, Visit&& visit) {
+    const Range range = range_of(whole, axis);
+    Polygon one, two;
+    for (std::int32_t at = cells.begin; at < cells.end; ++at) {
+      const double low = edges.value[at] - origin, high = edges.value[at + 1] - origin;
+      if (range.low > high || range.high < low) continue;
+      if (at + 2 == cells.end && range.low >= low && range.high > high &&
+          range.high <= edges.value[at + 2] - origin) {
+        cut(whole, axis, high, one, two);
+        if (one.count > 0) visit(one, at);
+        if (two.count > 0) visit(two, at + 1);
+        return;
+      }
+      const Polygon& part = between(whole, range, axis, low, high, one, two);
+      if (part.count > 0) visit(part, at);
+    }
   }
 
   GD_HD double level(std::int32_t k) const { return lattice_.z.value[k] - origin_.z; }
 
   // Blocks below a piece are below it with all its area; those that it passes with what is above
-  // their floor, up to their roof. The piece is overwritten.
-  GD_HD void shed_column(Polygon& rest, std::int32_t i, std::int32_t j) const {
+  // their floor, up to their roof.
+  GD_HD void shed_column(const Polygon& piece, std::int32_t i, std::int32_t j) const {
     const double plan = (lattice_.x.value[i + 1] - lattice_.x.value[i]) *
                         (lattice_.y.value[j + 1] - lattice_.y.value[j]);
-    const std::int64_t all = units_of(integrate(rest, 0.0).area / plan);
-    const Range range = range_of(rest, 2);
+    const std::int64_t all = units_of(integrate(piece, 0.0).area / plan);
+    const Range range = range_of(piece, 2);
     Cells k = cells_of(lattice_.z, range.low + origin_.z, range.high + origin_.z);
     if (k.begin >= lattice_.layers()) k.begin = lattice_.layers();
     std::uint64_t* column = lattice_.steps + lattice_.column(i, j) * lattice_.layers();
-    Polygon within, above;
+    Polygon within, above[2];  // of which one is what is left, and one is free
+    const Polygon* rest = &piece;
+    int free = 0;
     if (range.low < level(0)) {
-      clip(rest, 2, level(0), true, above);
-      rest = above;
+      clip(piece, 2, level(0), true, above[free]);
+      rest = &above[free];
+      free = 1 - free;
     }
     std::int64_t before = all;  // what the block `last` has
     std::int32_t last = k.begin - 1;
     for (std::int32_t at = k.begin; at < k.end; ++at) mark(i, j, at);
-    for (std::int32_t at = k.begin; at < k.end && rest.count > 0; ++at) {
+    for (std::int32_t at = k.begin; at < k.end && rest->count > 0; ++at) {
       const double height = lattice_.z.value[at + 1] - lattice_.z.value[at];
+      const bool is_last = range.high <= level(at + 1);
       double share = 0.0;
-      if (range.high <= level(at + 1)) {
-        share = integrate(rest, level(at)).volume / height;
-        rest.count = 0;
+      if (is_last) {
+        share = integrate(*rest, level(at)).volume / height;
       } else {
-        cut(rest, 2, level(at + 1), within, above);
+        cut(*rest, 2, level(at + 1), within, above[free]);
         if (within.count > 0) share += integrate(within, level(at)).volume / height;
-        if (above.count > 0) share += integrate(above, 0.0).area;
-        rest = above;
+        rest = &above[free];
+        free = 1 - free;
+        if (rest->count > 0) share += integrate(*rest, 0.0).area;
       }
       const std::int64_t units = units_of(share / plan);
       add(column, last, before - units);
       before = units, last = at;
+      if (is_last) break;
     }
     add(column, last, before);
   }
