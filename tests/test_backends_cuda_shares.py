@@ -106,6 +106,19 @@ def test_blocks_come_back_in_their_places(kind: str) -> None:
     assert ((expected > 0) & (expected < 1)).sum() > 50
 
 
+@pytest.mark.usefixtures("fake", "small_parts")
+@pytest.mark.parametrize("kind", ["below", "above"])
+def test_blocks_where_tiles_overlap_are_the_hosts(kind: str) -> None:
+    mesh = joined(hill(9), hill(9, (6, 3, 1)), hill(40, (0, 12, 0), 0.9))
+    centres, sizes = some_blocks(mesh, 2000)
+    shares = []
+    for backend in ("cpu", "cuda"):
+        with pytest.warns(GeodomainWarning, match="joined: [0-9]+ blocks in which"):
+            shares.append(geodomain.proportions(mesh, centres, sizes, kind=kind, backend=backend))
+    np.testing.assert_array_equal(*shares)
+    assert ((shares[0] > 0) & (shares[0] < 1)).sum() > 50
+
+
 @pytest.mark.filterwarnings("ignore:.*overlapping shells")
 @pytest.mark.usefixtures("fake", "small_parts")
 def test_blocks_along_lines_are_the_hosts() -> None:

@@ -161,6 +161,23 @@ class BlockIndex(Protocol):
         """
         ...
 
+    def covered_shares(
+        self,
+        weights: NDArray[np.int8],
+        lows: Floats,
+        highs: Floats,
+        out: Floats,
+        threads: int,
+        *,
+        lines: int,
+        single: float,
+    ) -> NDArray[np.uint8]:
+        """Do the same for blocks whose plans the surface is known to cover, whatever its rim.
+
+        Always on the CPU.
+        """
+        ...
+
     def cuts(
         self, lows: Floats, highs: Floats, lines: int, threads: int, *, below: bool
     ) -> tuple[Indices, Floats, NDArray[np.int8]]:

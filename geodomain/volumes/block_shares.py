@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodomain.arrays import Floats, as_doubles, as_rows, host_room
 from geodomain.backends import choose
 from geodomain.backends.api import BlockAnswer, BlockIndex
+from geodomain.backends.footprint_end import EdgeReach, FootprintEnd
 from geodomain.backends.mesh_checks import projection_signs
 from geodomain.backends.threads import thread_count
 from geodomain.errors import counted, warn
@@ -28,7 +29,6 @@ Kind = Literal["solid", "above", "below"]
 
 LINES = 16  # along each side of a block, where triangles cross
 _TOGETHER = 1 << 18  # blocks that are taken at a time
-_FOLDED = 1 << 12  # of those over which a surface folds, of which the lines are kept
 # A surface that covers a block's plan once does so within this.
 _SINGLE = 1e-9
 
@@ -73,8 +73,8 @@ def proportions(
     numpy.ndarray of float64, shape (n,)
         From 0.0 to 1.0, and exactly one of these where no triangle enters a block; NaN where a
         centroid is not finite, and where the plan of a block is not wholly within the footprint
-        of a surface. A block with n triangles over it, whose sizes are at most r times the
-        block's, is wrong by less than ``n * (1 + r) * 2**-47`` of its volume.
+        of a surface, however little is beyond. A block with n triangles over it, whose sizes are
+        at most r times the block's, is wrong by less than ``n * (1 + r) * 2**-47`` of its volume.
 
     Warns
     -----
@@ -82,7 +82,7 @@ def proportions(
         With the number of blocks that were taken along 16 x 16 vertical lines, each cut where
         triangles are. Those are the blocks that a triangle enters which crosses others, or is on
         the boundary of what shells have in common, or is of a solid whose triangles face
-        opposite ways; and those over which a surface folds.
+        opposite ways; and those over which a surface folds, or tiles of it overlap.
 
     Raises
     ------
@@ -150,7 +150,7 @@ class Shares:
         self._threads = thread_count(threads)
         self._weights: NDArray[np.int8] | None
         self._doubtful: BlockIndex | None = None
-        self._folds: BlockIndex | None = None
+        self._end: FootprintEnd | None = None
         edges = np.empty((0, 2, 3))
         if kind == "solid":
             weights = triangle_weights(mesh, rule)
@@ -161,10 +161,18 @@ class Shares:
                 self._nothing = np.zeros(len(part.triangles), np.int8)
         else:
             self._weights = signs = projection_signs(mesh.vertices, mesh.triangles)
-            edges = np.ascontiguousarray(rim(mesh))
-            ends = folds(mesh, signs)
-            self._folds = choose(backend).block_index(mesh, ends) if len(ends) else None
+            edges = self._footprint(rim(mesh), folds(mesh, signs))
         self._index = choose(backend).block_index(mesh, edges)
+
+    def _footprint(self, rims: Floats, folded: Floats) -> Floats:
+        """Find where the footprint ends; return the edges that a block is not to be met by."""
+        edges = np.concatenate([rims, folded])
+        end = FootprintEnd(self._mesh, edges, self._threads)
+        kept = end.reach != EdgeReach.NOWHERE
+        kept[: len(rims)] = True  # across which the number of crossings turns odd or even
+        if (end.reach[kept] != EdgeReach.ALL_ALONG).any():
+            self._end = end
+        return np.ascontiguousarray(edges[kept])
 
     def write(self, lows: Floats, highs: Floats, centres: Floats, out: Floats) -> None:
         """Write the shares of blocks (n, 3), and warn of those that went along lines."""
@@ -201,24 +209,16 @@ class Shares:
             part = out[rows]
             answers[rows] = self._ask(self._index, None, lows[rows], highs[rows], part)
             out[rows] = part
-        if self._folds is not None:
-            answers[self._uncovered(self._folds, answers, lows, highs)] = BlockAnswer.OFF_RIM
+        if self._end is not None and self._weights is not None:
+            rows = np.flatnonzero(answers == BlockAnswer.OFF_RIM)
+            rows = rows[~self._end.is_in(lows[rows], highs[rows], self._threads)]
+            part = out[rows]
+            answers[rows] = self._index.covered_shares(
+                self._weights, lows[rows], highs[rows], part, self._threads,
+                lines=self._lines, single=_SINGLE,
+            )  # fmt: skip
+            out[rows] = part
         return answers
-
-    def _uncovered(
-        self, folds: BlockIndex, answers: NDArray[np.uint8], lows: Floats, highs: Floats
-    ) -> NDArray[np.intp]:
-        """Return the blocks over which a surface folds and leaves a line without a crossing."""
-        rows = np.flatnonzero(answers != BlockAnswer.OFF_RIM)
-        over = self._ask(folds, self._weights, lows[rows], highs[rows], np.empty(len(rows)))
-        rows = rows[over == BlockAnswer.OFF_RIM]
-        found = [np.empty(0, np.intp)]
-        for begin in range(0, len(rows), _FOLDED):
-            some = rows[begin : begin + _FOLDED]
-            counts, _, _ = self.cuts(lows[some], highs[some], self._lines)
-            crossed = counts[:, [0, 2, 3]].sum(axis=1).reshape(len(some), -1)
-            found.append(some[(crossed == 0).any(axis=1)])
-        return np.concatenate(found)
 
     def doubts(self, lows: Floats, highs: Floats) -> NDArray[np.bool_]:
         """Return which blocks of a solid have to go along lines if a triangle enters them, (n,)."""

@@ -40,6 +40,16 @@ BoxTree tree_of_rim(const double* edges, std::int64_t count) {
   return BoxTree(std::move(leaves));
 }
 
+// The answer along n x n lines; with `below`, for a surface that covers the block's plan everywhere
+// or nowhere.
+BlockAnswer share_by_lines(BlockLines& along, const Block& block, int n, Inside rule, bool below,
+                           double& share) {
+  along.take(block, below);
+  if (below && !along.is_covered()) return kOffRim;
+  share = minimum(maximum(along.along_lines(n, rule), 0.0), 1.0);
+  return kByLines;
+}
+
 }  // namespace
 
 // Shares of the blocks between the edges, (nx, ny, nz), which are doubles in the end. `weights`:
@@ -169,9 +179,37 @@ GD_API int geodomain_blocks_shares(const void* handle, const std::int8_t* weight
           answer = by_triangles(blocks, weights, block, single, out[i]);
         }
         if (answer == kByLines) {
-          along.take(block, single > 0.0);
-          out[i] = minimum(maximum(along.along_lines(lines, rule), 0.0), 1.0);
+          answer = share_by_lines(along, block, lines, rule, single > 0.0, out[i]);
         }
+        answers[i] = answer;
+      }
+    });
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// The same of blocks whose plans a surface is known to cover, whatever rims pass over them.
+GD_API int geodomain_blocks_covered(const void* handle, const std::int8_t* weights,
+                                    const double* lows, const double* highs, std::int64_t rows,
+                                    std::int32_t lines, double single, int threads, double* out,
+                                    std::uint8_t* answers) {
+  try {
+    const BlocksView blocks = static_cast<const HostBlocks*>(handle)->view();
+    Team team(rows > 64 ? threads : 1);
+    team.run(rows, 64, [&](std::int64_t begin, std::int64_t end, int) {
+      BlockLines along(blocks);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Block block = block_between(lows + 3 * i, highs + 3 * i);
+        double share = out[i];
+        BlockAnswer answer = by_triangles(blocks, weights, block, single, share);
+        if (answer == kByLines) {
+          answer = share_by_lines(along, block, lines, Inside::odd, true, share);
+        } else if (!is_entered(blocks, block)) {
+          answer = kByLabel;
+        }
+        if (answer != kByLabel) out[i] = share;
         answers[i] = answer;
       }
     });

@@ -25,6 +25,12 @@ class BlockLines {
     visit_over(blocks_, block, with_below, [&](std::int32_t i) { over_.push_back(i); });
   }
 
+  // Whether the line through its middle crosses anything of what was taken.
+  bool is_covered() {
+    const Vec3 &low = block_.low, &high = block_.high;
+    return !crossings_of(low.x + (high.x - low.x) / 2, low.y + (high.y - low.y) / 2).empty();
+  }
+
   struct Crossing {
     double height;  // above the block's floor
     int sign;

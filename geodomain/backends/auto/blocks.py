@@ -54,6 +54,22 @@ class AutoBlockIndex:
         cost = COSTS["share"]
         return self._choice.either(len(out) * (cost.cpu / threads - cost.cuda), len(out), call)
 
+    def covered_shares(
+        self,
+        weights: NDArray[np.int8],
+        lows: Floats,
+        highs: Floats,
+        out: Floats,
+        threads: int,
+        *,
+        lines: int,
+        single: float,
+    ) -> NDArray[np.uint8]:
+        """Write shares of blocks whose plans are covered, which the CPU finds."""
+        return self._on(self._choice.cpu).covered_shares(
+            weights, lows, highs, out, threads, lines=lines, single=single
+        )
+
     def cuts(
         self, lows: Floats, highs: Floats, lines: int, threads: int, *, below: bool
     ) -> tuple[Indices, Floats, NDArray[np.int8]]:

@@ -75,6 +75,35 @@ class CpuBlockIndex:
         )
         return answers
 
+    def covered_shares(
+        self,
+        weights: NDArray[np.int8],
+        lows: Floats,
+        highs: Floats,
+        out: Floats,
+        threads: int,
+        *,
+        lines: int,
+        single: float,
+    ) -> NDArray[np.uint8]:
+        """Write shares of blocks whose plans are covered; see `BlockIndex`."""
+        answers = np.empty(len(out), np.uint8)
+        must(
+            library().geodomain_blocks_covered(
+                self.handle,
+                pointer(weights),
+                pointer(lows),
+                pointer(highs),
+                ctypes.c_int64(len(out)),
+                ctypes.c_int32(lines),
+                ctypes.c_double(single),
+                threads,
+                pointer(out),
+                pointer(answers),
+            )
+        )
+        return answers
+
     def cuts(
         self, lows: Floats, highs: Floats, lines: int, threads: int, *, below: bool
     ) -> tuple[NDArray[np.int32], Floats, NDArray[np.int8]]:

@@ -151,6 +151,22 @@ class CudaBlockIndex:
             self._weights = weights, copied
         return int(self._weights[1])
 
+    def covered_shares(
+        self,
+        weights: NDArray[np.int8],
+        lows: Floats,
+        highs: Floats,
+        out: Floats,
+        threads: int,
+        *,
+        lines: int,
+        single: float,
+    ) -> NDArray[np.uint8]:
+        """Write shares of blocks whose plans are covered, which the CPU finds."""
+        return self._cpu.covered_shares(
+            weights, lows, highs, out, threads, lines=lines, single=single
+        )
+
     def cuts(
         self, lows: Floats, highs: Floats, lines: int, threads: int, *, below: bool
     ) -> tuple[Indices, Floats, NDArray[np.int8]]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geodomain.labelling.evaluate import SolidEvaluation
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.shares.beyond import beyond_footprint
 from geodomain.labelling.shares.bodies import BodyShelf
 from geodomain.labelling.shares.measuring import (
     LabelledBlocks,
@@ -124,7 +125,10 @@ class Sharer:
         if self.settings.proportions == "itself":
             for unit, bodies in enumerate(self._units):
                 parting = self._parting(asked, bodies, entries)
-                self._measure_unit(asked, unit, parting, shares)
+                beyond = beyond_footprint(
+                    self._labeller.evaluations[unit], bodies, entries, blocks, parting.several
+                )
+                self._measure_unit(asked, unit, parting, beyond, shares)
                 touched |= ~parting.untouched
                 along[parting.several] = True
         if self.settings.by_order:
@@ -146,7 +150,7 @@ class Sharer:
         return Parting(asked.blocks, pairs, self._frame)
 
     def _measure_unit(
-        self, asked: LabelledBlocks, unit: int, parting: Parting, shares: Floats
+        self, asked: LabelledBlocks, unit: int, parting: Parting, beyond: Bools, shares: Floats
     ) -> None:
         """Write the shares of one domain by itself, or of the layers of one stack."""
         evaluation = self._labeller.evaluations[unit]
@@ -154,7 +158,8 @@ class Sharer:
         score = score_itself(asked, evaluation, unit)
         found = measure(parting, self.settings.lines, evaluation.width + 1, score)
         whole, usable = parting.untouched, asked.blocks.usable
-        lost = found.shares[:, -1] > 0
+        met = None if asked.allowed is None else asked.allowed[unit]
+        lost = (found.shares[:, -1] > 0) | (beyond if met is None else beyond & met)
         for part in range(evaluation.width):
             answer = asked.verdict.found.get(targets.start + part)
             if answer is None:

@@ -1,0 +1,248 @@
+// Where the footprint of a surface ends: the footprint is what its triangles cover in plan, however
+// often, and it ends at those parts of edges that have nothing on one side. Exact. Host only.
+//
+// The plan that no triangle covers is open, and made of polygons. A side of one lies on edges
+// across which the number of triangles over the plan changes: on the rim, or on a fold. Along such
+// an edge the triangles that reach its left side cover intervals there, since they are convex, and
+// so on its right; what the intervals leave is where the footprint ends. So an open rectangle that
+// no such part enters is covered everywhere or nowhere.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "exact/edge_cuts.h"
+#include "platform/thread_team.h"
+#include "topology/box_tree.h"
+#include "volume/block.h"
+
+namespace geodomain {
+
+// Where the footprint ends along an edge: nowhere, all along, or at parts of it.
+enum EdgeReach : std::uint8_t { kNowhere = 0, kAllAlong = 1, kInParts = 2 };
+
+class FootprintEnd {
+ public:
+  // Of edges (count, 2, 3), among which are all the rim's and the folds'. The mesh and the edges
+  // stay the caller's; the mesh is not asked again.
+  FootprintEnd(const MeshView& mesh, const double* edges, std::int64_t count, Team& team)
+      : edges_(edges), reach_(static_cast<std::size_t>(count), kNowhere), parts_(reach_.size()) {
+    const Passes passes(*this, mesh, team);
+    team.run(count, 64, [&](std::int64_t begin, std::int64_t end, int) {
+      std::vector<CoveredSpan> intervals;
+      for (std::int64_t i = begin; i < end; ++i) {
+        find_parts(mesh, static_cast<std::int32_t>(i), passes, intervals);
+      }
+    });
+    tree_ = tree_of([&](std::size_t i) { return reach_[i] != kNowhere; });
+  }
+
+  const std::vector<std::uint8_t>& reach() const { return reach_; }
+
+  // Whether the footprint ends inside of a block's plan. A block with coordinates that cannot be
+  // cut is taken as if edges were reached all along.
+  bool ends_in(const Block& block) const {
+    Block plan = block;
+    plan.low.z = -1.0, plan.high.z = 1.0;
+    bool found = false;
+    tree_.visit_met({plan.low, plan.high}, [&](std::int32_t i) {
+      found = enters(edge_in_plan(ends_of(i)), plan) && is_reached_in(i, plan);
+      return !found;
+    });
+    return found;
+  }
+
+ private:
+  struct CoveredSpan {
+    EdgeCut from, to;
+    bool is_left, is_right;  // the sides of the edge that a triangle covers there
+  };
+  struct BareSpan {
+    EdgeCut from, to;
+  };
+
+  // The triangles that lie along each edge.
+  class Passes {
+   public:
+    Passes(const FootprintEnd& footprint, const MeshView& mesh, Team& team) {
+      struct Pass {
+        std::int32_t edge, triangle;
+      };
+      constexpr std::int64_t kTogether = 4096;
+      const std::size_t count = footprint.reach_.size();
+      const BoxTree tree = footprint.tree_of([&](std::size_t) { return true; });
+      std::vector<std::vector<Pass>> found(
+          static_cast<std::size_t>((mesh.triangle_count + kTogether - 1) / kTogether));
+      team.run(mesh.triangle_count, kTogether, [&](std::int64_t begin, std::int64_t end, int) {
+        std::vector<Pass>& here = found[static_cast<std::size_t>(begin / kTogether)];
+        for (std::int64_t i = begin; i < end; ++i) {
+          const Triangle t = mesh.triangle(i);
+          Bounds box = box_of(t);
+          box.low.z = box.high.z = 0.0;
+          tree.visit_met(box, [&](std::int32_t edge) {
+            if (passes(footprint.edge(edge), t)) {
+              here.push_back({edge, static_cast<std::int32_t>(i)});
+            }
+            return true;
+          });
+        }
+      });
+      begins_.assign(count + 1, 0);
+      for (const auto& some : found) {
+        for (const Pass& one : some) ++begins_[static_cast<std::size_t>(one.edge) + 1];
+      }
+      for (std::size_t i = 0; i < count; ++i) begins_[i + 1] += begins_[i];
+      triangles_.resize(begins_[count]);
+      std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
+      for (const auto& some : found) {
+        for (const Pass& one : some) {
+          triangles_[next[static_cast<std::size_t>(one.edge)]++] = one.triangle;
+        }
+      }
+    }
+
+    template <class Visit>
+    void visit(std::int32_t edge, Visit&& visit) const {
+      const auto index = static_cast<std::size_t>(edge);
+      for (std::size_t i = begins_[index]; i < begins_[index + 1]; ++i) visit(triangles_[i]);
+    }
+
+   private:
+    // Whether the edge's line has a length in common with the triangle in plan.
+    static bool passes(const PlanEdge& e, const Triangle& t) {
+      const int a = orient2d(e.px, e.py, e.qx, e.qy, t.a.x, t.a.y);
+      const int b = orient2d(e.px, e.py, e.qx, e.qy, t.b.x, t.b.y);
+      const int c = orient2d(e.px, e.py, e.qx, e.qy, t.c.x, t.c.y);
+      const int lefts = (a > 0) + (b > 0) + (c > 0), rights = (a < 0) + (b < 0) + (c < 0);
+      if (lefts + rights == 0 || (lefts + rights > 1 && (lefts == 0 || rights == 0))) return false;
+      return orient2d(t.a.x, t.a.y, t.b.x, t.b.y, t.c.x, t.c.y) != 0;
+    }
+
+    std::vector<std::size_t> begins_;
+    std::vector<std::int32_t> triangles_;
+  };
+
+  const double* ends_of(std::int32_t i) const { return edges_ + 6 * std::int64_t{i}; }
+
+  PlanEdge edge(std::int32_t i) const {
+    const double* ends = ends_of(i);
+    return {ends[0], ends[1], ends[3], ends[4]};
+  }
+
+  // Of the edges that are no point in plan.
+  template <class Wanted>
+  BoxTree tree_of(Wanted&& wanted) const {
+    std::vector<BoxTree::Leaf> leaves;
+    for (std::size_t i = 0; i < reach_.size(); ++i) {
+      const auto index = static_cast<std::int32_t>(i);
+      const PlanEdge e = edge(index);
+      if ((e.px != e.qx || e.py != e.qy) && wanted(i)) {
+        leaves.push_back({box_of(edge_in_plan(ends_of(index))), index});
+      }
+    }
+    return BoxTree(std::move(leaves));
+  }
+
+  // Writes where the footprint ends along an edge.
+  void find_parts(const MeshView& mesh, std::int32_t index, const Passes& passes,
+                  std::vector<CoveredSpan>& intervals) {
+    const PlanEdge e = edge(index);
+    if (e.px == e.qx && e.py == e.qy) return;
+    std::uint8_t& reach = reach_[static_cast<std::size_t>(index)];
+    bool fits = can_be_cut(e.px) && can_be_cut(e.py) && can_be_cut(e.qx) && can_be_cut(e.qy);
+    intervals.clear();
+    passes.visit(index, [&](std::int32_t i) {
+      const Triangle t = mesh.triangle(i);
+      for (const Vec3& p : {t.a, t.b, t.c}) fits &= can_be_cut(p.x) && can_be_cut(p.y);
+      if (fits) intervals.push_back(interval_of(e, t));
+    });
+    if (!fits) {  // to be on the safe side
+      reach = kAllAlong;
+      return;
+    }
+    std::sort(intervals.begin(), intervals.end(), [&](const CoveredSpan& a, const CoveredSpan& b) {
+      return compare_cuts(e, a.from, b.from) < 0;
+    });
+    std::vector<BareSpan>& parts = parts_[static_cast<std::size_t>(index)];
+    const bool whole = leaves(e, intervals, &CoveredSpan::is_left, parts) ||
+                       leaves(e, intervals, &CoveredSpan::is_right, parts);
+    if (whole) parts.clear();
+    reach = whole ? kAllAlong : parts.empty() ? kNowhere : kInParts;
+  }
+
+  // Of a triangle that passes an edge's line.
+  static CoveredSpan interval_of(const PlanEdge& e, const Triangle& t) {
+    const Vec3* corner[3] = {&t.a, &t.b, &t.c};
+    int sign[3], count = 0;
+    for (int k = 0; k < 3; ++k) {
+      sign[k] = orient2d(e.px, e.py, e.qx, e.qy, corner[k]->x, corner[k]->y);
+    }
+    EdgeCut at[2];
+    for (int k = 0; k < 3 && count < 2; ++k) {
+      const Vec3 &p = *corner[k], &q = *corner[(k + 1) % 3];
+      if (sign[k] == 0) {
+        at[count++] = cut_at_point(e, p.x, p.y);
+      } else if (sign[k] * sign[(k + 1) % 3] < 0) {
+        at[count++] = cut_by_line(e, p.x, p.y, q.x, q.y);
+      }
+    }
+    const bool turned = compare_cuts(e, at[0], at[1]) > 0;
+    const auto has = [&](int side) {
+      return sign[0] == side || sign[1] == side || sign[2] == side;
+    };
+    return {at[turned ? 1 : 0], at[turned ? 0 : 1], has(1), has(-1)};
+  }
+
+  // Adds the parts of an edge that sorted intervals leave on one side; true where that is all.
+  static bool leaves(const PlanEdge& e, const std::vector<CoveredSpan>& intervals,
+                     bool CoveredSpan::* on_side, std::vector<BareSpan>& parts) {
+    const EdgeCut begin = cut_at_point(e, e.px, e.py), end = cut_at_point(e, e.qx, e.qy);
+    EdgeCut to = begin;
+    bool is_begun = false;  // by an interval
+    for (const CoveredSpan& one : intervals) {
+      if (!(one.*on_side) || compare_cuts(e, one.to, to) <= 0) continue;
+      if (compare_cuts(e, one.from, end) >= 0) break;
+      if (compare_cuts(e, one.from, to) > 0) parts.push_back({to, one.from});
+      to = one.to;
+      is_begun = true;
+    }
+    if (compare_cuts(e, to, end) < 0) parts.push_back({to, end});
+    return !is_begun;
+  }
+
+  // Whether the footprint ends at some of what an edge has inside of a plan that it enters.
+  bool is_reached_in(std::int32_t index, const Block& plan) const {
+    if (reach_[static_cast<std::size_t>(index)] == kAllAlong) return true;
+    const PlanEdge e = edge(index);
+    const Vec3 &low = plan.low, &high = plan.high;
+    if (!(can_be_cut(low.x) && can_be_cut(low.y) && can_be_cut(high.x) && can_be_cut(high.y))) {
+      return true;
+    }
+    EdgeCut in[3], out[3];  // what it comes in by, and goes out by
+    int count = 1;
+    if (e.px != e.qx) {
+      in[count] = cut_at_x(e, e.px < e.qx ? low.x : high.x);
+      out[count++] = cut_at_x(e, e.px < e.qx ? high.x : low.x);
+    }
+    if (e.py != e.qy) {
+      in[count] = cut_at_y(e, e.py < e.qy ? low.y : high.y);
+      out[count++] = cut_at_y(e, e.py < e.qy ? high.y : low.y);
+    }
+    for (const BareSpan& part : parts_[static_cast<std::size_t>(index)]) {
+      in[0] = part.from, out[0] = part.to;
+      bool meets = true;
+      for (int i = 0; i < count; ++i) {
+        for (int k = 0; k < count && meets; ++k) meets = compare_cuts(e, in[i], out[k]) < 0;
+      }
+      if (meets) return true;
+    }
+    return false;
+  }
+
+  const double* const edges_;
+  std::vector<std::uint8_t> reach_;
+  std::vector<std::vector<BareSpan>> parts_;
+  BoxTree tree_ = BoxTree({});
+};
+
+}  // namespace geodomain
