@@ -1,4 +1,4 @@
-"""The program `geodomain`: how signals end it, set before anything else is imported."""
+"""The program `geodomain`: what must be set before anything else is imported."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 def run() -> None:
     """Run the command line; an interrupt or a termination ends it quietly, with 130 or 143."""
+    # OpenBLAS, which NumPy loads, starts a thread for each core, and each of them looks for a
+    # product in a loop for 0.1 s before it sleeps. Our products are too small to be shared.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for each in _SIGNALS:
         signal.signal(each, _leave_at_once)
     # Imported here, because an interrupt while it is imported must end quietly, too.

@@ -74,3 +74,33 @@ def test_a_signal_while_it_works_leaves_nothing(number: int, tmp_path: Path) -> 
     run.stdin.close()
     run.stderr.close()
     assert [path.name for path in tmp_path.iterdir()] == ["ore.obj"]
+
+
+# Counts the threads that NumPy starts when the program imports it, as a command would.
+COUNTING = """
+import os, sys
+from geodomain.__main__ import run
+threads = lambda: len(os.listdir("/proc/self/task"))
+before = threads()
+sys.argv[1:] = ["--version"]
+try:
+    run()
+except SystemExit:
+    import numpy
+    print(threads() - before, os.environ["OPENBLAS_NUM_THREADS"])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux")
+@pytest.mark.parametrize("chosen", [None, "2"])
+def test_numpy_starts_no_threads_unless_told_to(chosen: str | None) -> None:
+    given = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    run = subprocess.run(
+        [sys.executable, "-c", COUNTING],
+        capture_output=True,
+        text=True,
+        env=given if chosen is None else given | {"OPENBLAS_NUM_THREADS": chosen},
+    )
+    threads, said = run.stdout.splitlines()[-1].split()
+    assert said == (chosen or "1")
+    assert chosen or threads == "0"

@@ -24,7 +24,7 @@ from gpu_ptx import without_nvcc
 
 ROUNDS = 7
 FILES = ("vertices_f32", "triangles_i32", "rayFrom_f32", "rayTo_f32")
-OURS = "from geodomain.cli import main; main()"
+OURS = "from geodomain.__main__ import run; run()"
 READS = "import sys, numpy; kept = [numpy.fromfile(name, 'f4') for name in sys.argv[2:]]"
 CONTEXT = "import pycuda.driver as d; d.init(); c = d.Device(0).retain_primary_context(); c.push()"
 WRITES = """

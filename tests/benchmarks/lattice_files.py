@@ -23,7 +23,7 @@ from pyarrow import parquet
 from geodomain import Mesh, synthetic, write_mesh
 
 ROUNDS, GROUP = 3, 1 << 20
-OURS = "from geodomain.cli import main; main()"
+OURS = "from geodomain.__main__ import run; run()"
 BYTES = """
 import sys
 def blocks(name):

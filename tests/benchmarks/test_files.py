@@ -25,7 +25,7 @@ import sys, polars
 table = polars.read_csv(sys.argv[1])
 table.with_columns(polars.lit("ORE").alias("domain")).write_csv(sys.argv[2])
 """
-GEODOMAIN = "from geodomain.cli import main; main()"
+GEODOMAIN = "from geodomain.__main__ import run; run()"
 
 
 @pytest.fixture(scope="module")

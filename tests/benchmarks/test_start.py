@@ -57,7 +57,7 @@ def test_import(name: str, run, timed) -> None:
 def test_label(scene: tuple[Path, np.ndarray], run, timed, wrong) -> None:
     folder, inside = scene
     given = [folder / "model.csv", f"--solid=ORE={folder / 'ore.ply'}", "-o", folder / "out.csv"]
-    program = "from geodomain.cli import main; main()"
+    program = "from geodomain.__main__ import run; run()"
     timed(GROUP, lambda: run(program, "label", *given, "--overwrite", "--quiet"))
     with (folder / "out.csv").open(newline="") as file:
         labels = [row[-1] for row in csv.reader(file)][1:]
