@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,8 +138,7 @@ def refuse_row(points: Points, row: int) -> None:
     raise PointError(message)
 
 
-@dataclass(frozen=True)
-class Question(Generic[Number]):
+class Question(NamedTuple, Generic[Number]):
     """Points as a backend takes them, and room for their answers.
 
     Attributes

@@ -104,7 +104,7 @@ def same(one: Verdict, other: Verdict) -> None:
     assert one.codes.tolist() == other.codes.tolist()
     assert one.found.keys() == other.found.keys()
     for mine, theirs in zip(one.found.values(), other.found.values(), strict=True):
-        for what, part in vars(mine).items():
+        for what, part in mine._asdict().items():
             assert np.array_equal(part, getattr(theirs, what)), what
     assert {n: r.tolist() for n, r in one.folded.items()} == {
         n: r.tolist() for n, r in other.folded.items()

@@ -11,7 +11,7 @@ import functools
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -21,8 +21,7 @@ from geodomain.backends.native import library
 _ADDRESS = "P"
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """One field of a structure.
 
     Attributes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class CheckedMesh:
+class CheckedMesh(NamedTuple):
     """Copies of a mesh's arrays, and the faults found in them; -1 is no fault.
 
     ``by_index`` tells whether it is closed and whether it is balanced.
@@ -153,8 +153,7 @@ def clip_ears(ring: Floats, normal: Floats) -> Indices:
     return triangles
 
 
-@dataclass(frozen=True, eq=False)
-class VertexFans:
+class VertexFans(NamedTuple):
     """What triangles do about the vertices of a mesh, by index.
 
     Attributes

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,7 @@ from geodomain.backends.native import library, must, pointer
 Number = TypeVar("Number", bound=np.generic)
 
 
-@dataclass(frozen=True)
-class CheckedSegments:
+class CheckedSegments(NamedTuple):
     """Segments as rows of six, and the faults found in them."""
 
     ends: Floats

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from geodomain.datasets.object_stores import is_url, store_of
 from geodomain.datasets.stores import FileMark, Store
@@ -20,8 +20,7 @@ _ENDINGS = (
 )
 
 
-@dataclass(frozen=True)
-class PartFile:
+class PartFile(NamedTuple):
     """One file of a dataset.
 
     Attributes
@@ -41,7 +40,7 @@ class PartFile:
 
     def absolute(self) -> PartFile:
         """Return the part with a path that holds in any folder."""
-        return replace(self, store=self.store.absolute())
+        return self._replace(store=self.store.absolute())
 
     @property
     def keys(self) -> list[str]:
@@ -49,8 +48,7 @@ class PartFile:
         return [folder.partition("=")[0] for folder in self.name.split("/")[:-1] if "=" in folder]
 
 
-@dataclass(frozen=True)
-class Dataset:
+class Dataset(NamedTuple):
     """A folder, and the files in it that are parts, sorted by name.
 
     Attributes

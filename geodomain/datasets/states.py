@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TypedDict, cast
 
 import numpy as np
@@ -131,7 +131,7 @@ class States:
     def _marks(self, part: PartFile) -> list[list[int | str]]:
         """Return the mark of a part as listed, and of its output as it is."""
         after = FileMark(0, 0) if self.output is None else self.output.mark(part.name)
-        return [[*asdict(mark).values()] for mark in (part.mark, after)]
+        return [[*mark] for mark in (part.mark, after)]
 
 
 def _place(name: str) -> str:

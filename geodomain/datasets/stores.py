@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from geodomain.errors import TableError
 from geodomain.io.files.streams import replaced
 
 
-@dataclass(frozen=True)
-class FileMark:
+class FileMark(NamedTuple):
     """What tells whether a file is the same as before.
 
     Attributes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, as_domains
@@ -30,8 +31,7 @@ DomainsGiven = (
 )
 
 
-@dataclass(frozen=True)
-class DomainSource:
+class DomainSource(NamedTuple):
     """Domains, every file that was read for them, what welding changed, and what files held."""
 
     domains: Domains

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TypedDict, get_args
+from typing import NamedTuple, TypedDict, get_args
 
 from geodomain.domains.domain import COLOUR, Extend, is_colour
 from geodomain.domains.limits import DISTANCE, Kind, is_distance
@@ -14,8 +13,7 @@ from geodomain.domains.stack import Crossing
 from geodomain.query.locator import Rule
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """What a key may hold: a description, and whether a value fits it."""
 
     expected: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ _CHECK = "check_"
 _SAMPLES = 1000
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(NamedTuple):
     """What was counted of blocks, and what the blocks say of themselves."""
 
     tally: Tally

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,7 @@ _ROWS, _LOOKED, _TRIES = 1 << 16, 4096, 6
 _SHARE = 0.75
 
 
-@dataclass(frozen=True)
-class DecimalSteps:
+class DecimalSteps(NamedTuple):
     """The numbers (first + n step) / 10^decimals for whole n, as float64, or float32 before that.
 
     Each is the float nearest to a decimal number, which is what reading one as text gives.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +16,7 @@ from geodomain.query.locator import PointLocator, Rule
 from geodomain.query.surfaces import ABOVE, BELOW, OFF
 
 
-@dataclass(frozen=True)
-class DomainAnswer:
+class DomainAnswer(NamedTuple):
     """The answer of one domain for n blocks; None stands for False everywhere.
 
     Attributes
@@ -50,21 +50,18 @@ class DomainAnswer:
 
     def within(self, rows: Bools) -> DomainAnswer:
         """Return rows that are true and among some rows."""
-        parts = {each.name: getattr(self, each.name) for each in fields(self)}
-        return replace(self, **{n: part & rows for n, part in parts.items() if part is not None})
+        return DomainAnswer._make(None if part is None else part & rows for part in self)
 
     def part(self, begin: int, end: int) -> DomainAnswer:
         """Return what holds of the blocks from one number to another."""
-        parts = {each.name: getattr(self, each.name) for each in fields(self)}
-        some = {name: part[begin:end] for name, part in parts.items() if part is not None}
-        return replace(self, **some)
+        return DomainAnswer._make(None if part is None else part[begin:end] for part in self)
 
     def inverted(self, rows: Bools) -> DomainAnswer:
         """Return the complement among the rows; None stays None."""
         sure = rows & ~self.inside
         for unsure in (self.leaking, self.beyond):
             sure = sure if unsure is None else sure & ~unsure
-        return replace(self, inside=sure, doubled=None)
+        return self._replace(inside=sure, doubled=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +122,7 @@ class StackEvaluation:
         first, *others = (DomainAnswer(layer == index) for index in named)
         # What is true of the whole stack is said once, with the first layer.
         beyond = lost if self.stack.extend == "unassigned" else None
-        return [replace(first, beyond=beyond, off=off, crossed=crossed), *others]
+        return [first._replace(beyond=beyond, off=off, crossed=crossed), *others]
 
 
 @dataclass(frozen=True, eq=False)

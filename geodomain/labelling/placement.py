@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import gt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ _SHARE = 0.001
 _FITS, _MORE, _FEWEST = 0.9, 1.3, 20
 
 
-@dataclass(frozen=True)
-class BlockCounts:
+class BlockCounts(NamedTuple):
     """What a labelling has counted, as far as notes on the domains need it.
 
     Attributes

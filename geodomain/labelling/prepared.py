@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from geodomain.domains.order import Domains, LabelBy, Proportions
 from geodomain.domains.sources import DomainsGiven, DomainSource, domains_to_label
@@ -42,8 +41,7 @@ class ShareKeywords(TypedDict, total=False):
     lines: int | None
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """What blocks are labelled with: the domains as they were read, their index, new columns."""
 
     source: DomainSource

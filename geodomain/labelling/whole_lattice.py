@@ -6,8 +6,8 @@ No block has coordinates of its own here: what is known of an axis is known of a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,8 +113,7 @@ def _shells(labeller: Labeller) -> list[tuple[Shell, ...]] | None:
     return found
 
 
-@dataclass(frozen=True)
-class Inside:
+class Inside(NamedTuple):
     """Some cells of a slab, and which of them are inside.
 
     Attributes
@@ -153,8 +152,7 @@ class Inside:
         return int(np.count_nonzero(first & second))
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """The cells in the box of a mesh, with their bits.
 
     Attributes

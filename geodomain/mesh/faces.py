@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,7 @@ from geodomain.errors import MeshError, counted, warn
 from geodomain.mesh.polygons import triangulate
 
 
-@dataclass(frozen=True)
-class Faces:
+class Faces(NamedTuple):
     """Polygons as a file holds them, not yet checked.
 
     Parameters

@@ -8,8 +8,8 @@ patch, blocks that only such patches enter have their shares from the weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,7 @@ _MOST = 2000  # patches that are looked at, the largest first; a few millisecond
 _TRIES = 4  # triangles of a patch
 
 
-@dataclass(frozen=True)
-class _Sample:
+class _Sample(NamedTuple):
     """What is above a place in the inside of a triangle of a patch."""
 
     shell: int  # of the triangle

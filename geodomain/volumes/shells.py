@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ from geodomain.volumes.patches import weigh_patches
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class TriangleWeights:
+class TriangleWeights(NamedTuple):
     """What triangles count in volumes.
 
     Attributes

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +26,7 @@ Rows = tuple[Floats, Floats | None, NDArray[np.str_]]
 Progress = Callable[[int, int | None], None]
 
 
-@dataclass(frozen=True)
-class Destination:
+class Destination(NamedTuple):
     """Where a labelled model goes.
 
     Attributes
@@ -49,8 +47,7 @@ class Destination:
     digest: Digest | None = None
 
 
-@dataclass(frozen=True)
-class Relabelling:
+class Relabelling(NamedTuple):
     """What one pass over the blocks is to do.
 
     Attributes

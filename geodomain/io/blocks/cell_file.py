@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import Protocol
 
 import numpy as np
@@ -143,7 +142,7 @@ class CellModel:
 
 def refuse_columns(path: str, options: TableOptions) -> None:
     """Refuse what is said of coordinates and sizes where cells have a geometry."""
-    said_of = [field.name for field in fields(options) if getattr(options, field.name) is not None]
+    said_of = [name for name, value in options._asdict().items() if value is not None]
     wrong = [name for name in _NOT_OF_CELLS if name in said_of]
     if wrong:
         message = f"{path} has cells with a geometry of their own; leave out --{wrong[0]}"

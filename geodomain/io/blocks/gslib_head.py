@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from geodomain.io.header.gslib_grid import Grid, grid_of
 
@@ -11,8 +11,7 @@ _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|nan|[-+]?inf
 _MOST = 1000  # columns
 
 
-@dataclass(frozen=True)
-class GslibHead:
+class GslibHead(NamedTuple):
     """What the head says.
 
     Attributes

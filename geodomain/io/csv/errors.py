@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from geodomain.errors import counted
 
@@ -22,8 +22,7 @@ class Fault(IntEnum):
     JUNK = 6
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Say where in a table something is wrong."""
 
     table: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from geodomain.io.header.layout import TableLayout
 from geodomain.io.header.vendor import HeadRow, type_word
 
 
-@dataclass(frozen=True)
-class NewColumn:
+class NewColumn(NamedTuple):
     """A column to be added, or to be rewritten where it stands.
 
     Attributes

@@ -6,7 +6,7 @@ import ctypes
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,7 @@ PIECE_BYTES = 256 << 10
 Bytes = NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class ScanReport:
+class ScanReport(NamedTuple):
     """Say what a chunk of text holds; the order is that of `report` in text.cpp."""
 
     rows: int
@@ -142,12 +141,12 @@ class Scanner:
     def follow(self, other: Scanner) -> None:
         """Go on after what another scanner of the table consumed last."""
         self._line = other._line + other._found.lines
-        self._found = replace(self._found, lines=0)
+        self._found = self._found._replace(lines=0)
 
     def give_back(self, rest: Bytes) -> None:
         """Leave out the rows at the end of what was consumed, which come again."""
         ends = count_line_ends(rest.tobytes(), 0, rest.size)
-        self._found = replace(self._found, lines=self._found.lines - ends)
+        self._found = self._found._replace(lines=self._found.lines - ends)
 
     def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, int]:
         """Return the numbers of the rows that were found.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +52,7 @@ class Splice:
             raise ValueError(message)
 
 
-@dataclass(frozen=True)
-class StreamSummary:
+class StreamSummary(NamedTuple):
     """Count what went through."""
 
     rows: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ _FORMS = ((8, "<"), (8, ">"), (4, "<"), (4, ">"))
 Words = NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """What the definition says of a number, or of four characters of a text.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,7 @@ from geodomain.errors import GeodomainError, MeshError
 from geodomain.io.datamine.definition import WORDS, numbers_of, read_definition, texts_of
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Columns by name: float64 with NaN where a value is missing, or text."""
 
     file: str

@@ -9,8 +9,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +37,7 @@ class ByteTarget(Protocol):
         """Write all of the data."""
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Hold bytes of a file at [HEADROOM, end) of a buffer."""
 
     buffer: Bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,7 @@ from geodomain.io.header.vendor import MicromineModel
 SAMPLE_ROWS = 200
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """The columns that matter, counted from 0, and what the coordinates stand for.
 
     `constants` are columns that say so in every row, and must say the same.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from geodomain.errors import TableError
 from geodomain.io.header.encoding import count_line_ends
@@ -24,8 +24,7 @@ _MOST_CELLS = 10_000
 _BLANK = re.compile(rb"(?: *(?:\r\n|[\r\n]))+")
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One row of the head: its cells, and where its text stands.
 
     Attributes

@@ -5,16 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from geodomain.errors import TableError
 
 Triplet = tuple[int, int, int]
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(NamedTuple):
     """One vendor's names for the three coordinates, or for the three sizes, of a block."""
 
     vendor: str

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +81,7 @@ class LocalFrame:
         return "rotation='{}', origin='{}', local_origin='{}'".format(turns, *origins)
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """What the coordinates in a block model stand for.
 
     Attributes

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from geodomain.errors import TableError
 from geodomain.io.header import families
@@ -21,8 +20,7 @@ _HEAD_ROWS = 100
 _QUOTED = re.compile(rb'"(?:[^"]|"")*"[ \t]*')
 
 
-@dataclass(frozen=True)
-class TableHeader:
+class TableHeader(NamedTuple):
     """The row of names, and the delimiter that makes it one."""
 
     delimiter: bytes

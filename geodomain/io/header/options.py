@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from geodomain.io.header.frames import LocalFrame, Position
 from geodomain.io.header.gslib_grid import Grid
 
 
-@dataclass(frozen=True)
-class TableOptions:
+class TableOptions(NamedTuple):
     """What the user says of a table, where its head does not, or not clearly.
 
     Attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from geodomain.io.header.vendor import MicromineModel
 _AXES: dict[float, Axis] = {1.0: "x", 2.0: "y", 3.0: "z"}
 
 
-@dataclass(frozen=True)
-class Rotation:
+class Rotation(NamedTuple):
     """What the head and the first rows say of a rotation: nothing, where the words are empty.
 
     Attributes

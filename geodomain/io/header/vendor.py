@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from geodomain.io.header.dialect import Row, cell_text, number
 
@@ -26,8 +25,7 @@ _MICROMINE_TYPE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class HeadRow:
+class HeadRow(NamedTuple):
     """A row of the head that has cells, and what it says of the columns."""
 
     kind: Kind
@@ -117,8 +115,7 @@ def _without_padding(cells: Sequence[str]) -> Sequence[str]:
     return cells[: filled[-1] + 1] if filled else ()
 
 
-@dataclass(frozen=True)
-class MicromineModel:
+class MicromineModel(NamedTuple):
     """What Micromine writes of a block model below the types of its columns.
 
     Attributes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,8 +38,7 @@ TYPES = {
 _COUNT = re.compile("[0-9]{1,18}")
 
 
-@dataclass(frozen=True)
-class Property:
+class Property(NamedTuple):
     """One property: numpy's code of its type, and of its length where it is a list."""
 
     name: str
@@ -60,8 +60,7 @@ class Element:
         return sum(np.dtype(p.length_kind or p.kind).itemsize for p in self.properties)
 
 
-@dataclass(frozen=True)
-class PlyHeader:
+class PlyHeader(NamedTuple):
     """The byte order ("" for text), the elements, and the offset of the data."""
 
     order: str

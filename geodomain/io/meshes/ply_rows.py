@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,7 @@ from geodomain.io.meshes.text import truncated
 FACE_LISTS = ("vertex_indices", "vertex_index")
 
 
-@dataclass(frozen=True)
-class Lists:
+class Lists(NamedTuple):
     """A list property: all values one after the other, and the length of each row."""
 
     values: NDArray[Any]

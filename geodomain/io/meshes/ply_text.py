@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,8 +75,7 @@ def _first_lengths(words: WordReader, start: int, element: Element, name: str) -
     return lengths
 
 
-@dataclass(frozen=True)
-class _Column:
+class _Column(NamedTuple):
     """A property whose lists are all as long as the first; the words of a row it takes."""
 
     of: Property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,7 @@ from geodomain.labelling.shares.pieces import BlockPieces, Body, Places, States
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class _Cuts:
+class _Cuts(NamedTuple):
     """What the lines cross of one body: counts (lines, 4), and crossings in their order."""
 
     counts: States

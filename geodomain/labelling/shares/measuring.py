@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,7 @@ from geodomain.labelling.verdict import Verdict
 Score = Callable[[Places, BlockPieces], Floats]
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledBlocks:
+class LabelledBlocks(NamedTuple):
     """Blocks with what is known of them beside their places; arrays as `Labeller.judge` has them.
 
     Attributes
@@ -45,8 +44,7 @@ class LabelledBlocks:
         return None if met is None else met[rows][pieces.block]
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
+class Measured(NamedTuple):
     """Shares of blocks, and what they may be wrong by.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ Floats = NDArray[np.float64]
 _SQUARE, _UPRIGHT = 1e-9, 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class ModelFrame:
+class ModelFrame(NamedTuple):
     """The directions of the blocks' edges, and the place in the world that is 0, 0, 0 in them.
 
     Attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,7 @@ from geodomain.labelling.shares.pieces import (
 _TOGETHER = 1 << 18  # lines that are cut at a time
 
 
-@dataclass(frozen=True, eq=False)
-class SizedBlocks:
+class SizedBlocks(NamedTuple):
     """Blocks with their places.
 
     Attributes
@@ -61,8 +60,7 @@ def sized_blocks(points: Floats, sizes: Floats, frame: ModelFrame) -> SizedBlock
     return SizedBlocks(points, sizes, lows, highs, np.asarray(usable.all(axis=1)))
 
 
-@dataclass(frozen=True, eq=False)
-class Entered:
+class Entered(NamedTuple):
     """The blocks that one body enters, or that its rim passes over or under.
 
     Attributes

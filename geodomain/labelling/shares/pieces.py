@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,8 +73,7 @@ def _solid(inside: Bools) -> States:
     return np.stack([inside, ~inside], axis=1).astype(np.int32)
 
 
-@dataclass(frozen=True, eq=False)
-class BlockPieces:
+class BlockPieces(NamedTuple):
     """Parts of blocks, and how they lie to wireframes.
 
     Attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +39,7 @@ _TOGETHER = 1 << 16  # blocks
 EQUAL = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class MeasuredBlocks:
+class MeasuredBlocks(NamedTuple):
     """What was measured of some blocks.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from geodomain.mesh.faults.edge_table import Ints, count_edges, has_equal_corner
 from geodomain.mesh.faults.shells import shells
 
 
-@dataclass(frozen=True, eq=False)
-class Doubles:
+class Doubles(NamedTuple):
     """The repeated triangles, and how many whole shells are there twice.
 
     Attributes

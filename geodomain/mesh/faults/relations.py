@@ -6,7 +6,7 @@ reasonable time is listed as undetermined, never guessed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,7 @@ _FIRST_ALONE = Seen.FIRST_OUT | Seen.SECOND_IN | Seen.BACK
 _SECOND_ALONE = Seen.SECOND_OUT | Seen.FIRST_IN | Seen.BACK
 
 
-@dataclass(frozen=True, eq=False)
-class Relations:
+class Relations(NamedTuple):
     """How the components of a mesh lie to each other; they are numbered from 0.
 
     A component hangs together by edges. Where more than two triangles meet at an edge, those two

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from geodomain.mesh.measure import area, normals, sixfold_volumes
 _BOX_TESTS = 20_000_000
 
 
-@dataclass(frozen=True)
-class Solidity:
+class Solidity(NamedTuple):
     """Volumes and shells; see MeshReport."""
 
     shells: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +65,7 @@ def lacking(known: NDArray[np.float64]) -> Bools:
     return ~usable
 
 
-@dataclass(frozen=True)
-class NewRows:
+class NewRows(NamedTuple):
     """Blocks in the place of others.
 
     Attributes
@@ -88,8 +88,7 @@ class NewRows:
     added: Sequence[Rows] = ()
 
 
-@dataclass(frozen=True)
-class Added:
+class Added(NamedTuple):
     """A new column: the texts that codes stand for, or None for whole numbers."""
 
     name: str
@@ -97,8 +96,7 @@ class Added:
     default: str = ""
 
 
-@dataclass(frozen=True)
-class Rewriting:
+class Rewriting(NamedTuple):
     """What a pass over the blocks is to do.
 
     Attributes
