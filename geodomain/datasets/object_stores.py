@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -251,6 +250,8 @@ class ObjectStore:
 @contextmanager
 def _scratch(name: str) -> Iterator[Path]:
     """Give a place on disk for a file of this name."""
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="geodomain-") as folder:
         yield Path(folder, name.rpartition("/")[2])
 

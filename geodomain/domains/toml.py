@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -126,6 +125,8 @@ class _Reader:
         return self._made("", "", lambda: Domains(tuple(domains), tuple(stacks), **rest))
 
     def _parsed(self) -> Table:
+        import tomllib
+
         try:
             return tomllib.loads(read_whole(self._path).decode("utf-8-sig"))
         except UnicodeDecodeError:

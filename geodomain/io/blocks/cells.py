@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from geodomain.errors import TableError, counted
 from geodomain.io.blocks.block_file import Relabelling
+from geodomain.io.blocks.hexahedra import measured
 from geodomain.io.conditions import Column
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.header.frames import turned
@@ -201,18 +202,6 @@ def label_cells(
         done += len(centres)
         task.told(done, cells.count)
     return codes
-
-
-def measured(corners: Floats) -> tuple[Floats, Floats]:
-    """Give the centres and sizes of (n, 8, 3) corners; the size of what is no box is NaN."""
-    low, high = corners.min(axis=1), corners.max(axis=1)
-    at_low, at_high = corners == low[:, None], corners == high[:, None]
-    # A box has half of its corners at either end of each axis.
-    box = ((at_low | at_high).all(axis=1) & (at_low.sum(axis=1) == 4)).all(axis=1)[:, None]
-    mean = corners[:, 0].copy()
-    for corner in range(1, 8):  # one after another: what a reduction rounds is its own affair
-        mean += corners[:, corner]
-    return np.where(box, (low + high) / 2, mean / 8), np.where(box, high - low, np.nan)
 
 
 def cells_of(dataset: Any, name: str) -> Cells:

@@ -20,8 +20,6 @@ from geodomain.io.blocks.new_values import (
     as_numbers,
     said,
 )
-from geodomain.io.blocks.omf2_writing import omf_file
-from geodomain.io.blocks.vtk_blocks import encoded_blocks
 from geodomain.io.csv.new_columns import NewColumn
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.streams import Target
@@ -148,6 +146,8 @@ def _parquet(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 def _vtk(blocks: Blocks, path: str) -> Iterator[bytes]:
+    from geodomain.io.blocks.vtk_blocks import encoded_blocks
+
     columns = {
         name: values if values.dtype.kind != "O" else _texts(values)
         for name, values in _others(blocks).items()
@@ -157,6 +157,8 @@ def _vtk(blocks: Blocks, path: str) -> Iterator[bytes]:
 
 
 def _omf(blocks: Blocks, path: str) -> Iterator[bytes]:
+    from geodomain.io.blocks.omf2_writing import omf_file
+
     sizes = _require_sizes(blocks, path)
     yield omf_file(blocks.centroids, sizes, blocks.axes, _others(blocks), path)
 

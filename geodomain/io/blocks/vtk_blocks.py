@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 
 from geodomain.errors import TableError
 from geodomain.io.blocks.cells import Floats
+from geodomain.io.blocks.hexahedra import corners_of
 from geodomain.io.blocks.vtk_arrays import encoded, put, string_array
 
-# The corners of a hexahedron in VTK's order, in halves of its size.
-_CORNERS = np.array(
-    [[x, y, z] for z in (-1, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))], np.float64
-)
 _HEXAHEDRON = 12
 _EVEN = 1e-6
 
@@ -49,12 +46,6 @@ def encoded_blocks(
         else:
             dataset.cell_data[name] = each
     return encoded(dataset, path)
-
-
-def corners_of(centroids: Floats, sizes: Floats, axes: Floats) -> Floats:
-    """Give the corners of blocks, (n, 8, 3)."""
-    offsets = (_CORNERS * 0.5) * sizes[:, None, :]
-    return centroids[:, None, :] + (offsets if (axes == np.eye(3)).all() else offsets @ axes)
 
 
 def _hexahedra(centroids: Floats, sizes: Floats, axes: Floats) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 import threading
 from collections.abc import Callable, Iterable
@@ -29,7 +28,7 @@ class AtomicFile:
         self._path = path
         self._before = path.stat() if path.exists() else None
         # Where the system has no nameless files, a killed run may leave this one behind.
-        self._part = path.with_name(f".{path.stem[:80]}.{secrets.token_hex(8)}.part")
+        self._part = path.with_name(f".{path.stem[:80]}.{os.urandom(8).hex()}.part")
         self._descriptor = _open_nameless(path.parent)
         self._named = self._descriptor < 0
         if self._named:

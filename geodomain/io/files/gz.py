@@ -5,11 +5,13 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from geodomain.backends.threads import thread_count
 from geodomain.errors import TableError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 MAGIC = b"\x1f\x8b"
 GZIP = 31  # zlib's word for a gzip header and 32 KB of window
@@ -105,6 +107,8 @@ class Compressor:
     """
 
     def __init__(self, target: _Writable, threads: int | None = None) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
         self._target = target
         self._threads = thread_count(threads)
         self._pool = ThreadPoolExecutor(self._threads, "geodomain-gzip")

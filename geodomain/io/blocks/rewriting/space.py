@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.io.blocks.cells import measured
-from geodomain.io.blocks.vtk_blocks import corners_of
+from geodomain.io.blocks.hexahedra import corners_of, measured
 from geodomain.io.header.frames import Frame, turned
 
 Floats = NDArray[np.float64]
