@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from geodomain.io.blocks.block_file import Destination
 from geodomain.io.conditions import Column
+from geodomain.io.csv.new_columns import require_writable
 from geodomain.io.files.streams import Input, Target, open_target
 from geodomain.io.numbers import Numbers, Rows
 
@@ -95,6 +96,10 @@ class Added:
     name: str
     cells: tuple[str, ...] | None = None
     default: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what a file would be damaged by."""
+        require_writable(self.name, *(self.cells or ()))
 
 
 @dataclass(frozen=True)
