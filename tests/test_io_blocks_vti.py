@@ -159,6 +159,9 @@ UNUSUAL = {
     "no origin": (b"Origin=", b"Other="),
     "a cut": (b"</VTKFile>", b""),
     "an offset beyond the end": (b'offset="', b'offset="9999999'),
+    "an offset of 5,000 digits": (b'offset="', b'offset="' + b"9" * 5000),
+    "an offset in Arabic digits": (b'offset="0', b'offset="\xd9\xa0'),
+    "no array among the arrays": (b'<DataArray type="Float32" Name="AU"', b'<X Name="AU"'),
 }
 
 
@@ -181,6 +184,31 @@ def test_what_is_unusual_is_left_to_vtk(
     with pytest.raises(TableError, match="read by VTK"):
         label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
     assert len(read) == 1 and not (tmp_path / "b.vti").exists()
+
+
+NO_NUMBERS = {
+    "an underscore": (b'Spacing="5 4', b'Spacing="1_0 4'),
+    "digits of another script": (b'Spacing="5 4', b'Spacing="\xd9\xa3 4'),
+    "infinite": (b'Spacing="5 4', b'Spacing="1e400 4'),
+    "not a number": (b'Origin="-2', b'Origin="nan'),
+    "commas": (b'Origin="-2 ', b'Origin="-2,'),
+    "an extent with a point": (b'WholeExtent="0 9', b'WholeExtent="0 9.5'),
+    "an extent of 5,000 digits": (b'WholeExtent="0 9', b'WholeExtent="0 ' + b"9" * 5000),
+    "eight for a matrix": (b'Direction="1 0', b'Direction="1'),
+    "a matrix that stretches": (b'Direction="1 0', b'Direction="2 0'),
+}
+
+
+@pytest.mark.parametrize("what", NO_NUMBERS)
+def test_a_place_that_is_no_numbers_is_refused(tmp_path: Path, what: str) -> None:
+    """VTK takes others in their place, 1 for a spacing, and says nothing."""
+    old, new = NO_NUMBERS[what]
+    data = write(tmp_path / "a.vti", image(), "Appended")
+    assert old in data
+    (tmp_path / "a.vti").write_bytes(data.replace(old, new))
+    with pytest.raises(TableError, match=r"numbers: mend it|is no rotation"):
+        label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
+    assert not (tmp_path / "b.vti").exists()
 
 
 def test_a_column_that_is_replaced_or_asked_for_is_read_by_vtk(tmp_path: Path) -> None:
