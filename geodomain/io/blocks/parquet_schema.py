@@ -56,6 +56,12 @@ def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
     return metadata | {b"pandas": json.dumps(pandas).encode()}
 
 
+def keys_beside(file: Any, schema: Any) -> dict[bytes, bytes]:
+    """Give the keys and values of a file that is open which its schema does not tell."""
+    known = {b"ARROW:schema", *(schema.metadata or ())}
+    return {key: value for key, value in (file.metadata.metadata or {}).items() if key not in known}
+
+
 def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
     """Leave out an index of pandas that is a range and no column: other rows have another one."""
     if not metadata or b"pandas" not in metadata:
