@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from wireframes import box
 
 from geodomain import Domain, TableError, label_file
 from geodomain.io.blocks import vtk as vtk_blocks
-from geodomain.io.blocks.vti import arrays
+from geodomain.io.blocks.vti import arrays, store
 from geodomain.io.meshes.writing import write_mesh
 
 pv = pytest.importorskip("pyvista")
@@ -250,6 +251,24 @@ def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="became shorter"):
         label_file(path, DOMAINS, tmp_path / "b.vti", progress=cut)
     assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_file_that_is_replaced_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was opened is what is written, whatever has its name by then."""
+    path, other, known = tmp_path / "a.vti", tmp_path / "other", store.read_head
+    write(path, image(), "Appended")
+    write(other, pv.ImageData(dimensions=(30, 9, 11)), "Binary")
+
+    def read_head(*given: Any) -> object:
+        found = known(*given)
+        other.replace(path)
+        return found
+
+    monkeypatch.setattr(store, "read_head", read_head)
+    label_file(path, DOMAINS, tmp_path / "b.vti")
+    require_same(pv.read(tmp_path / "b.vti"), image(), "domain")
 
 
 def test_vtk_is_not_imported(tmp_path: Path) -> None:
