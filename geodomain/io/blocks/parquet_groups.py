@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from geodomain.errors import TableError
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyarrow import parquet
 
 
 @contextmanager
@@ -32,13 +36,13 @@ class RowGroups:
         What messages call it.
     """
 
-    def __init__(self, file: Any, name: str) -> None:
+    def __init__(self, file: parquet.ParquetFile, name: str) -> None:
         self._file, self._name = file, name
         columns = enumerate(map(file.schema.column, range(len(file.schema))))
         # Those with one value to a row, missing ones counted.
         self._leaves = {each.path: at for at, each in columns if not each.max_repetition_level}
 
-    def read(self, group: int, columns: Sequence[str] | None) -> Any:
+    def read(self, group: int, columns: Sequence[str] | None) -> pyarrow.Table:
         """Read one of them, or some of its columns.
 
         Raises
