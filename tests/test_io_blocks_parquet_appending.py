@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from shapes import cube
 
-from geodomain import TableError, label_file
+import geodomain
+from geodomain import Domain, TableError, label_file
 from geodomain.io.blocks import parquet_appending, parquet_footer, thrift
 
 PLACES = [0.25, 0.75, 1.25, None, float("nan"), 0.5, -3.0]
@@ -158,6 +159,21 @@ def test_text_that_is_no_text_is_refused(tmp_path: Path, text: bytes) -> None:
     first.write_bytes(data.replace(text, b"\xff" + text[1:]))
     with pytest.raises(TableError, match="cannot be read as Parquet"):
         label(first, second)
+
+
+def test_a_cell_that_is_no_text_is_refused_where_it_is_asked_for(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    table = pa.table(dict.fromkeys("XYZ", PLACES) | {"ROCK": ["oxide"] * 7})
+    pq.write_table(table, first, compression="none", write_statistics=False)
+    data = first.read_bytes()
+    assert data.count(b"oxide") == 1
+    first.write_bytes(data.replace(b"oxide", b"ox\xffde"))
+    label_file(first, {"ORE": cube()}, second)
+    assert second.read_bytes().startswith(body(first.read_bytes()))
+    with pytest.raises(TableError, match="cannot be read as Parquet"):
+        label_file(first, [Domain("ORE", cube(), only_if={"ROCK": "oxide"})], None)
+    with pytest.raises(TableError, match="cannot be read as Parquet"):
+        geodomain.compare_files(first, second, column="ROCK")
 
 
 def test_what_goes_wrong_leaves_nothing(tmp_path: Path) -> None:

@@ -162,6 +162,8 @@ UNUSUAL = {
     "an offset beyond the end": (b'offset="', b'offset="9999999'),
     "an offset of 5,000 digits": (b'offset="', b'offset="' + b"9" * 5000),
     "an offset in Arabic digits": (b'offset="0', b'offset="\xd9\xa0'),
+    "text before": (b"<?xml", b"x<?xml"),
+    "text between": (b"<VTKFile", b"x<VTKFile"),
     "no array among the arrays": (b'<DataArray type="Float32" Name="AU"', b'<X Name="AU"'),
 }
 
@@ -185,6 +187,16 @@ def test_what_is_unusual_is_left_to_vtk(
     with pytest.raises(TableError, match="read by VTK"):
         label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
     assert len(read) == 1 and not (tmp_path / "b.vti").exists()
+
+
+def test_text_after_an_image_is_left_to_vtk(tmp_path: Path) -> None:
+    data = write(tmp_path / "a.vti", image(), "Ascii")
+    (tmp_path / "a.vti").write_bytes(data + b"<!-- and -->more")
+    with pytest.raises(TableError, match="cannot be read by PyVista"):
+        label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
+    (tmp_path / "a.vti").write_bytes(b"\xef\xbb\xbf\n" + data.split(b"\n", 1)[1] + b"\n\n ")
+    label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
+    require_same(pv.read(tmp_path / "b.vti"), image(), "domain")
 
 
 NO_NUMBERS = {

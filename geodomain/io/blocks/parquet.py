@@ -150,7 +150,9 @@ class ParquetModel(TableModel[Any]):
             table = self._groups.read(group, [*self.centroid, *self.sizes, column])
             centroids, sizes = self._measured(table)
             texts = table.column(column).cast(pyarrow.string()).fill_null("")
-            yield centroids, sizes, np.asarray(texts.to_pylist(), np.str_)
+            with readable(self.name):
+                found = texts.to_pylist()
+            yield centroids, sizes, np.asarray(found, np.str_)
 
     def relabel(self, task: Relabelling) -> None:
         """Copy the file with new columns, byte for byte where that can be, else group by group."""
@@ -245,7 +247,8 @@ class ParquetModel(TableModel[Any]):
         values = chunk.column(name)
         kind = values.type.value_type if types.is_dictionary(values.type) else values.type
         if types.is_string(kind) or types.is_large_string(kind):
-            return ArrayColumn(np.array(values.to_pylist(), object), name)
+            with readable(self.name):
+                return ArrayColumn(np.array(values.to_pylist(), object), name)
         return ArrayColumn(self._numbers(chunk, [column])[:, 0], name)
 
     def _doubles(self, chunk: Any, column: int) -> Floats:

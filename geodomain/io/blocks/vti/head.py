@@ -22,7 +22,8 @@ _COMPRESSORS = {None: False, "": False, "vtkZLibDataCompressor": True}
 _ORDERS, _WIDTHS = {"LittleEndian": "<", "BigEndian": ">"}, {None: 4, "UInt32": 4, "UInt64": 8}
 _COUNTS = {"WholeExtent": 6, "Extent": 6, "Origin": 3, "Spacing": 3, "Direction": 9}
 _FORMATS, _ARRAYS = ("ascii", "binary", "appended"), ("DataArray", "Array")
-_APPENDED, _FILE = b"<AppendedData", b"<VTKFile"
+_APPENDED, _MARK = b"<AppendedData", b"\xef\xbb\xbf"
+_OPEN, _CLOSE = b"<VTKFile", b"</VTKFile"
 # As VTK reads them, up to what is none; Python takes 1_0 for 10, and digits of any script.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -109,8 +110,12 @@ def _tags(data: mmap.mmap) -> Iterator[tuple[int, int]]:
 
 def _skeleton(data: mmap.mmap, tags: list[tuple[int, int]]) -> Iterator[bytes]:
     """Give the tags alone, as XML; what XML may have beside elements is none of ours."""
+    start = len(_MARK) if data[: len(_MARK)] == _MARK else 0
     for number, (begin, end) in enumerate(tags):
         tag = data[begin:end]
+        if tag[:2] == b"<?" or tag.startswith(_OPEN):
+            _require_blank(data, start, begin)
+            start = end
         if tag[:2] in (b"<!", b"<?") and (number or _ENCODING.search(tag) or tag[:2] == b"<!"):
             raise _UnusualError
         yield tag
@@ -118,6 +123,14 @@ def _skeleton(data: mmap.mmap, tags: list[tuple[int, int]]) -> Iterator[bytes]:
             if tag.endswith(b"/>") or not _END.search(data[max(end, len(data) - 1024) :]):
                 raise _UnusualError
             yield b"</AppendedData></VTKFile>"
+        if tag.startswith(_CLOSE):
+            _require_blank(data, end, len(data))
+
+
+def _require_blank(data: mmap.mmap, begin: int, end: int) -> None:
+    """Refuse text beside the root, which is no XML."""
+    if end - begin > _LONGEST_TAG or data[begin:end].strip():
+        raise _UnusualError
 
 
 def _head(
