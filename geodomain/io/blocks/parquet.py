@@ -25,6 +25,7 @@ from geodomain.io.csv.new_columns import NewColumn, place_columns
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
+from geodomain.io.files.whole import require_seekable
 from geodomain.io.header.choice import SAMPLE_ROWS
 from geodomain.io.header.options import TableOptions
 
@@ -42,7 +43,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     from pyarrow import parquet
 
     place = Path(path)
-    status = place.stat()
+    status = require_seekable(place)
     name = place.name
     if digest is not None:
         digest.add_file(place)
