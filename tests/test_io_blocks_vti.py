@@ -164,6 +164,7 @@ UNUSUAL = {
     "an offset in Arabic digits": (b'offset="0', b'offset="\xd9\xa0'),
     "text before": (b"<?xml", b"x<?xml"),
     "text between": (b"<VTKFile", b"x<VTKFile"),
+    "text of no array": (b"</CellData>", b"\0</CellData>"),
     "no array among the arrays": (b'<DataArray type="Float32" Name="AU"', b'<X Name="AU"'),
 }
 

@@ -100,7 +100,7 @@ def again(model: CellModel, also: Sequence[int]) -> list:
         found.append((points.copy(), None if sizes is None else sizes.copy()))
         for number in also:
             column(number).present()
-        if model.columns[-1] != _NEW.name:
+        if model.columns[-1:] != (_NEW.name,):
             return []
         labels = column(also[-1])
         for code, text in enumerate(_NEW.cells[:2]):

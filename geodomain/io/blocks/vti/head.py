@@ -23,7 +23,9 @@ _ORDERS, _WIDTHS = {"LittleEndian": "<", "BigEndian": ">"}, {None: 4, "UInt32": 
 _COUNTS = {"WholeExtent": 6, "Extent": 6, "Origin": 3, "Spacing": 3, "Direction": 9}
 _FORMATS, _ARRAYS = ("ascii", "binary", "appended"), ("DataArray", "Array")
 _APPENDED, _MARK = b"<AppendedData", b"\xef\xbb\xbf"
-_OPEN, _CLOSE = b"<VTKFile", b"</VTKFile"
+_CLOSE = b"</VTKFile"
+# Elements whose text says something; nobody else's is looked at.
+_WITH_TEXT = re.compile(rb"<(DataArray|Array|InformationKey|Value)\b[^>]*(?<!/)>")
 # As VTK reads them, up to what is none; Python takes 1_0 for 10, and digits of any script.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -110,12 +112,12 @@ def _tags(data: mmap.mmap) -> Iterator[tuple[int, int]]:
 
 def _skeleton(data: mmap.mmap, tags: list[tuple[int, int]]) -> Iterator[bytes]:
     """Give the tags alone, as XML; what XML may have beside elements is none of ours."""
-    start = len(_MARK) if data[: len(_MARK)] == _MARK else 0
+    start, text = len(_MARK) if data[: len(_MARK)] == _MARK else 0, False
     for number, (begin, end) in enumerate(tags):
         tag = data[begin:end]
-        if tag[:2] == b"<?" or tag.startswith(_OPEN):
+        if not text:
             _require_blank(data, start, begin)
-            start = end
+        start, text = end, bool(_WITH_TEXT.match(tag))
         if tag[:2] in (b"<!", b"<?") and (number or _ENCODING.search(tag) or tag[:2] == b"<!"):
             raise _UnusualError
         yield tag
@@ -128,7 +130,7 @@ def _skeleton(data: mmap.mmap, tags: list[tuple[int, int]]) -> Iterator[bytes]:
 
 
 def _require_blank(data: mmap.mmap, begin: int, end: int) -> None:
-    """Refuse text beside the root, which is no XML."""
+    """Refuse text that belongs to no array: what is beside the root is no XML."""
     if end - begin > _LONGEST_TAG or data[begin:end].strip():
         raise _UnusualError
 
