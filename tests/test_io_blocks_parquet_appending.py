@@ -161,6 +161,18 @@ def test_text_that_is_no_text_is_refused(tmp_path: Path, text: bytes) -> None:
         label(first, second)
 
 
+def test_a_path_that_is_no_text_does_not_matter(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    data = write(first, compression="zstd")
+    footer = thrift.Reader(data[len(body(data)) : -8]).struct()
+    path = footer[4].value.values[0][1].value.values[3][3].value[3].value.values
+    assert path == [b"AU"]
+    path[0] = b"\xff"
+    first.write_bytes(body(data) + parquet_footer.tail(footer))
+    assert label(first, second).column("domain").to_pylist() == LABELS
+    assert pq.read_metadata(second).row_group(0).column(3).compression == "ZSTD"
+
+
 def test_a_cell_that_is_no_text_is_refused_where_it_is_asked_for(tmp_path: Path) -> None:
     first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
     table = pa.table(dict.fromkeys("XYZ", PLACES) | {"ROCK": ["oxide"] * 7})

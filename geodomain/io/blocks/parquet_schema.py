@@ -99,9 +99,9 @@ def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
     if not metadata.num_row_groups:
         return shared
     group = metadata.row_group(0)
-    chunks = {
-        chunk.path_in_schema: chunk for chunk in map(group.column, range(metadata.num_columns))
-    }
+    # A chunk says its path too, which nothing checks.
+    places = range(metadata.num_columns)
+    chunks = {metadata.schema.column(place).path: group.column(place) for place in places}
     codecs = {path: _CODECS.get(c.compression, c.compression) for path, c in chunks.items()}
     usual = Counter(codecs.values()).most_common(1)[0][0]
     dictionary = [path for path, chunk in chunks.items() if _DICTIONARY & set(chunk.encodings)]
