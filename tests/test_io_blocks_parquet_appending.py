@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from shapes import cube
 
-from geodomain import label_file
-from geodomain.io.blocks import parquet_appending, thrift
+import geodomain
+from geodomain import Domain, TableError, label_file
+from geodomain.io.blocks import parquet_appending, parquet_footer, thrift
 
 PLACES = [0.25, 0.75, 1.25, None, float("nan"), 0.5, -3.0]
 LABELS = ["ORE", "ORE", "", "", "", "ORE", ""]
@@ -100,6 +101,91 @@ def test_unusual_files_are_written_anew(
     after = label(first, second, column=column, replace=kind == "replaced")
     assert after.column(column).to_pylist() == LABELS
     assert not second.read_bytes().startswith(body(data))
+
+
+ADDED = {"geo": '{"columns": ["X"]}', "twice": "1", "é": ""}
+
+
+@pytest.mark.parametrize("own", [{}, {"own": "of the schema"}])
+@pytest.mark.parametrize("replace", [False, True])
+def test_keys_beside_the_schema_stay(tmp_path: Path, replace: bool, own: dict) -> None:
+    """Some add them when they close a file; pyarrow's schema tells them if it has own ones."""
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    table = pa.table(dict.fromkeys("XYZ", PLACES) | {"ROCK": ["a"] * 7})
+    table = table.replace_schema_metadata(own)
+    with pq.ParquetWriter(first, table.schema) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata(ADDED)
+    after = label(first, second, column="ROCK" if replace else "domain", replace=replace)
+    keys = pq.read_metadata(second).metadata
+    due = {key.encode(): value.encode() for key, value in (ADDED | own).items()}
+    assert due.items() <= keys.items() and keys.keys() - due.keys() == {b"ARROW:schema"}
+    assert after.schema.names == [*table.schema.names, *([] if replace else ["domain"])]
+
+
+def test_keys_that_are_there_twice_or_have_no_value_stay(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    data = write(first)
+    footer = thrift.Reader(data[len(body(data)) : -8]).struct()
+    keys = footer[5].value.values
+    for given in ({1: b"k", 2: b"1"}, {1: b"k", 2: b"2"}, {1: b"none"}):
+        keys.append({place: thrift.Field(thrift.BINARY, text) for place, text in given.items()})
+    first.write_bytes(body(data) + parquet_footer.tail(footer))
+    label(first, second)
+    labelled = second.read_bytes()
+    found = thrift.Reader(labelled[len(body(labelled)) : -8]).struct()[5].value.values
+    assert [key[1].value for key in found] == [b"ARROW:schema", b"k", b"k", b"none"]
+    assert found[1:] == keys[1:] and found[0] != keys[0]
+
+
+@pytest.mark.parametrize("rows", [2, 5, -1, 0, 1 << 33])
+def test_a_row_group_that_does_not_say_its_rows_is_refused(tmp_path: Path, rows: int) -> None:
+    """Pyarrow leaves rows out, or takes as much memory as is said."""
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    data = write(first)
+    footer = thrift.Reader(data[len(body(data)) : -8]).struct()
+    footer[4].value.values[1][3].value = rows
+    first.write_bytes(body(data) + parquet_footer.tail(footer))
+    with pytest.raises(TableError, match=r"in row group 2|cannot be read"):
+        label(first, second)
+    assert [*tmp_path.iterdir()] == [first]
+
+
+@pytest.mark.parametrize("text", [b"parquet-cpp", b"ROCK"])
+def test_text_that_is_no_text_is_refused(tmp_path: Path, text: bytes) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    data = write(first, store_schema=False)
+    assert text in data
+    first.write_bytes(data.replace(text, b"\xff" + text[1:]))
+    with pytest.raises(TableError, match="cannot be read as Parquet"):
+        label(first, second)
+
+
+def test_a_path_that_is_no_text_does_not_matter(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    data = write(first, compression="zstd")
+    footer = thrift.Reader(data[len(body(data)) : -8]).struct()
+    path = footer[4].value.values[0][1].value.values[3][3].value[3].value.values
+    assert path == [b"AU"]
+    path[0] = b"\xff"
+    first.write_bytes(body(data) + parquet_footer.tail(footer))
+    assert label(first, second).column("domain").to_pylist() == LABELS
+    assert pq.read_metadata(second).row_group(0).column(3).compression == "ZSTD"
+
+
+def test_a_cell_that_is_no_text_is_refused_where_it_is_asked_for(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    table = pa.table(dict.fromkeys("XYZ", PLACES) | {"ROCK": ["oxide"] * 7})
+    pq.write_table(table, first, compression="none", write_statistics=False)
+    data = first.read_bytes()
+    assert data.count(b"oxide") == 1
+    first.write_bytes(data.replace(b"oxide", b"ox\xffde"))
+    label_file(first, {"ORE": cube()}, second)
+    assert second.read_bytes().startswith(body(first.read_bytes()))
+    with pytest.raises(TableError, match="cannot be read as Parquet"):
+        label_file(first, [Domain("ORE", cube(), only_if={"ROCK": "oxide"})], None)
+    with pytest.raises(TableError, match="cannot be read as Parquet"):
+        geodomain.compare_files(first, second, column="ROCK")
 
 
 def test_what_goes_wrong_leaves_nothing(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from wireframes import box
 
 from geodomain import Domain, TableError, label_file
 from geodomain.io.blocks import vtk as vtk_blocks
-from geodomain.io.blocks.vti import arrays
+from geodomain.io.blocks.vti import arrays, store
 from geodomain.io.meshes.writing import write_mesh
 
 pv = pytest.importorskip("pyvista")
@@ -159,6 +160,12 @@ UNUSUAL = {
     "no origin": (b"Origin=", b"Other="),
     "a cut": (b"</VTKFile>", b""),
     "an offset beyond the end": (b'offset="', b'offset="9999999'),
+    "an offset of 5,000 digits": (b'offset="', b'offset="' + b"9" * 5000),
+    "an offset in Arabic digits": (b'offset="0', b'offset="\xd9\xa0'),
+    "text before": (b"<?xml", b"x<?xml"),
+    "text between": (b"<VTKFile", b"x<VTKFile"),
+    "text of no array": (b"</CellData>", b"\0</CellData>"),
+    "no array among the arrays": (b'<DataArray type="Float32" Name="AU"', b'<X Name="AU"'),
 }
 
 
@@ -181,6 +188,41 @@ def test_what_is_unusual_is_left_to_vtk(
     with pytest.raises(TableError, match="read by VTK"):
         label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
     assert len(read) == 1 and not (tmp_path / "b.vti").exists()
+
+
+def test_text_after_an_image_is_left_to_vtk(tmp_path: Path) -> None:
+    data = write(tmp_path / "a.vti", image(), "Ascii")
+    (tmp_path / "a.vti").write_bytes(data + b"<!-- and -->more")
+    with pytest.raises(TableError, match="cannot be read by PyVista"):
+        label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
+    (tmp_path / "a.vti").write_bytes(b"\xef\xbb\xbf\n" + data.split(b"\n", 1)[1] + b"\n\n ")
+    label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
+    require_same(pv.read(tmp_path / "b.vti"), image(), "domain")
+
+
+NO_NUMBERS = {
+    "an underscore": (b'Spacing="5 4', b'Spacing="1_0 4'),
+    "digits of another script": (b'Spacing="5 4', b'Spacing="\xd9\xa3 4'),
+    "infinite": (b'Spacing="5 4', b'Spacing="1e400 4'),
+    "not a number": (b'Origin="-2', b'Origin="nan'),
+    "commas": (b'Origin="-2 ', b'Origin="-2,'),
+    "an extent with a point": (b'WholeExtent="0 9', b'WholeExtent="0 9.5'),
+    "an extent of 5,000 digits": (b'WholeExtent="0 9', b'WholeExtent="0 ' + b"9" * 5000),
+    "eight for a matrix": (b'Direction="1 0', b'Direction="1'),
+    "a matrix that stretches": (b'Direction="1 0', b'Direction="2 0'),
+}
+
+
+@pytest.mark.parametrize("what", NO_NUMBERS)
+def test_a_place_that_is_no_numbers_is_refused(tmp_path: Path, what: str) -> None:
+    """VTK takes others in their place, 1 for a spacing, and says nothing."""
+    old, new = NO_NUMBERS[what]
+    data = write(tmp_path / "a.vti", image(), "Appended")
+    assert old in data
+    (tmp_path / "a.vti").write_bytes(data.replace(old, new))
+    with pytest.raises(TableError, match=r"numbers: mend it|is no rotation"):
+        label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
+    assert not (tmp_path / "b.vti").exists()
 
 
 def test_a_column_that_is_replaced_or_asked_for_is_read_by_vtk(tmp_path: Path) -> None:
@@ -222,6 +264,24 @@ def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="became shorter"):
         label_file(path, DOMAINS, tmp_path / "b.vti", progress=cut)
     assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_file_that_is_replaced_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was opened is what is written, whatever has its name by then."""
+    path, other, known = tmp_path / "a.vti", tmp_path / "other", store.read_head
+    write(path, image(), "Appended")
+    write(other, pv.ImageData(dimensions=(30, 9, 11)), "Binary")
+
+    def read_head(*given: Any) -> object:
+        found = known(*given)
+        other.replace(path)
+        return found
+
+    monkeypatch.setattr(store, "read_head", read_head)
+    label_file(path, DOMAINS, tmp_path / "b.vti")
+    require_same(pv.read(tmp_path / "b.vti"), image(), "domain")
 
 
 def test_vtk_is_not_imported(tmp_path: Path) -> None:

@@ -117,3 +117,10 @@ def test_a_number_that_python_rounds_is_rounded_in_every_row():
 def test_missing_cells_are_missing_in_every_row():
     for cell in ("", " ", "nan", "-99"):
         check([f"1,{cell},3,4,5\n"] * 20 + ["1,2,3,4,5\n"] * 20, codes=(CODE,))
+
+
+def test_a_table_of_one_column_never_comes_so_far():
+    """A blank line would be a row of it, and no delimiter stands before the end of a row."""
+    layout = TableLayout(b",", b".", ("A",), (0, 0, 0), None, 0, 2)
+    with pytest.raises(ValueError, match="at least two columns"):
+        Scanner(layout, "t")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import csv
+from pathlib import Path
+from xml.etree import ElementTree
 
-from geodomain.errors import TableError
+import pytest
+from shapes import cube
+
+from geodomain import Domain, label_file
+from geodomain.errors import DomainError, TableError
+from geodomain.io.blocks.rewriting.task import Added
 from geodomain.io.csv.new_columns import NewColumn, plan_splice
 from geodomain.io.header.layout import read_layout
 
@@ -115,3 +122,40 @@ def test_a_named_column_is_replaced_where_it_stands() -> None:
         plan_splice(read_layout(b"X,Y,Z,DOMAIN,Domain\n"), [DOMAIN], replace=True)
     with pytest.raises(TableError, match="'Z' holds the coordinates"):
         plan_splice(read_layout(b"X,Y,Z\n"), [NewColumn("z", ("",))], replace=True)
+
+
+UNWRITABLE = ["a\0b", "\x01", "a\x1f", "\x7f\x08", "a\udc80", "\ud800", "\ufffe", "\uffff"]
+
+
+@pytest.mark.parametrize("text", UNWRITABLE, ids=ascii)
+def test_text_that_no_file_can_hold_is_refused(text: str) -> None:
+    """XML of it cannot be read again, NUL ends a text, and UTF-8 has no halves of characters."""
+    with pytest.raises((ElementTree.ParseError, UnicodeError)):
+        ElementTree.fromstring(f"<a>{text}</a>".encode())
+    with pytest.raises(TableError, match="is to be the name of a column"):
+        NewColumn(text, ("ORE",))
+    with pytest.raises(TableError, match="is to be a label"):
+        NewColumn("domain", ("ORE", text))
+    with pytest.raises(TableError, match="is to be the name of a column"):
+        Added(text)
+    with pytest.raises(DomainError, match="no control characters"):
+        Domain(f"A{text}B", cube())
+
+
+def test_a_file_in_place_keeps_its_bytes_where_a_name_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("X,Y,Z\n0.5,0.5,0.5\n")
+    with pytest.raises(TableError, match="choose another"):
+        label_file(path, {"ORE": cube()}, path, overwrite=True, column="a\0b")
+    with pytest.raises(TableError, match="choose another"):
+        label_file(path, {"ORE": cube()}, path, overwrite=True, background="\udc80")
+    assert path.read_text() == "X,Y,Z\n0.5,0.5,0.5\n" and [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("text", ["डोमेन 😀", "a\tb", 'R&D "<1>"', "\x7f", "\ue000", "\ufffd"])
+def test_other_text_is_written(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.csv").write_text("X,Y,Z\n0.5,0.5,0.5\n")
+    out = tmp_path / "b.csv"
+    label_file(tmp_path / "a.csv", {text: cube()}, out, column=f"{text}\n2")
+    with out.open(newline="", encoding="utf-8") as file:
+        assert [row[-1] for row in csv.reader(file)] == [f"{text}\n2", text]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
+from shapes import cube
 
 from geodomain.backends import file_bytes
 from geodomain.backends.file_bytes import read_bytes
 from geodomain.io.files import whole
 from geodomain.io.files.whole import read_whole
+from geodomain.io.meshes.writing import write_mesh
 
 LENGTH = 9_000_001  # three stretches of the core, the last of them short
 DATA = os.urandom(LENGTH)
@@ -62,3 +66,17 @@ def test_what_cannot_be_read(tmp_path: Path, monkeypatch) -> None:
         read_whole(tmp_path)
     with pytest.raises(FileNotFoundError):
         read_whole(tmp_path / "none")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["a.parquet", "a.vti", "a.vtu"])
+def test_a_pipe_is_no_file_that_is_read_here_and_there(tmp_path: Path, name: str) -> None:
+    """Other libraries open it, and wait for who writes, whatever signal comes."""
+    os.mkfifo(tmp_path / name)
+    program = "import geodomain, sys; geodomain.label_file(sys.argv[1], {'ORE': 'ore.obj'}, None)"
+    write_mesh(cube(), tmp_path / "ore.obj")
+    done = subprocess.run(
+        [sys.executable, "-c", program, name],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "it is a pipe, and is to be read here and there: save it first" in done.stderr

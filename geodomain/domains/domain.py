@@ -17,6 +17,7 @@ from geodomain.html.table import html_table
 from geodomain.inputs.kinds import MeshesLike
 from geodomain.inputs.meshes import as_meshes
 from geodomain.io.conditions import Condition, read_conditions
+from geodomain.io.writable import unwritable
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import Rule
 
@@ -26,7 +27,7 @@ Extend = Literal["unassigned", "background", "nearest"]
 HEADINGS = ("name", "kind", "code", "meshes", "only if")
 
 # What a name and a code must be, in words.
-NAME = "a text of one line that is not empty and has no blanks around it"
+NAME = "a text of one line that is not empty and has no blanks around it, and no control characters"
 CODE = "a whole number of 32 bits"
 COLOUR = 'a colour such as "#b5382c": a hash and six digits, two each for red, green and blue'
 
@@ -227,7 +228,7 @@ def box_of(meshes: Iterable[Mesh], *, flat: bool) -> NDArray[np.float64]:
 
 def require_name(name: object) -> None:
     """Refuse a name that is no text, or one that nobody could see, or tell from another."""
-    if not isinstance(name, str) or name.splitlines() != [name.strip()]:
+    if not isinstance(name, str) or name.splitlines() != [name.strip()] or unwritable(name):
         message = f"a domain's name is {shown(name)}; it must be {NAME}"
         raise DomainError(message)
 

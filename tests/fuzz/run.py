@@ -23,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
+import copies
 import mining_files
 import omf_models
 import seeds
@@ -49,7 +50,7 @@ def seed_files() -> dict[str, list[tuple[str, bytes]]]:
         ("b.vtu", seeds.vtu()), ("a.vtk", seeds.VTK + "POLYGONS 1 4\n3 0 1 2\n"),
         ("a.obj", seeds.polygon(500)), ("a.toml", seeds.many_solids(100)),
     ]  # fmt: skip
-    files = block_files()
+    files = block_files() | copies.model_files()
     for name, text in [*good, *seeds.BAD.values(), *seeds.BAD_VTK.values()]:
         if len(text) < 20_000:
             kind = "vtk" if ".vt" in name else Path(name).suffix[1:]
@@ -100,6 +101,8 @@ def read(path: Path) -> None:
     """Read a file by what is for it."""
     if path.suffix == ".toml":
         geodomain.read_domains(path)
+    elif path.stem.startswith("copy"):
+        copies.copied(path)
     elif path.suffix == ".csv" or path.stem == "b":
         with open_model(str(path), TableOptions()) as model:
             also = range(len(model.columns))

@@ -133,3 +133,23 @@ BAD_VTK: dict[str, tuple[str, str]] = {
         "</ImageData></VTKFile>\n",
     ),
 }
+
+_IMAGE = (
+    '<?xml version="1.0"?>\n<VTKFile type="ImageData" version="1.0" byte_order="LittleEndian" '
+    'header_type="UInt64">\n<ImageData WholeExtent="0 4 0 3 1 3" Origin="0 0 0.5" '
+    'Spacing="1 2 0.5" Direction="1 0 0 0 1 0 0 0 1">\n<Piece Extent="0 4 0 3 1 3">\n{}\n</Piece>\n'
+    "</ImageData>\n{}</VTKFile>\n"
+)
+VTI = [
+    _IMAGE.format(
+        '<PointData/>\n<CellData Scalars="AU">\n<DataArray type="Float64" Name="AU" format="ascii">'
+        f"{' 1.5' * 24}</DataArray>\n</CellData>",
+        "",
+    ),
+    _IMAGE.format(
+        '<CellData><DataArray type="UInt8" Name="B" format="appended" offset="0"/></CellData>',
+        f'<AppendedData encoding="base64">\n_GAAAAAAAA{"A" * 33}=\n</AppendedData>\n',
+    ),
+    _IMAGE.format("<CellData/>", ""),
+    _IMAGE.format("", ""),
+]

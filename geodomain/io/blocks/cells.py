@@ -28,6 +28,8 @@ Where = slice | NDArray[np.intp]
 Chunk = tuple[Where, Floats, Floats]
 
 _CHUNK = 1 << 20
+# How far from perpendicular unit vectors a turn's may be: some programs write five digits.
+_SQUARE = 1e-3
 _CORNERS = {11: "voxels", 12: "hexahedra"}
 
 
@@ -249,7 +251,7 @@ def image_cells(
     Raises
     ------
     TableError
-        If it is flat.
+        If it is flat, or what turns it also stretches it.
     """
     _require_thickness([extent[2 * axis + 1] - extent[2 * axis] for axis in range(3)], name)
     steps = [
@@ -257,6 +259,12 @@ def image_cells(
         for axis in range(3)
     ]
     if (matrix != np.eye(3)).any():
+        if not np.allclose(matrix @ matrix.T, np.eye(3), rtol=0, atol=_SQUARE):
+            message = (
+                f"{name} has a direction matrix that is no rotation ({matrix.tolist()}), so that "
+                "its cells are no blocks of its spacing: export it again"
+            )
+            raise TableError(message)
         place = (origin[0], origin[1], origin[2])
         return LatticeCells("ImageData, turned,", (steps[0], steps[1], steps[2]), place, matrix)
     x, y, z = (start + step for start, step in zip(origin, steps, strict=True))

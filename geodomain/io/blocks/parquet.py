@@ -14,7 +14,8 @@ from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Floats, LabelChunk, Relabelling, Rows
 from geodomain.io.blocks.parquet_appending import Original, original
 from geodomain.io.blocks.parquet_arrays import as_doubles, new_array
-from geodomain.io.blocks.parquet_schema import new_schema, writing_options
+from geodomain.io.blocks.parquet_groups import RowGroups, readable
+from geodomain.io.blocks.parquet_schema import keys_beside, new_schema, writing_options
 from geodomain.io.blocks.rewriting.parquet import ParquetRewriting
 from geodomain.io.blocks.rewriting.space import TableSpace
 from geodomain.io.blocks.rewriting.task import Rewriting, open_rewritten
@@ -24,6 +25,7 @@ from geodomain.io.csv.new_columns import NewColumn, place_columns
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
+from geodomain.io.files.whole import require_seekable
 from geodomain.io.header.choice import SAMPLE_ROWS
 from geodomain.io.header.options import TableOptions
 
@@ -41,7 +43,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     from pyarrow import parquet
 
     place = Path(path)
-    status = place.stat()
+    status = require_seekable(place)
     name = place.name
     if digest is not None:
         digest.add_file(place)
@@ -72,19 +74,6 @@ def _require_pyarrow(name: str) -> None:
     except ImportError:
         message = f"{name} needs pyarrow to be read: pip install 'geodomain[parquet]'"
         raise TableError(message) from None
-
-
-@contextmanager
-def readable(name: str) -> Iterator[None]:
-    """Say in one sentence what pyarrow cannot read; for damaged data it has an OSError."""
-    import pyarrow
-
-    try:
-        yield
-    except (pyarrow.ArrowException, OSError) as error:
-        reason = " ".join(str(error).split())[:200]
-        message = f"{name} cannot be read as Parquet ({reason}): export it again"
-        raise TableError(message) from error
 
 
 class Sink:
@@ -121,8 +110,11 @@ class ParquetModel(TableModel[Any]):
         options: TableOptions,
         raw: Any = None,
     ) -> None:
-        self._file, self._schema, self._raw = file, file.schema_arrow, raw
-        super().__init__(name, status, tuple(self._schema.names), options)
+        with readable(name):
+            self._file, self._schema, self._raw = file, file.schema_arrow, raw
+            self._groups = RowGroups(file, name)
+            names = tuple(self._schema.names)
+        super().__init__(name, status, names, options)
 
     def close(self) -> None:
         """Close the file."""
@@ -144,8 +136,10 @@ class ParquetModel(TableModel[Any]):
     def facts(self) -> dict[str, str]:
         """Say how the file is written."""
         metadata = self._file.metadata
+        with readable(self.name):
+            writer = metadata.created_by
         return {
-            "format": f"Parquet {metadata.format_version}, by {metadata.created_by}",
+            "format": f"Parquet {metadata.format_version}, by {writer}",
             "row groups": f"{metadata.num_row_groups:,}",
         }
 
@@ -154,10 +148,12 @@ class ParquetModel(TableModel[Any]):
         import pyarrow
 
         for group in range(self._file.num_row_groups):
-            table = self._read(group, [*self.centroid, *self.sizes, column])
+            table = self._groups.read(group, [*self.centroid, *self.sizes, column])
             centroids, sizes = self._measured(table)
             texts = table.column(column).cast(pyarrow.string()).fill_null("")
-            yield centroids, sizes, np.asarray(texts.to_pylist(), np.str_)
+            with readable(self.name):
+                found = texts.to_pylist()
+            yield centroids, sizes, np.asarray(found, np.str_)
 
     def relabel(self, task: Relabelling) -> None:
         """Copy the file with new columns, byte for byte where that can be, else group by group."""
@@ -172,7 +168,7 @@ class ParquetModel(TableModel[Any]):
         with self._writer(task, schema, kept) as writer:
             done = 0
             for group in range(self._file.num_row_groups):
-                table = self._read(group, None if writer and kept is None else looked)
+                table = self._groups.read(group, None if writer and kept is None else looked)
                 codes = self._codes(table, task.label, columns)
                 if writer:
                     others = table.columns if kept is None else []
@@ -199,7 +195,7 @@ class ParquetModel(TableModel[Any]):
             task,
             self.name,
         )
-        groups = (self._read(group, None) for group in range(self._file.num_row_groups))
+        groups = (self._groups.read(group, None) for group in range(self._file.num_row_groups))
         names = made.schema.names[len(self._schema.names) :]
         writer = self._open_writer(open_rewritten(task, self), made.schema, names)
         made.run(groups, self._file.metadata.num_rows, writer)
@@ -235,11 +231,7 @@ class ParquetModel(TableModel[Any]):
             sink = PythonFile(Sink(target), mode="w")
             with parquet.ParquetWriter(sink, schema, **options) as writer:
                 yield writer
-
-    def _read(self, group: int, columns: list[str] | None) -> Any:
-        """Read one row group, or some of its columns."""
-        with readable(self.name):
-            return self._file.read_row_group(group, columns=columns)
+                writer.add_key_value_metadata(keys_beside(self._file, schema))
 
     def _codes(self, table: Any, label: LabelChunk, columns: Sequence[NewColumn]) -> list[NewCells]:
         """Label a row group, some rows at a time, and put the codes together."""
@@ -256,7 +248,8 @@ class ParquetModel(TableModel[Any]):
         values = chunk.column(name)
         kind = values.type.value_type if types.is_dictionary(values.type) else values.type
         if types.is_string(kind) or types.is_large_string(kind):
-            return ArrayColumn(np.array(values.to_pylist(), object), name)
+            with readable(self.name):
+                return ArrayColumn(np.array(values.to_pylist(), object), name)
         return ArrayColumn(self._numbers(chunk, [column])[:, 0], name)
 
     def _doubles(self, chunk: Any, column: int) -> Floats:

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TypeVar
 
-from geodomain.io.blocks.thrift import Field, Fields, Items, Reader, encoded
+from geodomain.io.blocks.thrift import STRUCT, Field, Fields, Items, Reader, encoded
 
 MAGIC = b"PAR1"
 Held = TypeVar("Held")
 # Of FileMetaData. Those of encryption come after them.
 _SCHEMA, _ROWS, _GROUPS, _KEYS, _ORDERS = 2, 3, 4, 5, 7
 _FILE_FIELDS = range(1, 8)
+# Of KeyValue, and which of them tell what columns there are.
+_KEY, _OF_COLUMNS = 1, (b"ARROW:schema", b"pandas")
 # Of SchemaElement and of RowGroup.
 _CHILDREN, _COLUMNS, _BYTES, _GROUP_ROWS, _COMPRESSED = 5, 1, 2, 3, 6
 # Of ColumnChunk: the file it is in, if that is another, its places and its metadata; of
@@ -42,6 +44,7 @@ def known(data: bytes) -> Fields | None:
 def _is_usual(footer: Fields) -> bool:
     if not ({_SCHEMA, _ROWS, _GROUPS} <= footer.keys() <= set(_FILE_FIELDS)):
         return False
+    _keys(footer)
     for group in _structs(footer, _GROUPS):
         if not 0 < _number(group, _GROUP_ROWS) <= _MOST_ROWS:
             return False
@@ -61,7 +64,7 @@ def extend(footer: Fields, other: Fields, shift: int, keys: Field | None) -> Non
     shift : int
         By how much the other file's bytes have moved.
     keys : Field, optional
-        What takes the place of the file's own keys and values.
+        What a file of all the columns has: what it says of them takes the place of the file's own.
     """
     groups, others = list(_structs(footer, _GROUPS)), list(_structs(other, _GROUPS))
     for group, added in zip(groups, others, strict=True):
@@ -81,12 +84,28 @@ def extend(footer: Fields, other: Fields, shift: int, keys: Field | None) -> Non
     _items(footer, _SCHEMA).values.extend(columns)
     if _ORDERS in footer:
         _items(footer, _ORDERS).values.extend(_items(other, _ORDERS).values)
-    footer.pop(_KEYS, None)
     if keys is not None:
-        footer[_KEYS] = keys
+        footer[_KEYS] = _merged(footer, keys)
     ordered = sorted(footer.items())
     footer.clear()
     footer.update(ordered)
+
+
+def _merged(old: Fields, new: Field) -> Field:
+    """Give the keys of a footer, those of its columns renewed, and others after them."""
+    renewed = dict(_keys({_KEYS: new}))
+    kept = _keys(old)
+    values = [renewed.get(key, each) if key in _OF_COLUMNS else each for key, each in kept]
+    known = dict(kept)
+    return Field(
+        new.kind, Items(STRUCT, [*values, *(renewed[key] for key in renewed if key not in known)])
+    )
+
+
+def _keys(footer: Fields) -> list[tuple[bytes, Fields]]:
+    """Give the keys of a footer, and each with its value."""
+    given = _structs(footer, _KEYS) if _KEYS in footer else ()
+    return [(_held(each, _KEY, bytes), each) for each in given]
 
 
 def keys_of(footer: Fields) -> Field | None:

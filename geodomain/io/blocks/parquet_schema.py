@@ -56,6 +56,12 @@ def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
     return metadata | {b"pandas": json.dumps(pandas).encode()}
 
 
+def keys_beside(file: Any, schema: Any) -> dict[bytes, bytes]:
+    """Give the keys and values of a file that is open which its schema does not tell."""
+    known = {b"ARROW:schema", *(schema.metadata or ())}
+    return {key: value for key, value in (file.metadata.metadata or {}).items() if key not in known}
+
+
 def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
     """Leave out an index of pandas that is a range and no column: other rows have another one."""
     if not metadata or b"pandas" not in metadata:
@@ -93,9 +99,9 @@ def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
     if not metadata.num_row_groups:
         return shared
     group = metadata.row_group(0)
-    chunks = {
-        chunk.path_in_schema: chunk for chunk in map(group.column, range(metadata.num_columns))
-    }
+    # A chunk says its path too, which nothing checks.
+    places = range(metadata.num_columns)
+    chunks = {metadata.schema.column(place).path: group.column(place) for place in places}
     codecs = {path: _CODECS.get(c.compression, c.compression) for path, c in chunks.items()}
     usual = Counter(codecs.values()).most_common(1)[0][0]
     dictionary = [path for path, chunk in chunks.items() if _DICTIONARY & set(chunk.encodings)]

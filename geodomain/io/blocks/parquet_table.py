@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
 from geodomain.errors import TableError
-from geodomain.io.blocks.parquet import readable
 from geodomain.io.blocks.parquet_arrays import as_doubles, new_array
-from geodomain.io.blocks.parquet_schema import new_schema, writing_options
+from geodomain.io.blocks.parquet_groups import readable
+from geodomain.io.blocks.parquet_schema import keys_beside, new_schema, writing_options
 from geodomain.io.csv.new_columns import NewColumn, place_columns
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class ParquetTable:
         with parquet.ParquetWriter(sink, schema, **options) as writer:
             whole = pyarrow.Table.from_arrays(arrays, schema=schema)
             writer.write_table(whole, max(self._group_rows(), 1))
+            writer.add_key_value_metadata(keys_beside(self.file, schema))
         return memoryview(sink.getvalue())
 
     def _group_rows(self) -> int:

@@ -25,7 +25,7 @@ from geodomain.io.csv.new_columns import NewColumn
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
-from geodomain.io.files.whole import require_no_device
+from geodomain.io.files.whole import require_seekable
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.vtk import read_dataset
 
@@ -34,7 +34,7 @@ from geodomain.io.meshes.vtk import read_dataset
 def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
     """Read a VTK file."""
     place = Path(path)
-    status = place.stat()
+    status = require_seekable(place)
     refuse_columns(path, options)
     if digest is not None:
         digest.add_file(place)
@@ -43,7 +43,6 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
         dataset = read_dataset(place, place.suffix.lower(), TableError)
         return VtkStore(dataset, place.name, status)
 
-    require_no_device(place)
     image = image_store(place, whole) if place.suffix.lower() == ".vti" else None
     with closing(CellModel(image or whole(), options.missing)) as model:
         yield model

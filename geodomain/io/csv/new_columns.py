@@ -14,6 +14,7 @@ from geodomain.io.header.dialect import cell_text, quote_cell
 from geodomain.io.header.families import find_column, plain_name
 from geodomain.io.header.layout import TableLayout
 from geodomain.io.header.vendor import HeadRow, type_word
+from geodomain.io.writable import unwritable
 
 
 class NewColumn(NamedTuple):
@@ -31,6 +32,11 @@ class NewColumn(NamedTuple):
         Whether a row of types calls it a number.
     measured : bool
         Whether each row has a number of its own, float64, in the place of a code.
+
+    Raises
+    ------
+    TableError
+        For a name or a text that some format cannot hold.
     """
 
     name: str
@@ -38,6 +44,10 @@ class NewColumn(NamedTuple):
     default: str = ""
     numeric: bool = False
     measured: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what a file would be damaged by."""
+        require_writable(self.name, *(() if self.numeric else self.cells))
 
     def room(self, count: int) -> NewCells:
         """Return an array for its codes or values."""
@@ -118,6 +128,17 @@ def place_columns(
         )
         raise TableError(message)
     return field
+
+
+def require_writable(name: str, *cells: str) -> None:
+    """Raise TableError for the name of a new column, or a text in it, that no file can hold."""
+    for what, text in (("the name of a column", name), *(("a label", cell) for cell in cells)):
+        if character := unwritable(text):
+            message = (
+                f"{text!r} is to be {what} and has the character {character!r}, which files "
+                "cannot hold: choose another"
+            )
+            raise TableError(message)
 
 
 def refuse_kept(name: str, reason: Exception) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Read a whole file; refuse one without an end."""
+"""Read a whole file; refuse one without an end, or one that is no place to go back to."""
 
 from __future__ import annotations
 
@@ -40,4 +40,20 @@ def require_no_device(path: Path) -> os.stat_result:
     status = path.stat()
     if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
         raise OSError(errno.EINVAL, "it is a device, not a file", str(path))
+    return status
+
+
+def require_seekable(path: Path) -> os.stat_result:
+    """Refuse what cannot be read here and there; return what the system says of anything else.
+
+    Raises
+    ------
+    OSError
+        For a pipe, whose opening another library would wait for without end, and for a device.
+    """
+    status = require_no_device(path)
+    if stat.S_ISFIFO(status.st_mode):
+        raise OSError(
+            errno.ESPIPE, "it is a pipe, and is to be read here and there: save it first", str(path)
+        )
     return status

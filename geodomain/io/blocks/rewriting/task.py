@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from geodomain.io.blocks.block_file import Destination
 from geodomain.io.conditions import Column
+from geodomain.io.csv.new_columns import require_writable
 from geodomain.io.files.streams import Input, Target, open_target
 from geodomain.io.numbers import Numbers, Rows
 
@@ -94,6 +95,10 @@ class Added(NamedTuple):
     name: str
     cells: tuple[str, ...] | None = None
     default: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what a file would be damaged by."""
+        require_writable(self.name, *(self.cells or ()))
 
 
 class Rewriting(NamedTuple):

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from geodomain.errors import TableError, shown
 from geodomain.io.blocks.cells import Cells, image_cells
 
 # More tags, or longer ones, are no image that another program has written.
@@ -19,8 +20,15 @@ _MOST_TAGS, _LONGEST_TAG = 10_000, 1 << 16
 _FARTHEST, _MOST_CELLS = 1 << 31, 1 << 40
 _COMPRESSORS = {None: False, "": False, "vtkZLibDataCompressor": True}
 _ORDERS, _WIDTHS = {"LittleEndian": "<", "BigEndian": ">"}, {None: 4, "UInt32": 4, "UInt64": 8}
+_COUNTS = {"WholeExtent": 6, "Extent": 6, "Origin": 3, "Spacing": 3, "Direction": 9}
 _FORMATS, _ARRAYS = ("ascii", "binary", "appended"), ("DataArray", "Array")
-_APPENDED, _FILE = b"<AppendedData", b"<VTKFile"
+_APPENDED, _MARK = b"<AppendedData", b"\xef\xbb\xbf"
+_CLOSE = b"</VTKFile"
+# Elements whose text says something; nobody else's is looked at.
+_WITH_TEXT = re.compile(rb"<(DataArray|Array|InformationKey|Value)\b[^>]*(?<!/)>")
+# As VTK reads them, up to what is none; Python takes 1_0 for 10, and digits of any script.
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _END = re.compile(rb"</AppendedData>\s*</VTKFile>\s*\Z")
 _ENCODING = re.compile(rb"encoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)
 
@@ -75,7 +83,7 @@ def read_head(data: mmap.mmap, name: str) -> Head | None:
     Raises
     ------
     TableError
-        If the image is flat.
+        If the image is flat, or is not where numbers say.
     """
     tags = list(_tags(data))
     try:
@@ -104,8 +112,12 @@ def _tags(data: mmap.mmap) -> Iterator[tuple[int, int]]:
 
 def _skeleton(data: mmap.mmap, tags: list[tuple[int, int]]) -> Iterator[bytes]:
     """Give the tags alone, as XML; what XML may have beside elements is none of ours."""
+    start, text = len(_MARK) if data[: len(_MARK)] == _MARK else 0, False
     for number, (begin, end) in enumerate(tags):
         tag = data[begin:end]
+        if not text:
+            _require_blank(data, start, begin)
+        start, text = end, bool(_WITH_TEXT.match(tag))
         if tag[:2] in (b"<!", b"<?") and (number or _ENCODING.search(tag) or tag[:2] == b"<!"):
             raise _UnusualError
         yield tag
@@ -113,6 +125,14 @@ def _skeleton(data: mmap.mmap, tags: list[tuple[int, int]]) -> Iterator[bytes]:
             if tag.endswith(b"/>") or not _END.search(data[max(end, len(data) - 1024) :]):
                 raise _UnusualError
             yield b"</AppendedData></VTKFile>"
+        if tag.startswith(_CLOSE):
+            _require_blank(data, end, len(data))
+
+
+def _require_blank(data: mmap.mmap, begin: int, end: int) -> None:
+    """Refuse text that belongs to no array: what is beside the root is no XML."""
+    if end - begin > _LONGEST_TAG or data[begin:end].strip():
+        raise _UnusualError
 
 
 def _head(
@@ -121,7 +141,7 @@ def _head(
     image, piece = _one(root, "ImageData"), _one(_one(root, "ImageData"), "Piece")
     if root.tag != "VTKFile" or root.get("type") != "ImageData":
         raise _UnusualError
-    if _numbers(image, "WholeExtent", 6) != _numbers(piece, "Extent", 6):
+    if _numbers(image, "WholeExtent", name) != _numbers(piece, "Extent", name):
         raise _UnusualError
     _require_arrays(root, len(data))
     place, around = _place(data, tags)
@@ -148,35 +168,44 @@ def _form(root: ElementTree.Element) -> Form:
 
 
 def _cells(image: ElementTree.Element, name: str) -> Cells:
-    extent = [int(number) for number in _numbers(image, "WholeExtent", 6)]
+    extent = [int(number) for number in _numbers(image, "WholeExtent", name)]
     counts = [extent[axis + 1] - extent[axis] for axis in (0, 2, 4)]
     if math.prod(counts) > _MOST_CELLS or any(abs(number) >= _FARTHEST for number in extent):
         raise _UnusualError
-    direction = "1 0 0 0 1 0 0 0 1" if image.get("Direction") is None else None
-    matrix = _numbers(image, "Direction", 9, direction)
-    origin, spacing = _numbers(image, "Origin", 3), _numbers(image, "Spacing", 3)
-    return image_cells(extent, spacing, origin, np.array(matrix).reshape(3, 3), name)
+    matrix = np.eye(3)
+    if image.get("Direction") is not None:
+        matrix = np.array(_numbers(image, "Direction", name)).reshape(3, 3)
+    origin, spacing = _numbers(image, "Origin", name), _numbers(image, "Spacing", name)
+    return image_cells(extent, spacing, origin, matrix, name)
 
 
-def _numbers(
-    element: ElementTree.Element, attribute: str, count: int, missing: str | None = None
-) -> tuple[float, ...]:
-    """Give the finite numbers of an attribute; those of an extent are whole."""
-    words = (missing or element.get(attribute) or "").split()
-    try:
-        numbers = tuple(int(w) if "Extent" in attribute else float(w) for w in words)
-    except ValueError:
-        raise _UnusualError from None
-    if len(numbers) != count or not all(map(math.isfinite, numbers)):
+def _numbers(element: ElementTree.Element, attribute: str, name: str) -> tuple[float, ...]:
+    """Give the finite numbers of an attribute; those of an extent are whole.
+
+    Where they are no such numbers VTK takes others, and says nothing.
+    """
+    text, count = element.get(attribute), _COUNTS[attribute]
+    if text is None:
         raise _UnusualError
-    return numbers
+    whole = "Extent" in attribute
+    words = text.split()
+    if len(words) == count and all(map((_WHOLE if whole else _NUMBER).fullmatch, words)):
+        numbers = tuple(int(word) if whole else float(word) for word in words)
+        if all(map(math.isfinite, numbers)):
+            return numbers
+    kind = "whole numbers" if whole else "numbers"
+    message = f"{name}: {attribute} is {shown(text)}, not {count} {kind}: mend it"
+    raise TableError(message)
 
 
 def _columns(piece: ElementTree.Element) -> tuple[str, ...]:
     """Give the names of the arrays of cells, each of which has one of its own."""
     if len(piece.findall("CellData")) > 1:
         raise _UnusualError
-    names = [array.get("Name") for array in piece.findall("CellData/*")]
+    arrays = piece.findall("CellData/*")
+    if any(array.tag not in _ARRAYS for array in arrays):
+        raise _UnusualError
+    names = [array.get("Name") for array in arrays]
     known = tuple(name for name in names if name)
     if len(set(known)) < len(names):
         raise _UnusualError
@@ -190,7 +219,7 @@ def _require_arrays(root: ElementTree.Element, size: int) -> None:
         if array.tag not in _ARRAYS:
             continue
         form, offset = array.get("format"), array.get("offset", "0")
-        if form not in _FORMATS or not offset.isdecimal() or int(offset) >= size:
+        if form not in _FORMATS or not _WHOLE.fullmatch(offset) or not 0 <= int(offset) < size:
             raise _UnusualError
         if form == "appended" and not appended:
             raise _UnusualError

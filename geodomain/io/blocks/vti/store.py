@@ -5,8 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Destination
@@ -25,18 +27,21 @@ class ImageStore:
 
     Parameters
     ----------
-    place : Path
-        The file.
+    file : binary file
+        Of which it takes care.
+    name : str
+        What messages call it.
     head : Head
         What its tags say.
     whole : callable
         Reads all of it, where arrays are needed or replaced.
     """
 
-    def __init__(self, place: Path, head: Head, whole: Callable[[], CellStore]) -> None:
-        self._file = place.open("rb")
-        self._head, self._open_whole = head, whole
-        self.name, self.status = place.name, os.fstat(self._file.fileno())
+    def __init__(
+        self, file: BinaryIO, name: str, head: Head, whole: Callable[[], CellStore]
+    ) -> None:
+        self._file, self._head, self._open_whole = file, head, whole
+        self.name, self.status = name, os.fstat(file.fileno())
         self.cells, self.columns = head.cells, head.columns
 
     @property
@@ -100,8 +105,13 @@ def image_store(place: Path, whole: Callable[[], CellStore]) -> ImageStore | Non
     OSError
         If the file cannot be read.
     """
-    if not place.stat().st_size:
-        return None
-    with place.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        head = read_head(data, place.name)
-    return None if head is None else ImageStore(place, head, whole)
+    with ExitStack() as opened:
+        file = opened.enter_context(place.open("rb"))
+        if not os.fstat(file.fileno()).st_size:
+            return None
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            head = read_head(data, place.name)
+        if head is None:
+            return None
+        opened.pop_all()
+        return ImageStore(file, place.name, head, whole)
