@@ -137,17 +137,14 @@ class Extension:
     def sides(self, points: Floats) -> NDArray[np.int8]:
         """Return 1 above and -1 below for finite points, (n, 3), outside the footprint."""
         places, which = np.unique(points[:, :2], axis=0, return_inverse=True)
-        heights = np.empty(len(places))
-        for rows in self._steps(len(places)):
-            heights[rows] = self._heights(places[rows])
-        level = heights[which.reshape(-1)]
+        level = self._heights(places)[which.reshape(-1)]
         return np.where(points[:, 2] >= level, ABOVE, BELOW).astype(np.int8)
 
     def heights_near(self, places: Floats, reach: Floats) -> tuple[Floats, Floats]:
         """Return the least and the greatest height within a reach of places, (n, 2), or beyond."""
         ends = np.stack([self._start[:, 2], self._end[:, 2]])
         low, high = np.empty((2, len(places)))
-        for rows in self._steps(len(places)):
+        for rows in _steps(len(places), len(self._square)):
             near = self._may_be_nearest(places[rows], reach[rows])
             low[rows] = np.where(near, ends.min(axis=0), np.inf).min(axis=1)
             high[rows] = np.where(near, ends.max(axis=0), -np.inf).max(axis=1)
@@ -156,16 +153,11 @@ class Extension:
     def heights_in(self, middles: Floats, reach: Floats, places: Floats) -> Floats:
         """Return the heights at places, (n, k, 2), each k of which are within reach of a middle."""
         heights = np.empty(places.shape[:2])
-        for rows in self._steps(len(middles)):
+        for rows in _steps(len(middles), len(self._square)):
             near = self._may_be_nearest(middles[rows], reach[rows])
             for row, edges in enumerate(near, rows.start):
                 heights[row] = self._heights(places[row], np.flatnonzero(edges))
         return heights
-
-    def _steps(self, count: int) -> Iterator[slice]:
-        step = max(1, _MOST_DISTANCES // len(self._square))
-        for begin in range(0, count, step):
-            yield slice(begin, begin + step)
 
     def _may_be_nearest(self, places: Floats, reach: Floats) -> NDArray[np.bool_]:
         """Return which edges may be nearest to something within reach of each place, (n, m)."""
@@ -176,9 +168,11 @@ class Extension:
 
     def _heights(self, places: Floats, edges: Edges = slice(None)) -> Floats:
         """Return the height of the nearest place of the rim; the highest of several."""
-        distance, height = self._look(places, edges)
-        nearest = distance.min(axis=1, keepdims=True)
-        best: Floats = np.where(distance == nearest, height, -np.inf).max(axis=1)
+        best = np.empty(len(places))
+        for rows in _steps(len(places), len(self._square[edges])):
+            distance, height = self._look(places[rows], edges)
+            nearest = distance.min(axis=1, keepdims=True)
+            best[rows] = np.where(distance == nearest, height, -np.inf).max(axis=1)
         return best
 
     def _look(self, places: Floats, edges: Edges) -> tuple[Floats, Floats]:
@@ -194,3 +188,10 @@ class Extension:
         distance = off_x * off_x + off_y * off_y
         height = np.where(at_end, end[:, 2], start[:, 2] + part * along[:, 2])
         return distance, height
+
+
+def _steps(count: int, edges: int) -> Iterator[slice]:
+    """Yield the places to be compared with a number of edges at a time."""
+    step = max(1, _MOST_DISTANCES // edges)
+    for begin in range(0, count, step):
+        yield slice(begin, begin + step)
