@@ -219,8 +219,10 @@ def test_a_named_pipe_both_ways(table):
     assert got == [LABELLED]
 
 
+# A background job of a shell ignores interrupts, and so would what it starts.
 PROGRAM = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {tests!r})
 from test_io_files_streams import label_file
 print("ready", file=sys.stderr, flush=True)

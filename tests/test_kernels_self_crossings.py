@@ -100,13 +100,16 @@ def test_pairs_agree_with_fractions(shared, offset):
     assert seen == {False, True}
 
 
-def test_every_triangle_that_crosses_another_is_found():
+@pytest.mark.parametrize(("count", "size"), [(40, 1.0), (64, 0.5), (65, 0.5), (600, 0.1)])
+def test_every_triangle_that_crosses_another_is_found(count, size):
+    """Few are one group of packets; the most are several levels of nodes."""
     rng = np.random.default_rng(1)
-    corners = rng.random((120, 3))
-    faces = np.arange(120, dtype=np.int32).reshape(40, 3)
+    corners = (rng.random((count, 1, 3)) + size * rng.random((count, 3, 3))).reshape(-1, 3)
+    faces = np.arange(3 * count, dtype=np.int32).reshape(count, 3)
     pairs = pairs_that_cross(corners, faces)
-    found = crossed(corners, faces, np.zeros(40, np.int32), 2)
+    found = crossed(corners, faces, np.zeros(count, np.int32), 2)
     assert sorted({i for pair in pairs for i in pair}) == np.flatnonzero(found).tolist()
+    assert 0 < found.sum() < count
     assert isinstance(exact(corners[0])[0], Fraction)
 
 

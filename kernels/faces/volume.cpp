@@ -7,6 +7,7 @@
 #include "platform/bits.h"
 #include "platform/float_guard.h"
 #include "platform/thread_team.h"
+#include "platform/triangles_ahead.h"
 #include "topology/box_tree.h"
 #include "topology/self_crossings.h"
 #include "volume/block_lines.h"
@@ -76,9 +77,9 @@ GD_API int geodomain_shares_lattice(const double* vertices, const std::int32_t* 
       std::fill(shares + begin * lattice.layers(), shares + end * lattice.layers(), 0);
     });
     team.run(triangle_count, 512, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        if (weights[i] != 0) Shedder(lattice, mesh.triangle(i), weights[i]).shed();
-      }
+      visit_triangles(mesh, begin, end, [&](const Triangle& t, std::int64_t i) {
+        if (weights[i] != 0) Shedder(lattice, t, weights[i]).shed();
+      });
     });
     std::atomic<std::int64_t> found{0};
     team.run(columns, 1024, [&](std::int64_t begin, std::int64_t end, int) {
@@ -110,9 +111,9 @@ GD_API int geodomain_self_crossings(const double* vertices, const std::int32_t* 
     const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
     const SelfCrossings crossings(mesh, box, group, parted, team);
     std::mutex mutex;
-    team.run(crossings.packet_count(), 32, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t packet = begin; packet < end; ++packet) {
-        crossings.visit_packet(packet, [&](std::int32_t a, std::int32_t b) {
+    team.run(crossings.group_count(), 4, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t group = begin; group < end; ++group) {
+        crossings.visit_group(group, [&](std::int32_t a, std::int32_t b) {
           const std::lock_guard<std::mutex> lock(mutex);
           crossed[a] = crossed[b] = 1;
         });

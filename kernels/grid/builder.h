@@ -12,7 +12,7 @@
 #include "grid/long_triangles_build.h"
 #include "grid/resolution_build.h"
 #include "platform/large_array.h"
-#include "platform/loads.h"
+#include "platform/triangles_ahead.h"
 
 namespace geodomain {
 
@@ -56,11 +56,8 @@ class GridBuilder {
 
   // A triangle by its place; the corners of one that comes later are asked for, which are anywhere.
   Triangle take(const Subset& subset, std::int64_t place) const {
-    const std::int64_t later = subset[std::min(place + kAhead, subset.count - 1)];
-    for (int i = 0; i < 3; ++i) {
-      const std::int64_t corner = mesh_.triangles[3 * later + i];
-      fetch(reinterpret_cast<const Vec3*>(mesh_.vertices + 3 * corner));
-    }
+    const std::int64_t later = subset[std::min(place + kTrianglesAhead, subset.count - 1)];
+    fetch_corners(mesh_, later);
     return mesh_.triangle(subset[place]);
   }
 
@@ -84,7 +81,6 @@ class GridBuilder {
   static constexpr std::int32_t kOverfull = 256;
   static constexpr int kDeepest = 3;
   // Triangles by which corners are asked for early: some 200 ns.
-  static constexpr std::int64_t kAhead = 16;
 
   MeshView mesh_;
   Bounds bounds_;

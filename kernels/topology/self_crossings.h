@@ -16,20 +16,20 @@ class SelfCrossings {
                 const std::uint8_t* parted, Team& team)
       : mesh_(mesh), group_(group), packets_(mesh, bounds, group, parted, team) {}
 
-  std::int64_t packet_count() const { return packets_.size(); }
+  std::int64_t group_count() const { return packets_.group_count(); }
 
-  // found(a, b) of the triangles that cross of which one is in a packet, and the other in it or in
-  // a later one.
+  // found(a, b) of the triangles that cross of which one is in a group of packets, and the other in
+  // it or in a later one.
   template <class Found>
-  void visit_packet(std::int64_t packet, Found&& found) const {
-    const TrianglePacket& own = packets_[packet];
-    packets_.visit_pairs(packet, [&](int lane, std::int64_t other, std::uint32_t lanes) {
-      const TrianglePacket& theirs = packets_[other];
-      for (lanes &= ~neighbours(own, lane, theirs); lanes != 0; lanes &= lanes - 1) {
-        const std::int32_t a = own.triangle[lane], b = theirs.triangle[trailing_zeros(lanes)];
-        if (cross(a, b)) found(a, b);
-      }
-    });
+  void visit_group(std::int64_t group, Found&& found) const {
+    packets_.visit_pairs(
+        group, [&](std::int64_t packet, int lane, std::int64_t other, std::uint32_t lanes) {
+          const TrianglePacket &own = packets_[packet], &theirs = packets_[other];
+          for (lanes &= ~neighbours(own, lane, theirs); lanes != 0; lanes &= lanes - 1) {
+            const std::int32_t a = own.triangle[lane], b = theirs.triangle[trailing_zeros(lanes)];
+            if (cross(a, b)) found(a, b);
+          }
+        });
   }
 
   bool cross(std::int32_t a, std::int32_t b) const {

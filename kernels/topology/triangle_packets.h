@@ -13,6 +13,7 @@
 #include "bvh/host.h"
 #include "platform/large_array.h"
 #include "platform/simd.h"
+#include "platform/triangles_ahead.h"
 
 namespace geodomain {
 
@@ -59,7 +60,10 @@ class TrianglePackets {
     frame_ = make_frame(bounds);
     LargeArray<Box> all(count_);
     team_.run(count_, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i) all[i] = box_of(frame_, mesh.triangle(rows[i]));
+      for (std::int64_t i = begin; i < end; ++i) {
+        fetch_corners(mesh, rows[std::min(i + kTrianglesAhead, count_ - 1)]);
+        all[i] = box_of(frame_, mesh.triangle(rows[i]));
+      }
     });
     const LargeArray<std::int32_t> order = sorted(all);
     packets_.resize(size());
@@ -68,26 +72,30 @@ class TrianglePackets {
     team_.run(size(), 256, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i) fill(mesh, rows, all, order, parted, i);
     });
-    while (sizes_.back() > 1) add_level();
+    do add_level();
+    while (sizes_.back() > 1);
   }
 
   std::int64_t size() const { return (count_ + 7) / 8; }
+  std::int64_t group_count() const { return (size() + 7) / 8; }
   const TrianglePacket& operator[](std::int64_t packet) const { return packets_[packet]; }
 
-  // visit(lane, packet, lanes): a triangle of a packet, and those of it or of a later one whose
-  // boxes meet; each pair once.
+  // visit(packet, lane, other, lanes): a triangle of a packet of a group of eight, and those of the
+  // packet or of a later one whose boxes meet its own; each pair once.
   template <class Visit>
-  void visit_pairs(std::int64_t packet, Visit&& visit) const {
-    const EightBoxes& boxes = levels_[0][packet];
-    const auto compare = [&](std::int64_t other) {
-      for (std::uint32_t near = boxes.met(box_of_packet(other)); near != 0; near &= near - 1) {
-        const int lane = trailing_zeros(near);
-        std::uint32_t lanes = levels_[0][other].met(boxes.box(lane));
-        if (other == packet) lanes &= 0xfeu << lane;
-        if (lanes != 0) visit(lane, other, lanes);
+  void visit_pairs(std::int64_t group, Visit&& visit) const {
+    std::vector<std::int64_t> near;  // groups
+    descend(box_around(1, group), group, 1, [&](std::int64_t node) { near.push_back(node); });
+    for (std::int64_t packet = 8 * group; packet < std::min(8 * group + 8, size()); ++packet) {
+      const Box box = box_around(0, packet);
+      for (const std::int64_t node : near) {
+        std::uint32_t lanes = levels_[1][node].met(box);
+        if (node == group) lanes &= 0xffu << packet % 8;
+        for (; lanes != 0; lanes &= lanes - 1) {
+          compare(packet, 8 * node + trailing_zeros(lanes), visit);
+        }
       }
-    };
-    descend(box_of_packet(packet), packet, compare);
+    }
   }
 
   // visit(triangle) of those whose boxes meet one, and perhaps of some that only come near it,
@@ -96,7 +104,7 @@ class TrianglePackets {
   void visit_met(const Bounds& bounds, Visit&& visit) const {
     const Box box = box_of(frame_, {bounds.low, bounds.high, bounds.low});
     bool going = true;
-    descend(box, 0, [&](std::int64_t packet) {
+    descend(box, 0, 0, [&](std::int64_t packet) {
       const std::uint32_t lanes = levels_[0][packet].met(box);
       for (int lane = 0; lane < 8 && going; ++lane) {
         if (lanes >> lane & 1) going = visit(packets_[packet].triangle[lane]);
@@ -109,7 +117,8 @@ class TrianglePackets {
   // Bits of a code that are not sorted by; fewer boxes than many are sorted by a digit less.
   static constexpr int kDropped = 31;
   static constexpr std::int64_t kMany = 1 << 21;
-  static constexpr std::int64_t kRun = 16;  // of equal ones, more are sorted by what was dropped
+  // Equal codes are sorted by what was dropped where there are twice as many, and perhaps fewer.
+  static constexpr std::int64_t kRun = 16;
 
   // Boxes by their codes.
   LargeArray<std::int32_t> sorted(const LargeArray<Box>& boxes) const {
@@ -124,15 +133,17 @@ class TrianglePackets {
     });
     RadixSort(keys.get(), order.get(), count_, team_);
     std::vector<std::pair<std::uint64_t, std::int32_t>> run;
-    for (std::int64_t begin = 0, end = 0; begin < count_; begin = end) {
-      while (end < count_ && keys[end] == keys[begin]) ++end;
-      if (end - begin <= kRun) continue;
+    for (std::int64_t at = 0; at + kRun < count_; at += kRun) {
+      if (keys[at] != keys[at + kRun]) continue;
+      const auto [first, last] = std::equal_range(keys.get(), keys.get() + count_, keys[at]);
+      const std::int64_t begin = first - keys.get(), end = last - keys.get();
       run.clear();
       for (std::int64_t i = begin; i < end; ++i) {
         run.push_back({code_of(frame_, boxes[order[i]]), order[i]});
       }
       std::sort(run.begin(), run.end());
       for (std::int64_t i = begin; i < end; ++i) order[i] = run[i - begin].second;
+      at = (end - 1) / kRun * kRun;
     }
     return order;
   }
@@ -144,6 +155,9 @@ class TrianglePackets {
     EightBoxes& boxes = levels_[0][packet] = nothing();
     for (int lane = 0; lane < 8; ++lane) {
       const std::int64_t at = 8 * packet + lane;
+      const std::int32_t later = order[std::min(at + kTrianglesAhead, count_ - 1)];
+      fetch(&all[later]);
+      fetch(mesh.triangles + 3 * std::int64_t{rows[later]});
       const std::int32_t row = out.triangle[lane] = at < count_ ? rows[order[at]] : -1;
       for (int k = 0; k < 3; ++k) {
         const std::int32_t vertex = row < 0 ? -1 : mesh.triangles[3 * row + k];
@@ -170,10 +184,7 @@ class TrianglePackets {
       for (std::int64_t i = begin; i < end; ++i) {
         nodes[i] = nothing();
         for (int lane = 0; lane < 8 && 8 * i + lane < below; ++lane) {
-          const EightBoxes& child = children[8 * i + lane];
-          Box box = child.box(0);
-          for (int other = 1; other < 8; ++other) box = around(box, child.box(other));
-          nodes[i].put(lane, box);
+          nodes[i].put(lane, around_all(children[8 * i + lane]));
         }
       }
     });
@@ -181,16 +192,34 @@ class TrianglePackets {
     sizes_.push_back(count);
   }
 
-  Box box_of_packet(std::int64_t packet) const {
-    if (levels_.size() > 1) return levels_[1][packet / 8].box(static_cast<int>(packet % 8));
-    Box box = levels_[0][packet].box(0);
-    for (int lane = 1; lane < 8; ++lane) box = around(box, levels_[0][packet].box(lane));
+  // Of a packet, level 0, or of a node.
+  Box box_around(int level, std::int64_t node) const {
+    const auto above = static_cast<std::size_t>(level) + 1;
+    if (above < levels_.size()) return levels_[above][node / 8].box(static_cast<int>(node % 8));
+    return around_all(levels_.back()[node]);
+  }
+
+  static Box around_all(const EightBoxes& boxes) {
+    Box box = boxes.box(0);
+    for (int lane = 1; lane < 8; ++lane) box = around(box, boxes.box(lane));
     return box;
   }
 
-  // visit(packet) of those from one on whose boxes meet another.
+  // The triangles of two packets.
   template <class Visit>
-  void descend(const Box& box, std::int64_t from, Visit&& visit) const {
+  void compare(std::int64_t packet, std::int64_t other, Visit&& visit) const {
+    const EightBoxes& boxes = levels_[0][packet];
+    for (std::uint32_t near = boxes.met(box_around(0, other)); near != 0; near &= near - 1) {
+      const int lane = trailing_zeros(near);
+      std::uint32_t lanes = levels_[0][other].met(boxes.box(lane));
+      if (other == packet) lanes &= 0xfeu << lane;
+      if (lanes != 0) visit(packet, lane, other, lanes);
+    }
+  }
+
+  // visit(node) of those of a level from one on whose boxes meet another; packets are level 0.
+  template <class Visit>
+  void descend(const Box& box, std::int64_t from, int to, Visit&& visit) const {
     struct Open {
       int level;
       std::int64_t node;
@@ -201,12 +230,12 @@ class TrianglePackets {
     if (count_ > 0) open[count++] = {static_cast<int>(levels_.size()) - 1, 0};
     while (count > 0) {
       const auto [level, node] = open[--count];
-      if (level == 0) {
+      if (level == to) {
         visit(node);
         continue;
       }
       std::uint32_t lanes = levels_[static_cast<std::size_t>(level)][node].met(box);
-      const std::int64_t least = (from >> 3 * (level - 1)) - 8 * node;
+      const std::int64_t least = (from >> 3 * (level - 1 - to)) - 8 * node;
       if (least > 0) lanes &= 0xffu << (least < 8 ? least : 8);
       for (lanes &= 0xff; lanes != 0; lanes &= lanes - 1) {
         open[count++] = {level - 1, 8 * node + trailing_zeros(lanes)};

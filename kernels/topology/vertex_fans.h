@@ -59,53 +59,62 @@ class VertexFan {
   // is less than the floor.
   bool is_parted(const MeshView& mesh, std::int32_t vertex) {
     const Vec3 origin = mesh.vertex(vertex);
-    const int whole = (count_ + kLanes - 1) / kLanes * kLanes;
+    const int whole = (count_ + kWide - 1) / kWide * kWide;
     for (int i = 0; i <= whole; ++i) {
       const Vec3 p = mesh.vertex(ring_[i < count_ ? i : 0]);
       place_[0][i] = p.x - origin.x, place_[1][i] = p.y - origin.y, place_[2][i] = p.z - origin.z;
     }
-    const double *x = place_[0].data(), *y = place_[1].data(), *z = place_[2].data();
-    double *nx = normal_[0].data(), *ny = normal_[1].data(), *nz = normal_[2].data();
-    double *size = size_.data(), *side = side_.data();
-    for_lanes(whole, [=](int i) {
-      const double x0 = y[i] * z[i + 1], x1 = z[i] * y[i + 1];
-      const double y0 = z[i] * x[i + 1], y1 = x[i] * z[i + 1];
-      const double z0 = x[i] * y[i + 1], z1 = y[i] * x[i + 1];
-      nx[i] = x0 - x1, ny[i] = y0 - y1, nz[i] = z0 - z1;
-      size[i] = ((std::fabs(x0) + std::fabs(x1)) + (std::fabs(y0) + std::fabs(y1))) +
-                (std::fabs(z0) + std::fabs(z1));
-    });
+    for (int i = 0; i < whole; i += kWide) {
+      const Doubles4 x = at(place_[0], i), y = at(place_[1], i), z = at(place_[2], i);
+      const Doubles4 u = at(place_[0], i + 1), v = at(place_[1], i + 1), w = at(place_[2], i + 1);
+      const Doubles4 x0 = y * w, x1 = z * v, y0 = z * u, y1 = x * w, z0 = x * v, z1 = y * u;
+      (x0 - x1).store(&normal_[0][i]);
+      (y0 - y1).store(&normal_[1][i]);
+      (z0 - z1).store(&normal_[2][i]);
+      const Doubles4 size = ((absolute(x0) + absolute(x1)) + (absolute(y0) + absolute(y1))) +
+                            (absolute(z0) + absolute(z1));
+      size.store(&size_[i]);
+    }
     Vec3 d = {0.0, 0.0, 0.0};
-    for (int i = 0; i < count_; ++i) d = {d.x + nx[i], d.y + ny[i], d.z + nz[i]};
+    for (int i = 0; i < count_; ++i) {
+      d = {d.x + normal_[0][i], d.y + normal_[1][i], d.z + normal_[2][i]};
+    }
     const double largest = maximum(std::fabs(d.x), maximum(std::fabs(d.y), std::fabs(d.z)));
     const Vec3 across = across_from(d, largest);
-    double* sure = sure_.data();
-    for_lanes(whole, [=](int i) {
-      const double area = d.x * nx[i] + d.y * ny[i] + d.z * nz[i];
-      const double px = across.x * x[i], py = across.y * y[i], pz = across.z * z[i];
-      const double bound = kBound * ((std::fabs(px) + std::fabs(py)) + std::fabs(pz)) + kFloor;
-      side[i] = px + py + pz;
-      const bool turns = area > kBound * (largest * size[i]) + kFloor;
-      sure[i] = turns & (std::fabs(side[i]) > bound) ? 1.0 : 0.0;
-    });
-    double certain = 0.0, over = 0.0;
-    for (int i = 0; i < count_; ++i) certain += sure[i];
-    if (certain != count_) return false;
-    side[count_] = side[0];
-    for (int i = 0; i < count_; ++i) over += side[i] > 0.0 && side[i + 1] < 0.0 ? 1.0 : 0.0;
-    return over == 1.0;
+    for (int i = 0; i < whole; i += kWide) {
+      const Doubles4 area = Doubles4(d.x) * at(normal_[0], i) + Doubles4(d.y) * at(normal_[1], i) +
+                            Doubles4(d.z) * at(normal_[2], i);
+      const Doubles4 x = Doubles4(across.x) * at(place_[0], i);
+      const Doubles4 y = Doubles4(across.y) * at(place_[1], i);
+      const Doubles4 z = Doubles4(across.z) * at(place_[2], i);
+      const Doubles4 side = x + y + z, sizes = (absolute(x) + absolute(y)) + absolute(z);
+      side.store(&side_[i]);
+      const std::uint32_t sure = bits_below(bound_of(Doubles4(largest) * at(size_, i)), area) &
+                                 bits_below(bound_of(sizes), absolute(side));
+      if ((~sure & lanes_from(i)) != 0) return false;
+    }
+    side_[count_] = side_[0];
+    int over = 0;
+    for (int i = 0; i < whole; i += kWide) {
+      over += count_bits(bits_below(0.0, at(side_, i)) & bits_below(at(side_, i + 1), 0.0) &
+                         lanes_from(i));
+    }
+    return over == 1;
   }
 
  private:
-  static constexpr int kFew = 32, kLanes = 8;
+  static constexpr int kFew = 32, kLanes = 8, kWide = 4;
   static constexpr double kBound = 0x1p-46, kFloor = 0x1p-1000;
 
-  // Eight at a time, which a compiler does at once; what is beyond the last counts for nothing.
-  template <class Body>
-  static void for_lanes(int whole, const Body& body) {
-    for (int first = 0; first < whole; first += kLanes) {
-      for (int lane = 0; lane < kLanes; ++lane) body(first + lane);
-    }
+  static Doubles4 at(const std::vector<double>& values, int first) {
+    return Doubles4::load(values.data() + first);
+  }
+  static Doubles4 bound_of(const Doubles4& size) {
+    return Doubles4(kBound) * size + Doubles4(kFloor);
+  }
+  // A bit for each of four from the first on that is there.
+  std::uint32_t lanes_from(int first) const {
+    return count_ - first >= kWide ? 0xfu : (1u << (count_ - first)) - 1u;
   }
 
   void grow() {
@@ -113,7 +122,7 @@ class VertexFan {
     const auto size = static_cast<std::size_t>(room_ + kLanes + 1);
     for (auto* array : {&from_, &to_, &ring_}) array->resize(size);
     for (int k = 0; k < 3; ++k) place_[k].resize(size), normal_[k].resize(size);
-    size_.resize(size), side_.resize(size), sure_.resize(size);
+    size_.resize(size), side_.resize(size);
   }
 
   // A vector at a right angle to some d' that is within 2^-48 |d| of d, whose largest part has a
@@ -155,7 +164,7 @@ class VertexFan {
 
   int count_ = 0, room_ = 0;
   std::vector<std::int32_t> from_, to_, ring_;
-  std::vector<double> place_[3], normal_[3], size_, side_, sure_;
+  std::vector<double> place_[3], normal_[3], size_, side_;
 };
 
 // `parted`: of each vertex, whether its triangles meet in what they share alone, for certain.
@@ -165,6 +174,8 @@ inline bool look_at_fans(const MeshView& mesh, std::int64_t vertex_count, Team& 
                          std::uint8_t* parted) {
   constexpr std::int64_t kPiece = 4096;
   constexpr std::int32_t kEnd = -1;
+  constexpr int kAtOnce = 8;  // vertices whose lists are walked side by side
+  constexpr int kNext[3] = {1, 1, -2}, kBefore[3] = {2, -1, -1};  // of a triangle's corners
   // Corners 3 t + k of each vertex, as lists.
   LargeArray<std::int32_t> first(vertex_count), next(3 * mesh.triangle_count);
   std::fill(first.get(), first.get() + vertex_count, kEnd);
@@ -175,18 +186,30 @@ inline bool look_at_fans(const MeshView& mesh, std::int64_t vertex_count, Team& 
   });
   std::atomic<bool> rings{true};
   team.run(vertex_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
-    VertexFan fan;
+    VertexFan fans[kAtOnce];
     bool all = true;
-    for (auto vertex = static_cast<std::int32_t>(begin); vertex < end; ++vertex) {
-      fan.clear();
-      for (std::int32_t at = first[vertex]; at != kEnd; at = next[at]) {
-        const std::int32_t* t = mesh.triangles + at / 3 * 3;
-        const int k = at % 3;
-        fan.put(t[k < 2 ? k + 1 : 0], t[k > 0 ? k - 1 : 2]);
+    for (std::int64_t start = begin; start < end; start += kAtOnce) {
+      const int count = static_cast<int>(end - start < kAtOnce ? end - start : kAtOnce);
+      std::int32_t at[kAtOnce];
+      for (int i = 0; i < count; ++i) fans[i].clear(), at[i] = first[start + i];
+      for (bool going = true; going;) {
+        going = false;
+        for (int i = 0; i < count; ++i) {
+          if (at[i] == kEnd) continue;
+          const std::int32_t* corner = mesh.triangles + at[i];
+          const int k = at[i] % 3;
+          fans[i].put(corner[kNext[k]], corner[kBefore[k]]);
+          at[i] = next[at[i]];
+          going = true;
+        }
       }
-      const bool ring = fan.empty() || fan.is_ring(vertex);
-      parted[vertex] = ring && !fan.empty() && fan.is_parted(mesh, vertex);
-      all &= ring;
+      for (int i = 0; i < count; ++i) {
+        VertexFan& fan = fans[i];
+        const auto vertex = static_cast<std::int32_t>(start + i);
+        const bool ring = fan.empty() || fan.is_ring(vertex);
+        parted[vertex] = ring && !fan.empty() && fan.is_parted(mesh, vertex);
+        all &= ring;
+      }
     }
     if (!all) rings = false;
   });

@@ -3,8 +3,8 @@
 
 #include <mutex>
 
-#include "platform/mesh_view.h"
 #include "platform/thread_team.h"
+#include "platform/triangles_ahead.h"
 
 namespace geodomain {
 
@@ -34,10 +34,9 @@ inline int volume_sign(const MeshView& mesh, Team& team) {
   std::mutex mutex;
   team.run(mesh.triangle_count, 8192, [&](std::int64_t begin, std::int64_t end, int) {
     SignedVolume part;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Triangle t = mesh.triangle(i);
+    visit_triangles(mesh, begin, end, [&](const Triangle& t, std::int64_t) {
       part.add(seen(t.a), seen(t.b), seen(t.c));
-    }
+    });
     const std::lock_guard<std::mutex> lock(mutex);
     all.value += part.value, all.size += part.size;
   });
