@@ -11,7 +11,7 @@ from geodomain.cli import values
 from geodomain.cli.grades import density_option, grade_option
 from geodomain.cli.options import Decorator, together
 
-AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion")
+AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion", "grade_unit")
 
 
 Cutoff = list[float] | dict[str, list[float]]
@@ -55,6 +55,29 @@ def _share(value: str) -> tuple[str, str]:
     return name, column
 
 
+def _unit(value: str) -> tuple[str, str]:
+    """Split GRADE=UNIT, or take a unit alone."""
+    from geodomain.volumes.metal_units import metal_unit
+
+    name, _, unit = value.rpartition("=")
+    try:
+        metal_unit(name or "the grade", unit)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return name, unit
+
+
+def _units(
+    _context: click.Context, _option: click.Parameter, given: Sequence[tuple[str, str]]
+) -> str | dict[str, str] | None:
+    """Join the units of an option that is repeated."""
+    units = dict(given)
+    if len(units) < len(given) or (len(units) > 1 and "" in units):
+        message = "give each grade one unit, as GRADE=UNIT"
+        raise click.BadParameter(message)
+    return units.get("") or units or None
+
+
 def amounts_options(*, required: bool = False) -> Decorator:
     """Make the options; without `required` nothing is added up where there is no density."""
     what = "The column of densities, or one number for all blocks."
@@ -86,6 +109,15 @@ def amounts_options(*, required: bool = False) -> Decorator:
             help="A domain, and the column of the part of each block, 0 to 1, that is its own, "
             "instead of labels; may be repeated.",
         ),
+        click.option(
+            "--grade-unit",
+            type=_unit,
+            multiple=True,
+            callback=_units,
+            metavar="[GRADE=]UNIT",
+            help="Unit of a grade: %, ppm, ppb or a mass per tonne such as g/t. Its metal is then "
+            "in t, g, mg or that mass, and says so. May be repeated.",
+        ),
     )
 
 
@@ -94,6 +126,7 @@ def require_sense(
     proportion: Sequence[tuple[str, str]],
     grades: Sequence[str],
     cutoff: object,
+    units: object,
 ) -> None:
     """Refuse options that contradict each other."""
     message = ""
@@ -105,5 +138,9 @@ def require_sense(
         message = f"--cutoff is of {', '.join(cutoff)}, which is no --grade"
     elif isinstance(cutoff, list) and len(grades) != 1:
         message = "--cutoff must name a --grade where there is not just one: AU=0.5,1,2"
+    elif isinstance(units, dict) and not units.keys() <= set(grades):
+        message = f"--grade-unit is of {', '.join(units)}, which is no --grade"
+    elif isinstance(units, str) and len(grades) != 1:
+        message = "--grade-unit must name a --grade where there is not just one: AU=g/t"
     if message:
         raise click.UsageError(message)

@@ -123,10 +123,13 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
     if not any(amounts.values()):
         return
     if amounts["density"] is None:
-        _misuse("--grade, --bench, --cutoff and --proportion add up tonnes: give --density")
+        named = "--grade, --bench, --cutoff, --proportion and --grade-unit"
+        _misuse(f"{named} add up tonnes: give --density")
     if asked.get("output") in (None, "-") or in_parts:
         _misuse("--density adds up one labelled file: use -o OUT.csv, or geodomain tonnes")
-    require_sense(None, amounts["proportion"], amounts["grade"], amounts["cutoff"])
+    require_sense(
+        None, *(amounts[name] for name in ("proportion", "grade", "cutoff", "grade_unit"))
+    )
     # A slip is found before there is any work; only stdin cannot be looked at twice.
     if asked["model"] != "-":
         from geodomain.volumes.tonnes import require_amounts

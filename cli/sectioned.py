@@ -8,7 +8,7 @@ import click
 SECTIONS = {
     "Domains": ("solids", "domains", "codes", "rule", "allow_open", "weld", "by", "split"),
     "Blocks that are cut": ("proportions", "percent", "lines"),
-    "Tonnes and grade": ("density", "grade", "bench", "cutoff", "proportion"),
+    "Tonnes and grade": ("density", "grade", "bench", "cutoff", "proportion", "grade_unit"),
     "Output": (
         *("output", "column", "background", "unassigned", "flags", "overwrite", "replace_column"),
         *("in_place", "dry_run", "record", "report", "min_length", "coordinates"),

@@ -18,7 +18,7 @@ KEYWORDS = {
         *("gslib_grid", "count", "fit", "margin", "fill", "size"),
         *("proportions", "percent", "by", "lines"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
-        *("within", "colour_by", "grade", "sample_grade", "scheduler"),
+        *("within", "colour_by", "grade", "sample_grade", "grade_unit", "scheduler"),
         *("resolution", "extensive", "parent", "scheme"),
     )
 } | {

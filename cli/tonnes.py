@@ -45,7 +45,7 @@ def tonnes(
     from geodomain.volumes.tonnes import tonnes_file
 
     options.require_rotation(given)
-    require_sense(domain, proportion, given["grade"], given["cutoff"])
+    require_sense(domain, proportion, given["grade"], given["cutoff"], given["grade_unit"])
     to_stdout = given["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -191,16 +192,14 @@ def ask_read(
         there = device_room((rows,), dtype, out, backend)
         _require_apart(not isinstance(points, tuple) and points.overlaps(there))
         return Question(points, there, cast("NDArray[Number]", out))
-    room = host_room((rows,), dtype, out)
-    if isinstance(points, tuple):
-        _require_apart(any(np.shares_memory(room, column) for column in points))
+    room = host_room((rows,), dtype, out, points if isinstance(points, tuple) else ())
     return Question(points, room, room)
 
 
 def _require_apart(overlap: bool) -> None:
     """Refuse answers that would be written over points not asked about yet."""
     if overlap:
-        message = "out shares memory with the points: give an array of its own"
+        message = "out shares memory with what is asked about: give an array of its own"
         raise ValueError(message)
 
 
@@ -214,8 +213,16 @@ def device_room(
     return device_arrays.read_room(out, shape, dtype)
 
 
-def host_room(shape: tuple[int, ...], dtype: type[Number], out: object) -> NDArray[Number]:
-    """Return ``out`` if answers fit into it as it is, or a new array for None."""
+def host_room(
+    shape: tuple[int, ...],
+    dtype: type[Number],
+    out: object,
+    asked: Sequence[Floats] = (),
+) -> NDArray[Number]:
+    """Return ``out`` if answers fit into it as it is, or a new array for None.
+
+    Answers are not written over what is ``asked``, which may be read after the first of them.
+    """
     if out is None:
         return np.empty(shape, dtype)
     if not isinstance(out, np.ndarray):
@@ -228,6 +235,7 @@ def host_room(shape: tuple[int, ...], dtype: type[Number], out: object) -> NDArr
             f"{out.dtype}, shape {out.shape}"
         )
         raise ValueError(message)
+    _require_apart(any(np.shares_memory(out, array) for array in asked))
     return out
 
 

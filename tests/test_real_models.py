@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import pyvista as pv
 from click.testing import CliRunner
@@ -104,3 +106,23 @@ def test_shares_beside_those_that_a_model_has_sampled(shared_data: Path) -> None
     assert 0.17 < np.sqrt((off**2).mean()) < 0.18
     assert found.sum() * 125 == pytest.approx(460_816.86, abs=0.01)
     assert sampled.sum() * 125 == pytest.approx(463_062.5)
+
+
+@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+def test_tonnes_by_domain_are_those_of_the_model(shared_data: Path) -> None:
+    """Of demo1 by domain and by bench, and of the rotated octree, beside sums of the columns."""
+    table = pd.read_csv(shared_data / "demo1/bmodel.csv", engine="pyarrow")
+    sizes = {"dx": 5, "dy": 5, "dz": 5}
+    domains = {"ORE": shared_data / "demo1/dom1.vtp"}
+    table["domain"] = geodomain.label_blocks(table, domains).astype(str)
+    found = geodomain.tonnes(table, density=2.7, grade="Au_OK", bench=7, **sizes)
+    assert {row.domain for row in found.domains} == {"", "ORE"}
+    for rows in (found.rows, found.domains, found.totals):
+        assert math.fsum(row.volume for row in rows) == pytest.approx(len(table) * 125, rel=1e-14)
+        metal = math.fsum(row.grades[0].metal for row in rows)
+        assert metal == pytest.approx(math.fsum(table["Au_OK"].dropna()) * 337.5, rel=1e-12)
+    bunny = pd.read_csv(shared_data / "bunny/bunny_blocks.csv", engine="pyarrow")
+    split = geodomain.tonnes(bunny, density=2, domain="Bunny")
+    volume = (bunny["dX"] * bunny["dY"] * bunny["dZ"]).groupby(bunny["Bunny"].fillna("")).sum()
+    assert {row.domain: row.volume for row in split.domains} == pytest.approx(volume.to_dict())
+    assert sum(row.blocks for row in split.domains) == len(bunny) == split.totals[0].blocks

@@ -156,3 +156,14 @@ def test_out_is_written_and_returned() -> None:
     out = np.empty(1)
     assert geodomain.distances(cube(), [[0.5, 0.5, 0.75]], out=out, signed=True) is out
     assert out.tolist() == [-0.25]
+
+
+def test_answers_are_not_written_over_what_is_asked() -> None:
+    """Rows that are read after the first answers would be others by then."""
+    points = np.zeros((6, 3))
+    for place in (0, 6, 12):
+        out = points.reshape(-1)[place : place + 6]
+        with pytest.raises(ValueError, match="out shares memory"):
+            geodomain.distances(cube(), points, out=out)
+        with pytest.raises(ValueError, match="out shares memory"):
+            geodomain.proportions(cube(), points, [1, 1, 1], out=out)

@@ -72,7 +72,8 @@ def test_a_table_worked_out_by_hand(model: Path) -> None:
     found = json.loads(run("model.csv", *options, "--json").stdout)
     assert found["totals"][0]["tonnes"] == 6250 and found["blocks"] == 4
     assert found["rows"][0]["grades"][1] == {
-        "name": "CU", "mean": 0.5, "metal": 1000.0, "tonnes": 2000.0, "missing": 1
+        "name": "CU", "mean": 0.5, "metal": 1000.0, "tonnes": 2000.0, "missing": 1,
+        "unit": "",
     }  # fmt: skip
     assert "t.csv" in run("model.csv", *options, "-o", "t.csv", code=4).stderr
 

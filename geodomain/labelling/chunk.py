@@ -34,6 +34,8 @@ class BlockChunk:
         for several.
     lattice : BlockLattice, optional
         What most of the blocks lie on.
+    extended : dict of int to (n,) int8
+        By the id of a surface, the sides of blocks beyond its footprint, where those are known.
     doubles : bool
         Whether to look for blocks that a solid contains more than once.
     """
@@ -53,6 +55,7 @@ class BlockChunk:
         self._counts: dict[int, NDArray[np.int32]] = {}
         self.folded: dict[str, Bools] = {}
         self.members: dict[tuple[int, Rule], Bools] = {}
+        self.extended: dict[int, NDArray[np.int8]] = {}
 
     def contains(self, locator: PointLocator, rule: Rule) -> Bools:
         """Return which blocks are inside a mesh by a rule that it has."""
@@ -102,5 +105,6 @@ class TiledSurface:
         side = sides_of(chunk.counts(self))
         off = (side == OFF) & chunk.finite
         if extend == "nearest" and off.any():
-            side[off] = self.extension.sides(chunk.points[off])
+            known = chunk.extended.get(id(self))
+            side[off] = self.extension.sides(chunk.points[off]) if known is None else known[off]
         return side, off

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from geodomain.mesh.rim import rim
 from geodomain.query.locator import PointLocator
 
 Extend = Literal["unassigned", "nearest"]
+Edges: TypeAlias = "slice | NDArray[np.intp]"
 ABOVE, OFF, BELOW = 1, 0, -1
 
 # Distances from places to edges of the rim that are held at a time.
@@ -136,25 +137,61 @@ class Extension:
     def sides(self, points: Floats) -> NDArray[np.int8]:
         """Return 1 above and -1 below for finite points, (n, 3), outside the footprint."""
         places, which = np.unique(points[:, :2], axis=0, return_inverse=True)
-        heights = np.empty(len(places))
-        step = max(1, _MOST_DISTANCES // len(self._square))
-        for begin in range(0, len(places), step):
-            heights[begin : begin + step] = self._heights(places[begin : begin + step])
-        level = heights[which.reshape(-1)]
+        level = self._heights(places)[which.reshape(-1)]
         return np.where(points[:, 2] >= level, ABOVE, BELOW).astype(np.int8)
 
-    def _heights(self, places: Floats) -> Floats:
+    def heights_near(self, places: Floats, reach: Floats) -> tuple[Floats, Floats]:
+        """Return the least and the greatest height within a reach of places, (n, 2), or beyond."""
+        ends = np.stack([self._start[:, 2], self._end[:, 2]])
+        low, high = np.empty((2, len(places)))
+        for rows in _steps(len(places), len(self._square)):
+            near = self._may_be_nearest(places[rows], reach[rows])
+            low[rows] = np.where(near, ends.min(axis=0), np.inf).min(axis=1)
+            high[rows] = np.where(near, ends.max(axis=0), -np.inf).max(axis=1)
+        return low, high
+
+    def heights_in(self, middles: Floats, reach: Floats, places: Floats) -> Floats:
+        """Return the heights at places, (n, k, 2), each k of which are within reach of a middle."""
+        heights = np.empty(places.shape[:2])
+        for rows in _steps(len(middles), len(self._square)):
+            near = self._may_be_nearest(middles[rows], reach[rows])
+            for row, edges in enumerate(near, rows.start):
+                heights[row] = self._heights(places[row], np.flatnonzero(edges))
+        return heights
+
+    def _may_be_nearest(self, places: Floats, reach: Floats) -> NDArray[np.bool_]:
+        """Return which edges may be nearest to something within reach of each place, (n, m)."""
+        distance, _ = self._look(places, slice(None))
+        far = np.sqrt(distance)
+        most = (far.min(axis=1) + 2 * reach) * (1 + 1e-9)
+        return np.asarray(far <= most[:, None])
+
+    def _heights(self, places: Floats, edges: Edges = slice(None)) -> Floats:
         """Return the height of the nearest place of the rim; the highest of several."""
-        x, y = (places[:, None, axis] - self._start[:, axis] for axis in range(2))
-        along = self._along
-        part = np.clip((x * along[:, 0] + y * along[:, 1]) / self._square, 0.0, 1.0)
+        best = np.empty(len(places))
+        for rows in _steps(len(places), len(self._square[edges])):
+            distance, height = self._look(places[rows], edges)
+            nearest = distance.min(axis=1, keepdims=True)
+            best[rows] = np.where(distance == nearest, height, -np.inf).max(axis=1)
+        return best
+
+    def _look(self, places: Floats, edges: Edges) -> tuple[Floats, Floats]:
+        """Return squares of distances in plan, (n, m), and heights of the nearest places."""
+        start, end, along = self._start[edges], self._end[edges], self._along[edges]
+        x, y = (places[:, None, axis] - start[:, axis] for axis in range(2))
+        part = np.clip((x * along[:, 0] + y * along[:, 1]) / self._square[edges], 0.0, 1.0)
         off_x, off_y = x - part * along[:, 0], y - part * along[:, 1]
         # At the end of an edge its own height and place: start + (end - start) may round.
         at_end = part == 1
-        off_x = np.where(at_end, places[:, None, 0] - self._end[:, 0], off_x)
-        off_y = np.where(at_end, places[:, None, 1] - self._end[:, 1], off_y)
+        off_x = np.where(at_end, places[:, None, 0] - end[:, 0], off_x)
+        off_y = np.where(at_end, places[:, None, 1] - end[:, 1], off_y)
         distance = off_x * off_x + off_y * off_y
-        height = np.where(at_end, self._end[:, 2], self._start[:, 2] + part * along[:, 2])
-        nearest = distance.min(axis=1, keepdims=True)
-        best: Floats = np.where(distance == nearest, height, -np.inf).max(axis=1)
-        return best
+        height = np.where(at_end, end[:, 2], start[:, 2] + part * along[:, 2])
+        return distance, height
+
+
+def _steps(count: int, edges: int) -> Iterator[slice]:
+    """Yield the places to be compared with a number of edges at a time."""
+    step = max(1, _MOST_DISTANCES // edges)
+    for begin in range(0, count, step):
+        yield slice(begin, begin + step)

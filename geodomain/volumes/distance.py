@@ -130,6 +130,8 @@ def distances(
         If the mesh has no triangle, or is not closed and ``signed`` is true.
     PointError
         As in `nearest`, and as in `contains` where ``signed``.
+    ValueError
+        If ``out`` does not fit, or shares memory with the points.
 
     Examples
     --------
@@ -141,7 +143,7 @@ def distances(
     """
     mesh = as_mesh(mesh)
     columns = as_columns(point_rows(points))
-    room = host_room((len(columns[0]),), np.float64, out)
+    room = host_room((len(columns[0]),), np.float64, out, columns)
     if signed:
         fitness.require_fit(mesh, allow_open=False, instead=_UNSIGNED)
     index, count = _index(mesh, backend, threads)

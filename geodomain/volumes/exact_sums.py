@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 # Every float64 is a whole multiple of 2^-1126 once its fraction is written with 53 bits.
 _PLACES = 1126
+ONE = 1 << _PLACES
 # A fraction of 53 bits is added as two halves. With at most 2^20 rows in a part each half's sum is
 # below 2^(27 + 20), so that float64 holds it exactly.
 _HALF, _PART = 26, 1 << 20
@@ -35,7 +36,7 @@ def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int
     return totals
 
 
-def nearest_float(total: int, weight: int = 1 << _PLACES) -> float:
+def nearest_float(total: int, weight: int = ONE) -> float:
     """Return the float64 nearest to an exact sum, or to its ratio to another; infinity beyond."""
     try:
         return total / weight

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from geodomain.errors import TableError
 from geodomain.volumes.benches import split_by_bench
 from geodomain.volumes.exact_sums import exact_sums, numbered_keys
+from geodomain.volumes.metal_units import MetalUnit
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -47,6 +48,8 @@ class Wanted:
         Domains, and the columns of the part of each block that is theirs.
     missing : tuple of float
         Numbers that stand for a missing value.
+    units : mapping of str to MetalUnit
+        Of the metal of grades whose unit is known.
     """
 
     domain: str
@@ -57,6 +60,7 @@ class Wanted:
     cutoffs: tuple[float, ...] = ()
     shares: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[float, ...] = ()
+    units: Mapping[str, MetalUnit] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:

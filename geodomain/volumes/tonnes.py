@@ -21,6 +21,7 @@ from geodomain.io.header.frames import Frame
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.io.header.rotation import require_constants
 from geodomain.progress import Progress, show_progress
+from geodomain.volumes.metal_units import MetalUnit, metal_unit
 from geodomain.volumes.tonnage import Tonnage, Wanted
 from geodomain.volumes.tonnes_report import report, tonnage_warnings
 from geodomain.volumes.tonnes_table import Tonnes
@@ -40,6 +41,7 @@ def tonnes(
     bench: float | None = None,
     cutoff: Cutoffs | None = None,
     proportion: Mapping[str, str] | None = None,
+    grade_unit: str | Mapping[str, str] | None = None,
     **table: Unpack[TableKeywords],
 ) -> Tonnes:
     """Add up volume, tonnes, mean grades and metal of the blocks of a table, by domain.
@@ -61,6 +63,9 @@ def tonnes(
         Rows of blocks at or above each cut-off too, of the one grade or of the one that is named.
     proportion : mapping of str to str, optional
         Domains, and the columns of the part of each block, 0 to 1, that is theirs.
+    grade_unit : str or mapping of str to str, optional
+        The unit of the one grade, or of those that are named: ``"%"``, ``"ppm"``, ``"ppb"`` or a
+        mass per tonne such as ``"g/t"``. The metal is then in t, g, mg or that mass, and says so.
     **table
         What the names do not say: ``x`` .. ``dz``, ``missing``, ``position``, ``rotation``; as
         for `label_file`.
@@ -80,7 +85,7 @@ def tonnes(
         For columns that are ambiguous or not there, a model without sizes, a share outside 0 to 1,
         a negative density, benches of a model that is tilted about x or y.
     ValueError, TypeError
-        For a density, height or cut-off that cannot be, and for what is no table.
+        For a density, height, cut-off or unit that cannot be, and for what is no table.
 
     Warns
     -----
@@ -100,7 +105,7 @@ def tonnes(
     total         2       1   1,000   2,500    4    10,000
     """
     options = table_options(**table)
-    wanted = _wanted(domain, density, grade, bench, cutoff, proportion, options.missing)
+    wanted = _wanted(domain, density, grade, bench, cutoff, proportion, grade_unit, options.missing)
     with collect_warnings() as warned:
         blocks = BlockFrame(frame)
         points, sizes, where = blocks.blocks(options)
@@ -128,6 +133,7 @@ def tonnes_file(
     bench: float | None = None,
     cutoff: Cutoffs | None = None,
     proportion: Mapping[str, str] | None = None,
+    grade_unit: str | Mapping[str, str] | None = None,
     overwrite: bool = False,
     threads: int | None = None,
     progress: Progress | bool = False,
@@ -142,7 +148,7 @@ def tonnes_file(
         read once, chunk by chunk: the sums are exact, so that chunks make no difference.
     output : path, optional
         Gets `Tonnes.to_csv`, whole or not at all; "-" is stdout.
-    density, grade, domain, bench, cutoff, proportion
+    density, grade, domain, bench, cutoff, proportion, grade_unit
         As for `tonnes`.
     overwrite : bool
         Whether an output that is there may be replaced.
@@ -171,7 +177,7 @@ def tonnes_file(
     ('ORE', 1000.0, 2500.0, 3750.0)
     """
     options = table_options(**table)
-    wanted = _wanted(domain, density, grade, bench, cutoff, proportion, options.missing)
+    wanted = _wanted(domain, density, grade, bench, cutoff, proportion, grade_unit, options.missing)
     path = os.fspath(model)
     if output is not None and STANDARD not in (path, os.fspath(output)):
         refuse_inputs([Path(output)], [Path(path)])
@@ -249,6 +255,7 @@ def _wanted(
     bench: float | None,
     cutoff: Cutoffs | None,
     proportion: Mapping[str, str] | None,
+    grade_unit: str | Mapping[str, str] | None,
     missing: tuple[float, ...],
 ) -> Wanted:
     """Check what a caller asks for."""
@@ -260,7 +267,27 @@ def _wanted(
         message = f"bench is {bench}; it must be a height above zero"
         raise ValueError(message)
     cut, cutoffs = _cutoffs(cutoff, grades)
-    return Wanted(domain, density, grades, bench, cut, cutoffs, dict(proportion or {}), missing)
+    shares, units = dict(proportion or {}), _units(grade_unit, grades)
+    return Wanted(domain, density, grades, bench, cut, cutoffs, shares, missing, units)
+
+
+def _units(
+    given: str | Mapping[str, str] | None, grades: tuple[str, ...]
+) -> Mapping[str, MetalUnit]:
+    """Return the units of the metal of grades."""
+    if isinstance(given, str):
+        if len(grades) != 1:
+            message = f"grade_unit must name the grade ({', '.join(grades) or 'there is none'})"
+            raise ValueError(message)
+        given = {grades[0]: given}
+    given = given or {}
+    if not given.keys() <= set(grades):
+        message = (
+            f"grade_unit is of {', '.join(given)}; it must be of the grades "
+            f"({', '.join(grades) or 'there is none'})"
+        )
+        raise ValueError(message)
+    return {name: metal_unit(name, unit) for name, unit in given.items()}
 
 
 def _cutoffs(cutoff: Cutoffs | None, grades: tuple[str, ...]) -> tuple[str, tuple[float, ...]]:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.volumes.exact_sums import nearest_float
-from geodomain.volumes.tonnage import Group, Tonnage
+from geodomain.volumes.exact_sums import ONE, nearest_float
+from geodomain.volumes.metal_units import MetalUnit
+from geodomain.volumes.tonnage import Group, Tonnage, Wanted
 from geodomain.volumes.tonnes_table import GradeTotal, Tonnes, TonnesRow
 
 # A domain, and the lower end of a bench.
@@ -78,11 +79,12 @@ def _rows(tonnage: Tonnage, key: _Key, steps: list[Group]) -> Iterator[TonnesRow
         above[-1].add(group)
     found = above[:0:-1]
     for cutoff, group in zip([None, *tonnage.wanted.cutoffs], found, strict=True):
-        yield _row(tonnage.wanted.grades, key, cutoff, group)
+        yield _row(tonnage.wanted, key, cutoff, group)
 
 
-def _row(grades: tuple[str, ...], key: _Key, cutoff: float | None, group: Group) -> TonnesRow:
+def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> TonnesRow:
     """Round the sums, once each."""
+    units = [wanted.units.get(name, MetalUnit("")) for name in wanted.grades]
     blocks, no_volume, no_density, *no_grade = group.counts.tolist()
     volume, tonnes, *rest = group.sums
     return TonnesRow(
@@ -96,12 +98,13 @@ def _row(grades: tuple[str, ...], key: _Key, cutoff: float | None, group: Group)
             GradeTotal(
                 name=name,
                 mean=nearest_float(metal, graded) if graded else None,
-                metal=nearest_float(metal),
+                metal=nearest_float(metal, unit.parts * ONE),
                 tonnes=nearest_float(graded),
                 missing=missing,
+                unit=unit.name,
             )
-            for name, missing, graded, metal in zip(
-                grades, no_grade, rest[::2], rest[1::2], strict=True
+            for name, unit, missing, graded, metal in zip(
+                wanted.grades, units, no_grade, rest[::2], rest[1::2], strict=True
             )
         ),
         without_volume=no_volume,

@@ -24,11 +24,13 @@ class GradeTotal:
     mean : float, optional
         Weighted by tonnes, over the blocks that have the grade; None where none has tonnes.
     metal : float
-        Grade times tonnes: in the unit of the grade times that of tonnes.
+        Grade times tonnes: in the unit of the grade times that of tonnes, or in `unit`.
     tonnes : float
         Of the blocks that have the grade.
     missing : int
         Blocks without it.
+    unit : str
+        Of the metal; empty where the unit of the grade was not said.
     """
 
     name: str
@@ -36,6 +38,7 @@ class GradeTotal:
     metal: float
     tonnes: float
     missing: int
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,12 +110,17 @@ class Tonnes:
         r"""Return the rows as CSV, numbers to their last digit and nothing where there is none.
 
         The columns are domain, bench, cutoff, blocks, volume, tonnes, and of each grade the mean
-        and the metal, ``mean_AU`` and ``metal_AU`` of AU. Lines end in "\n".
+        and the metal, ``mean_AU`` and ``metal_AU`` of AU, or ``metal_AU_g`` where its unit is
+        known. Lines end in "\n".
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        grades = [grade.name for grade in self.totals[0].grades]
-        named = [f"{what}_{name}" for name in grades for what in ("mean", "metal")]
+        named: list[str] = []
+        for grade in self.totals[0].grades:
+            named += [
+                f"mean_{grade.name}",
+                f"metal_{grade.name}" + f"_{grade.unit}" * bool(grade.unit),
+            ]
         writer.writerow(["domain", "bench", "cutoff", "blocks", "volume", "tonnes", *named])
         writer.writerows(map(_csv_cells, self.rows))
         return text.getvalue()
@@ -143,7 +151,7 @@ class Tonnes:
         headings += [f"{self.cutoff_grade} from"] if cut else []
         headings += ["blocks", "volume", "tonnes"]
         for grade in self.totals[0].grades:
-            headings += [grade.name, f"{grade.name} metal"]
+            headings += [grade.name, f"{grade.name} metal" + f", {grade.unit}" * bool(grade.unit)]
         rows = [_cells(row, row.domain or _NO_DOMAIN, benched, cut) for row in self.rows]
         rows += [_cells(row, "total", benched, cut, whole=True) for row in self.totals]
         return headings, rows

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from geodomain.errors import DomainError, MeshError
 from geodomain.labelling.chunk import TiledSurface
-from geodomain.labelling.evaluate import Evaluation, Shell, SolidEvaluation, StackEvaluation
+from geodomain.labelling.evaluate import (
+    Evaluation,
+    Shell,
+    SolidEvaluation,
+    StackEvaluation,
+    SurfaceEvaluation,
+)
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.shares.model_frame import ModelFrame
 from geodomain.labelling.shares.pieces import Body
@@ -32,6 +38,7 @@ class BodyShelf:
     def __init__(self, labeller: Labeller, frame: ModelFrame, lines: int) -> None:
         self._labeller, self._frame, self._lines = labeller, frame, lines
         self._made: dict[tuple[int, str], Body] = {}
+        self._extended = {id(one) for one in _extended(labeller.evaluations)}
         self.units = [self._of(evaluation) for evaluation in labeller.evaluations]
         self.bodies = list(self._made.values())
 
@@ -88,7 +95,18 @@ class BodyShelf:
         box = local.bounds.copy()
         if not solid:
             box[:, 2] = -np.inf, np.inf
-        return Body(source, shares, box, name)
+        return Body(source, shares, box, name, id(source) in self._extended)
+
+
+def _extended(
+    evaluations: Sequence[Evaluation | SkinEvaluation],
+) -> Iterator[TiledSurface]:
+    """Yield the surfaces that some domain or stack extends as high as their rim."""
+    for one in evaluations:
+        if isinstance(one, StackEvaluation) and one.stack.extend == "nearest":
+            yield from one.surfaces
+        if isinstance(one, SurfaceEvaluation) and one.domain.extend == "nearest":
+            yield one.surface
 
 
 def merged(tiles: Sequence[Mesh]) -> Mesh:

@@ -8,9 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.labelling.chunk import TiledSurface
+from geodomain.labelling.shares.extending import heights_along, sides_along
 from geodomain.labelling.shares.model_frame import ModelFrame
 from geodomain.labelling.shares.pieces import BlockPieces, Body, Places, States
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
@@ -21,6 +24,12 @@ class _Cuts(NamedTuple):
     line: Places
     height: Floats
     sign: NDArray[np.int8]
+
+    @property
+    def is_off(self) -> Bools:
+        """Which lines cross nothing, in the blocks, over or under them."""
+        above, _, within, below = self.counts.T
+        return np.asarray((above | within | below) == 0)
 
 
 def pieces_along_lines(
@@ -48,6 +57,12 @@ def pieces_along_lines(
     """
     found = [_cuts(body, lows, highs, lines) for body in bodies]
     count = len(lows) * lines * lines
+    levels = {
+        place: heights_along(body.source, frame, lows, highs, lines, found[place].is_off)
+        for place, body in enumerate(bodies)
+        if body.extended and isinstance(body.source, TiledSurface)
+    }
+    found += [_level_cuts(heights, highs[:, 2] - lows[:, 2]) for heights in levels.values()]
     each = [cuts.line for cuts in found]
     owner = np.repeat(np.arange(len(found)), [len(one) for one in each])
     empty: Places = np.empty(0, np.intp)
@@ -65,16 +80,28 @@ def pieces_along_lines(
     upper[under], lower[under - 1] = height, height
     states = [
         (body, _states(body, cuts, of_line, under[owner == place], sign[owner == place]))
-        for place, (body, cuts) in enumerate(zip(bodies, found, strict=True))
+        for place, (body, cuts) in enumerate(zip(bodies, found, strict=False))
     ]
+    middle = (upper + lower) / 2
+    extended = {
+        id(bodies[place].source): sides_along(heights[of_line], middle)
+        for place, heights in levels.items()
+    }
     share = (upper - lower) / roof / (lines * lines)
-    points = _middles(lows, highs, lines, of_line, (upper + lower) / 2)
-    return BlockPieces(block, share, frame.world(points), states, box)
+    points = _middles(lows, highs, lines, of_line, middle)
+    return BlockPieces(block, share, frame.world(points), states, box, extended)
 
 
 def _cuts(body: Body, lows: Floats, highs: Floats, lines: int) -> _Cuts:
     counts, height, sign = body.shares.cuts(lows, highs, lines)
     return _Cuts(counts, np.repeat(np.arange(len(counts)), counts[:, 2]), height, sign)
+
+
+def _level_cuts(heights: Floats, roofs: Floats) -> _Cuts:
+    """Return where lines meet an extended surface inside of their blocks."""
+    roof = np.repeat(roofs, len(heights) // len(roofs)) if len(roofs) else roofs
+    line = np.flatnonzero((heights > 0) & (heights < roof))
+    return _Cuts(np.empty((0, 4), np.int32), line, heights[line], np.zeros(len(line), np.int8))
 
 
 def _states(

@@ -9,6 +9,7 @@ import numpy as np
 
 from geodomain.backends.api import BlockAnswer
 from geodomain.labelling.chunk import TiledSurface
+from geodomain.labelling.shares.extending import may_be_entered
 from geodomain.labelling.shares.lines import pieces_along_lines
 from geodomain.labelling.shares.model_frame import ModelFrame
 from geodomain.labelling.shares.pieces import (
@@ -21,6 +22,7 @@ from geodomain.labelling.shares.pieces import (
     Places,
     States,
 )
+from geodomain.query.surfaces import OFF, sides_of
 
 _TOGETHER = 1 << 18  # lines that are cut at a time
 
@@ -61,7 +63,7 @@ def sized_blocks(points: Floats, sizes: Floats, frame: ModelFrame) -> SizedBlock
 
 
 class Entered(NamedTuple):
-    """The blocks that one body enters, or that its rim passes over or under.
+    """The blocks that one body enters, as far as it is extended, or its rim passes over or under.
 
     Attributes
     ----------
@@ -69,7 +71,7 @@ class Entered(NamedTuple):
     share : (m,) float64
         Of each block inside the body or below; not known where it is `off` its footprint in part.
     crossed, off : (m,) bool
-        Where its own triangles cross or fold; where its footprint ends.
+        Where its own triangles cross or fold; where its footprint ends, or has ended.
     """
 
     rows: Places
@@ -78,8 +80,27 @@ class Entered(NamedTuple):
     off: Bools
 
 
-def entry_of(body: Body, blocks: SizedBlocks) -> Entered:
+def entry_of(body: Body, blocks: SizedBlocks, frame: ModelFrame) -> Entered:
     """Find the blocks that a body enters, with their shares."""
+    found = _entered(body, blocks)
+    if not body.extended or not isinstance(body.source, TiledSurface):
+        return found
+    rest = blocks.usable.copy()
+    rest[found.rows] = False
+    rows = np.flatnonzero(rest)
+    rows = rows[may_be_entered(body.source, frame, blocks.lows[rows], blocks.highs[rows])]
+    rows = rows[sides_of(body.states_at(blocks.points[rows])) == OFF]
+    none = np.zeros(len(rows), np.bool_)
+    return Entered(
+        np.concatenate([found.rows, rows]),
+        np.concatenate([found.share, np.zeros(len(rows))]),
+        np.concatenate([found.crossed, none]),
+        np.concatenate([found.off, ~none]),
+    )
+
+
+def _entered(body: Body, blocks: SizedBlocks) -> Entered:
+    """Find the blocks that a body enters, or its rim, by its triangles."""
     with np.errstate(invalid="ignore"):
         near = (blocks.lows < body.box[1]) & (blocks.highs > body.box[0])
     rows = np.flatnonzero(near.all(axis=1) & blocks.usable)

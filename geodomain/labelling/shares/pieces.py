@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -35,12 +35,15 @@ class Body:
     box : (2, 3) float64
         In the frame of the blocks; that of a surface has no ends along z.
     name : str
+    extended : bool
+        Whether a domain takes it for as high as its rim beyond its footprint.
     """
 
     source: Shell | TiledSurface
     shares: Shares
     box: Floats
     name: str
+    extended: bool = False
 
     def states_at(self, points: Floats) -> States:
         """Return the states of places in the world."""
@@ -88,6 +91,8 @@ class BlockPieces(NamedTuple):
         Of all the wireframes near.
     box : (2, 3) float64
         In the world, around all the blocks.
+    extended : dict of int to (m,) int8
+        By the id of a surface, the sides of the pieces beyond its footprint, where known.
     """
 
     block: Places
@@ -95,6 +100,7 @@ class BlockPieces(NamedTuple):
     points: Floats
     states: Sequence[tuple[Body, States]]
     box: Floats
+    extended: Mapping[int, NDArray[np.int8]] = field(default_factory=dict)
 
     def chunk(self) -> AnsweredChunk:
         """Return the pieces as the rules of domains ask blocks."""
@@ -114,6 +120,7 @@ class AnsweredChunk(BlockChunk):
     def __init__(self, pieces: BlockPieces) -> None:
         super().__init__(pieces.points, CachedPoints(pieces.points))
         self.box = pieces.box
+        self.extended.update(pieces.extended)
         for body, states in pieces.states:
             if isinstance(body.source, TiledSurface):
                 self._counts[id(body.source)] = states

@@ -115,7 +115,7 @@ class Sharer:
     def _measure(self, asked: LabelledBlocks, shares: Floats, codes: NDArray[np.int32]) -> None:
         """Write shares and labels of some blocks."""
         blocks, tally = asked.blocks, self.tally
-        entries = {id(body): entry_of(body, blocks) for body in self._bodies}
+        entries = {id(body): entry_of(body, blocks, self._frame) for body in self._bodies}
         touched, along = np.zeros((2, len(codes)), np.bool_)
         for body in self._bodies:
             crossed = int(entries[id(body)].crossed.sum())
