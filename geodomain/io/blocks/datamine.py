@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -98,7 +99,7 @@ class DatamineModel(TableModel[Words]):
 
     def relabel(self, task: Relabelling) -> None:
         """Copy the table, some pages at a time, with new fields."""
-        named = [column._replace(name=column.name.upper()[:8].strip()) for column in task.columns]
+        named = [replace(column, name=column.name.upper()[:8].strip()) for column in task.columns]
         at = place_columns(self.columns, self._taken, named, replace=task.replace, name=self.name)
         with task.open_target(self) as target:
             new = NewFields(self._found, named, None if at is None else self.columns[at], self.name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from geodomain.io.header.vendor import HeadRow, type_word
 from geodomain.io.writable import unwritable
 
 
-class NewColumn(NamedTuple):
+@dataclass(frozen=True)
+class NewColumn:
     """A column to be added, or to be rewritten where it stands.
 
     Attributes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +75,8 @@ def _solid(inside: Bools) -> States:
     return np.stack([inside, ~inside], axis=1).astype(np.int32)
 
 
-class BlockPieces(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class BlockPieces:
     """Parts of blocks, and how they lie to wireframes.
 
     Attributes

@@ -89,7 +89,8 @@ class NewRows(NamedTuple):
     added: Sequence[Rows] = ()
 
 
-class Added(NamedTuple):
+@dataclass(frozen=True)
+class Added:
     """A new column: the texts that codes stand for, or None for whole numbers."""
 
     name: str
