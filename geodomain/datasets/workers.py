@@ -75,8 +75,8 @@ def require_scheduler(scheduler: str) -> None:
     """
     if not (_LOCAL.fullmatch(scheduler) or _ADDRESS.fullmatch(scheduler)):
         message = (
-            f"scheduler={scheduler!r}: it is 'local:4' for four processes here, or the address of "
-            "a Dask scheduler, such as 'tcp://host:8786'"
+            f"{scheduler!r} is no scheduler: it is 'local:4' for four processes here, or the "
+            "address of one of Dask, such as 'tcp://host:8786'"
         )
         raise ValueError(message)
 
