@@ -42,6 +42,14 @@ def test_the_conda_recipe_needs_the_same() -> None:
     assert f'summary: "{project["description"]}"' in text
 
 
+def test_every_python_that_is_declared_is_tested() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    said = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    jobs = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    assert set(re.findall(r'python(?:-version)?: "([\d.]+)"', jobs)) == set(said)
+    assert project["requires-python"] == f">={said[0]}"
+
+
 def test_all_say_the_same_macos() -> None:
     wheels = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
     lowest = wheels["cibuildwheel"]["macos"]["environment"]["MACOSX_DEPLOYMENT_TARGET"]
