@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from crossings import MODES, adversarial
 from shapes import star
 
+import geodomain
 from geodomain import Mesh, PointError, SegmentIntersector, Segments, intersect, sort_rays
+from geodomain.segments.raw.reading import open_segments
+from geodomain.segments.raw_hits import OUTPUTS, intersect_files
 
 TRIANGLE = Mesh([[0, 0, 5], [8, 0, 5], [0, 8, 5]], [[0, 1, 2]])
 LARGE = np.finfo(np.float32).max
@@ -147,3 +152,65 @@ def test_memory_that_does_not_fit_is_refused() -> None:
     apart = np.ones((4, 3))
     with pytest.raises(ValueError, match="out shares memory with what is asked about"):
         Segments(apart[:2], apart[2:], out=apart.reshape(2, 6))
+
+
+@pytest.mark.parametrize("mode", OUTPUTS)
+@pytest.mark.parametrize("chunk", [1, 7, 64, 1000])
+def test_files_of_either_type_give_the_same_files(tmp_path: Path, mode: str, chunk: int) -> None:
+    mesh = star(6)
+    pair = [side.astype(np.float32) for side in adversarial(mesh, 128, np.random.default_rng(9))]
+    pair[0][[0, 6, 63, 127], 1] = np.nan  # first and last of chunks
+    tallies = []
+    for kind in ("f32", "f64"):
+        for name, side in zip(("from", "to"), pair, strict=True):
+            side.astype(f"<f{int(kind[1:]) // 8}").tofile(tmp_path / f"{name}_{kind}")
+        rays = open_segments(tmp_path / f"from_{kind}", tmp_path / f"to_{kind}")
+        with SegmentIntersector(mesh, backend="cpu") as intersector:
+            tallies.append(
+                intersect_files(intersector, rays, tmp_path / kind, mode=mode, chunk=chunk)
+            )
+    assert tallies[0] == tallies[1] and tallies[0].missing == 4 and tallies[0].crossing
+    expected = intersect(mesh, *(side.astype(float) for side in pair), mode="count", backend="cpu")
+    assert tallies[0].crossing == np.count_nonzero(expected)
+    for name in OUTPUTS[mode]:
+        assert (tmp_path / "f32" / name).read_bytes() == (tmp_path / "f64" / name).read_bytes()
+    if mode != "barycentric":
+        found = np.fromfile(tmp_path / "f32" / "results_i32", "<i4")
+        assert np.array_equal(found, expected if mode == "intercept_count" else expected > 0)
+
+
+@pytest.mark.parametrize("row", range(9))
+@pytest.mark.parametrize(("kind", "value"), [("f32", np.inf), ("f64", -np.inf), ("f64", 1e300)])
+def test_a_bad_row_is_told_in_every_place_of_a_chunk(
+    tmp_path: Path, row: int, kind: str, value: float
+) -> None:
+    pair = np.array([np.full((9, 3), 1.0), np.full((9, 3), 9.0)])
+    pair[1, row, 2] = value
+    pair[0, 8, 0] = np.nan  # outweighs what else is wrong with a row
+    for name, side in zip(("from", "to"), pair, strict=True):
+        side.astype(f"<f{int(kind[1:]) // 8}").tofile(tmp_path / f"{name}_{kind}")
+    rays = open_segments(tmp_path / f"from_{kind}", tmp_path / f"to_{kind}")
+    with SegmentIntersector(TRIANGLE) as intersector:
+        if row == 8:
+            assert intersect_files(intersector, rays, tmp_path / "out", chunk=4).missing == 1
+            return
+        with pytest.raises(PointError, match=rf"^.*from_{kind} and .*: segment {row} goes from"):
+            intersect_files(intersector, rays, tmp_path / "out", chunk=4)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_shrinks_leaves_no_results(tmp_path: Path) -> None:
+    for name in ("from_f32", "to_f32"):
+        np.ones((9, 3), "<f4").tofile(tmp_path / name)
+    rays = open_segments(tmp_path / "from_f32", tmp_path / "to_f32")
+
+    def shorten(done: int, whole: int | None) -> None:
+        assert done < 6 and whole == 9
+        (tmp_path / "to_f32").write_bytes(bytes(12 * 5 + 3))
+
+    with (
+        SegmentIntersector(TRIANGLE) as intersector,
+        pytest.raises(geodomain.TableError, match="became shorter while it was read"),
+    ):
+        intersect_files(intersector, rays, tmp_path / "out", chunk=2, progress=shorten)
+    assert not (tmp_path / "out").exists()
