@@ -99,6 +99,6 @@ def _write(files: dict[str, ArrayWriter], answer: Answer) -> None:
         "barycentricV_f32": (answer.v, 0.0),
     }
     for name, (found, missed) in values.items():
-        whole = np.full(answer.segment_count, missed)
+        whole = np.full(answer.segment_count, missed, dtype=_HITS[name])
         whole[answer.segment] = found
         files[name].append(whole)
