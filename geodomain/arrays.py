@@ -22,6 +22,7 @@ Number = TypeVar("Number", bound=np.generic)
 # below it, rounding is lost in what a wireframe means.
 COARSE = 0.01
 _CUDA_DEVICES = (2, 13)  # of DLPack: CUDA's memory, and its managed memory
+_IN_MEMORY = (np.ndarray, list, tuple)
 
 
 def as_doubles(values: object, name: str) -> Floats:
@@ -76,7 +77,7 @@ def distinct(values: Floats) -> Floats:
 
 def is_on_device(values: object) -> bool:
     """Return whether an array is in a GPU's memory, by what it says of itself."""
-    if values is None or isinstance(values, np.ndarray | list | tuple):
+    if values is None or isinstance(values, _IN_MEMORY):
         return False
     if hasattr(values, "__cuda_array_interface__"):  # PyTorch's tensors in memory have none
         return True
@@ -142,9 +143,9 @@ def refuse_row(points: Points, row: int) -> None:
     if isinstance(points, tuple):
         place = tuple(float(column[row]) for column in points)
     else:
-        from geodomain.backends import device_arrays
+        from geodomain.backends.device_arrays import row_of
 
-        place = device_arrays.row_of(points, row)
+        place = row_of(points, row)
     message = (
         f"point {row} is {place}: a coordinate is not zero and so small (below 2^-306) that its "
         "label cannot be decided; write it as 0"
@@ -186,10 +187,10 @@ def read_points(points: object, backend: Backend) -> Points:
     """Return points, wherever they are, as a backend takes them, checked."""
     if not is_on_device(points):
         return as_columns(points)
-    from geodomain.backends import device_arrays
+    from geodomain.backends.device_arrays import read_points
 
     require_gpu(backend, "points are")
-    return device_arrays.read_points(points)
+    return read_points(points)
 
 
 def ask_read(
@@ -198,9 +199,9 @@ def ask_read(
     """Return points that were read already answers beside them or in ``out``, as `ask`."""
     rows = len(points[0]) if isinstance(points, tuple) else points.rows
     if out is None and not isinstance(points, tuple):
-        from geodomain.backends import device_arrays
+        from geodomain.backends.device_arrays import beside
 
-        out = device_arrays.beside(points, dtype)
+        out = beside(points, dtype)
     if is_on_device(out):
         there = device_room((rows,), dtype, out, backend)
         _require_apart(not isinstance(points, tuple) and points.overlaps(there))
@@ -220,10 +221,10 @@ def device_room(
     shape: tuple[int, ...], dtype: type[np.generic], out: object, backend: Backend
 ) -> DeviceRoom:
     """Return what a backend writes to for an ``out`` that is on a GPU; as `host_room`."""
-    from geodomain.backends import device_arrays
+    from geodomain.backends.device_arrays import read_room
 
     require_gpu(backend, "out is")
-    return device_arrays.read_room(out, shape, dtype)
+    return read_room(out, shape, dtype)
 
 
 def host_room(

@@ -203,7 +203,7 @@ def test_few_points_take_one_launch(fake, monkeypatch) -> None:
         fake.calls.clear()
         locator.contains(there, out=room)
         assert np.array_equal(read_back(fake, room), expected)
-    assert fake.calls == [FEW, "Event.record", "Event.synchronize"]
+    assert fake.calls == [FEW, "Stream.synchronize"]
     assert np.array_equal(locator.contains(points(201))[:200], expected)
     assert "geodomain_look_up" in fake.calls
     with pytest.raises(PointError, match="point 150 is"):

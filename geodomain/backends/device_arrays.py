@@ -107,7 +107,7 @@ def read_points(values: object) -> DevicePoints:
         raise TypeError(message)
     step, across = (24, 8) if told.strides is None else told.strides
     points = DevicePoints(told.address, shape[0], (step, across), told.stream, told.owner)
-    if points.rows and any(place % 8 for place in (points.address, *points.strides)):
+    if points.rows and (points.address | step | across) % 8:
         message = (
             "points on a GPU must lie at multiples of 8 bytes, as a double's do: copy them there, "
             "as with cupy.ascontiguousarray"

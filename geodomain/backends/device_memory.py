@@ -10,7 +10,7 @@ import numpy as np
 from geodomain.backends import layout
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)  # one that is frozen takes as long to make as a launch
 class DevicePoints:
     """The caller's points on the device, used where they are.
 
@@ -44,20 +44,20 @@ class DevicePoints:
         x = self.address + begin * step
         return layout.points_view((x, x + across, x + 2 * across), (step, step, step))
 
-    def spans(self) -> list[range]:
-        """Return the addresses of x, y and z, with what lies between their rows."""
-        step, across = self.strides
-        firsts = [self.address + axis * across for axis in range(3)]
-        last = step * (self.rows - 1)
-        return [range(first + min(last, 0), first + max(last, 0) + 8) for first in firsts]
-
     def overlaps(self, room: DeviceRoom) -> bool:
-        """Return whether answers are among the coordinates."""
-        begin, end = room.address, room.address + room.size * room.dtype.itemsize
-        return self.rows > 0 and any(s.start < end and begin < s.stop for s in self.spans())
+        """Return whether answers are among the coordinates, or what lies between their rows."""
+        if self.rows == 0:
+            return False
+        step, across = self.strides
+        last = step * (self.rows - 1)
+        low, high = min(last, 0), max(last, 0) + 8  # of x, y or z, from its first
+        begin = room.address - self.address
+        end = begin + room.size * room.dtype.itemsize
+        firsts = (0, across, 2 * across)
+        return any([first + low < end and begin < first + high for first in firsts])
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class DeviceRoom:
     """The caller's contiguous array on the device that answers are written to."""
 

@@ -57,6 +57,8 @@ class Structure:
     def __init__(self, name: str, size: int, fields: tuple[Field, ...]) -> None:
         self.name, self.size = name, size
         self.fields = tuple(sorted(fields, key=lambda field: field.offset))
+        self._names = tuple(field.name for field in self.fields)
+        self._known = frozenset(self._names)
 
     @functools.cached_property
     def dtype(self) -> np.dtype[np.void]:
@@ -72,10 +74,10 @@ class Structure:
 
     def pack(self, **values: int | float | bytes) -> bytes:
         """Return the bytes of one; an address is an int, a structure or array within it bytes."""
-        if unknown := values.keys() - {field.name for field in self.fields}:
+        if values.keys() != self._known and (unknown := values.keys() - self._known):
             message = f"{self.name} has no field {min(unknown)!r}"
             raise TypeError(message)
-        return self._packer.pack(*[values[field.name] for field in self.fields])
+        return self._packer.pack(*[values[name] for name in self._names])
 
     def read(self, data: bytes, offset: int = 0) -> np.void:
         """Return the one at an offset in bytes as a record, whose items are its fields."""

@@ -18,6 +18,7 @@ _FORMATS: dict[type, str] = {
     ctypes.c_int32: "i",
     ctypes.c_uint32: "I",
 }
+_PYTHONS = (int, float, bytes)
 
 
 def arguments(*fields: Argument) -> bytes:
@@ -28,8 +29,8 @@ def arguments(*fields: Argument) -> bytes:
     every structure which kernels take by value is aligned so. What is packed ends where the last
     field does: with padding after it, a launch fails for want of resources.
     """
-    shape = tuple(len(field) if isinstance(field, bytes) else type(field) for field in fields)
-    values = [getattr(field, "value", field) for field in fields]
+    shape = tuple([len(field) if isinstance(field, bytes) else type(field) for field in fields])
+    values = [field if isinstance(field, _PYTHONS) else field.value for field in fields]
     return _packer(shape).pack(*values)
 
 

@@ -44,21 +44,16 @@ class Slot:
         self.view = b""
         self.into = 0
         self.stream = cuda.Stream()
-        self.done = cuda.Event(cuda.event_flags.DISABLE_TIMING)
         self.answers = cuda.mem_alloc(width * room)
         self.labels = cuda.mem_alloc(room)
         self.open_rows = cuda.mem_alloc(4 * room)
         self.unsure_rows = cuda.mem_alloc(4 * room)
         self.counts = cuda.mem_alloc(8)  # open rows, unsure rows
         self._refused = cuda.pagelocked_empty(1, np.uint64)  # kernels write to it over the bus
+        self.refused = int(self._refused.ctypes.data)  # the address of the first refused row
         if not resident:
             self.coordinates = cuda.mem_alloc(24 * room)
             self.host_answers = cuda.pagelocked_empty(width * room, np.uint8)
-
-    @property
-    def refused(self) -> int:
-        """Return the address of the first refused row."""
-        return int(self._refused.ctypes.data)
 
     @property
     def first_refused(self) -> int | None:
@@ -114,6 +109,7 @@ def room_for(kind: Kind, rows: int, width: int) -> int:
     return min(most[kind], max(_SMALL_ROOM, 1 << (share - 1).bit_length()))
 
 
+@functools.cache
 def pool_of(kind: Kind, width: int) -> Pool[Buffers]:
     """Return what lends buffers whose answers have at least so many bytes."""
     return _pools[kind, next(known for known in WIDTHS if known >= width)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import traceback
-from collections.abc import Iterator
+from types import TracebackType
 
 from geodomain.backends.cuda import errors as cuda_errors
 from geodomain.backends.cuda.pycuda_types import Driver
@@ -18,9 +18,11 @@ _FORKED = (
 
 
 class PrimaryContext:
-    """The primary context of a device, which torch and cupy share.
+    """The primary context of a device, which torch and cupy share; a context manager.
 
-    It remembers what ended it: from then on nothing is asked of the device any more.
+    In its `with` it is current, on whatever thread; after that the old one is. What PyCUDA raises
+    inside leaves as a DeviceError that says what has happened. It remembers what ended it: from
+    then on nothing is asked of the device any more.
 
     Parameters
     ----------
@@ -50,32 +52,39 @@ class PrimaryContext:
         """Return why nothing on the device can be used any more; "" while it can."""
         return self._ended if os.getpid() == self._process else _FORKED
 
-    @contextlib.contextmanager
-    def current(self) -> Iterator[Driver]:
-        """Make the context current for a call, on whatever thread, and put the old one back.
-
-        What PyCUDA raises inside leaves as a DeviceError that says what has happened.
-        """
+    def __enter__(self) -> Driver:
+        """Make the context current, and return PyCUDA's driver."""
         self._require_alive()
-        cuda = self._cuda
         try:
             self._context.push()
-        except cuda.Error as error:
+        except self._cuda.Error as error:
             raise self._meaning_of(error) from error
+        return self._cuda
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Put the old context back."""
         try:
-            yield cuda
-        # What the calls that failed had allocated goes now: PyCUDA leaks what another thread drops
-        # while the context is not current.
-        except cuda.Error as error:
-            traceback.clear_frames(error.__traceback__)
-            raise self._meaning_of(error) from error
-        except DeviceError as error:
-            traceback.clear_frames(error.__traceback__)
-            raise
+            if error is not None:
+                self._pass_on(error)
         finally:
             # PyCUDA ends the process where its stack of contexts is not empty at the end.
-            with contextlib.suppress(cuda.Error):
-                cuda.Context.pop()
+            with contextlib.suppress(self._cuda.Error):
+                self._cuda.Context.pop()
+
+    def _pass_on(self, error: BaseException) -> None:
+        """Raise what PyCUDA's error means, and drop what the calls that failed had allocated.
+
+        That goes now: PyCUDA leaks what another thread drops while the context is not current.
+        """
+        if isinstance(error, (self._cuda.Error, DeviceError)):
+            traceback.clear_frames(error.__traceback__)
+        if isinstance(error, self._cuda.Error):
+            raise self._meaning_of(error) from error
 
     def _require_alive(self) -> None:
         """Raise DeviceError where an earlier error has left nothing on the device to trust."""

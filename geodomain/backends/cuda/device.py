@@ -87,8 +87,8 @@ def one_at_a_time(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def current() -> AbstractContextManager[Driver]:
-    """Make the context current for a call; see `PrimaryContext.current`."""
-    return context().current()
+    """Return the context of this thread's device, which is current in a `with`."""
+    return context()
 
 
 def in_use() -> list[int]:

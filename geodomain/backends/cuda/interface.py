@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import NamedTuple, Protocol, TypedDict
 
 
-@dataclass(frozen=True)
-class ArrayInterface:
+class ArrayInterface(NamedTuple):
     """An array's memory, and what owns it.
 
     Attributes

@@ -26,7 +26,6 @@ class Slab(Workplace):
     def __init__(self, room: int) -> None:
         super().__init__(room)
         cuda = device.driver()
-        self.done = cuda.Event(cuda.event_flags.DISABLE_TIMING)
         self.rows = cuda.mem_alloc(room)
         self.host_rows = cuda.pagelocked_empty(room, np.uint8)
 
@@ -93,7 +92,7 @@ def _run(lattice: DeviceLattice, out: NDArray[np.uint8], slabs: list[Slab], fetc
 
     def take_out() -> int:
         slab, deliver = under_way.popleft()
-        slab.done.synchronize()
+        slab.stream.synchronize()
         deliver()
         if slab.host_counts[0] > slab.unsure_room:
             raise TooManyUnsure
@@ -108,7 +107,6 @@ def _run(lattice: DeviceLattice, out: NDArray[np.uint8], slabs: list[Slab], fetc
         lattice.launch(part, slab, bits, Rows(address, out.shape[2]))
         deliver = fetch(slab, out[part.begin : part.end], address)
         slab.bring_counts()
-        slab.done.record(slab.stream)
         under_way.append((slab, deliver))
     while under_way:
         undecided += take_out()

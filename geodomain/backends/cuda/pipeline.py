@@ -49,16 +49,17 @@ def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, togeth
     width = width_of(out)
     there = isinstance(points, DevicePoints) and isinstance(out, DeviceRoom)
     kind: Kind = "together" if together else "resident" if there else "sent"
-    room = room_for(kind, len(out), width)
-    with ExitStack() as held:
-        stager = held.enter_context(Stager(threads))
-        buffers = held.enter_context(pool_of(kind, width).borrowed(room))
+    with pool_of(kind, width).borrowed(room_for(kind, len(out), width)) as buffers:
         wait_for(points, out)
-        if isinstance(points, DevicePoints):
-            send = _there(points)
-        else:
-            send = _sender(points, _copier(points, buffers.room, threads, held))
-        return _run(out, buffers, send, kernels, _fetcher(out, stager))
+        if isinstance(points, DevicePoints) and isinstance(out, DeviceRoom):
+            return _run(out, buffers, _there(points), kernels, _across(out))
+        with ExitStack() as held:
+            stager = held.enter_context(Stager(threads))
+            if isinstance(points, DevicePoints):
+                send = _there(points)
+            else:
+                send = _sender(points, _copier(points, buffers.room, threads, held))
+            return _run(out, buffers, send, kernels, _fetcher(out, stager))
 
 
 def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch) -> int:
@@ -69,7 +70,7 @@ def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch
     def take_out() -> None:
         nonlocal first_refused
         begin, slot, deliver = under_way.popleft()
-        slot.done.synchronize()
+        slot.stream.synchronize()
         deliver()
         refused = slot.first_refused
         if first_refused < 0 and refused is not None:
@@ -84,7 +85,6 @@ def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch
         slot.view = send(slot, begin, end)
         slot.begin(_room_there(out, begin))
         deliver = fetch(slot, begin, end, kernels(slot))
-        slot.done.record(slot.stream)
         under_way.append((begin, slot, deliver))
     while under_way:
         take_out()
@@ -161,17 +161,9 @@ def _view_of_rows(x: int) -> bytes:
 
 def _fetcher(out: Room, stager: Stager) -> Fetch:
     """Return what starts a copy of a slot's answers, and returns what is left to do after it."""
-    cuda = device.driver()
     if isinstance(out, DeviceRoom):
-        size = width_of(out)
-
-        def across(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
-            place = out.address + size * begin
-            if place != address:
-                cuda.memcpy_dtod_async(place, address, size * (end - begin), slot.stream)
-            return _nothing
-
-        return across
+        return _across(out)
+    cuda = device.driver()
     if libcuda.is_pinned(out.ctypes.data, out.nbytes):
 
         def straight(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
@@ -187,6 +179,19 @@ def _fetcher(out: Room, stager: Stager) -> Fetch:
         return lambda: stager.copy(kept, part)
 
     return staged
+
+
+def _across(out: DeviceRoom) -> Fetch:
+    """Return what copies a slot's answers to where the kernels have not written them already."""
+    size = width_of(out)
+
+    def across(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
+        place = out.address + size * begin
+        if place != address:
+            device.driver().memcpy_dtod_async(place, address, size * (end - begin), slot.stream)
+        return _nothing
+
+    return across
 
 
 def width_of(out: Room) -> int:

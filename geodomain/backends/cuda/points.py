@@ -16,7 +16,7 @@ from geodomain.backends.cuda.buffers import Slot
 from geodomain.backends.cuda.codes import first_solids
 from geodomain.backends.cuda.errors import OutOfDeviceMemory
 from geodomain.backends.cuda.grid import GridOnDevice
-from geodomain.backends.cuda.pipeline import answer_all
+from geodomain.backends.cuda.pipeline import Kernels, answer_all
 from geodomain.backends.cuda.shortage import cpu_instead
 from geodomain.backends.cuda.staging import upload
 from geodomain.backends.data import Columns, MeshArrays, Points, Rim, Room
@@ -72,7 +72,7 @@ class CudaPointIndex:
     def label(self, slot: Slot) -> int:
         """Label the slot's chunk: two bits, quick counts, full counts; return where they are."""
         grid, labels = self._grid(), slot.place_of(slot.labels)
-        rows, counts = ctypes.c_uint32(slot.rows), int(slot.counts)
+        rows = ctypes.c_uint32(slot.rows)
         if slot.rows <= FEW_ROWS:
             device.launch(
                 "grid.cu", "geodomain_contains_few", slot.rows,
@@ -80,6 +80,7 @@ class CudaPointIndex:
             )  # fmt: skip
             return labels
         slot.clear_lists()
+        counts = int(slot.counts)
         open_list = layout.row_list(int(slot.open_rows), counts)
         unsure_list = layout.row_list(int(slot.unsure_rows), counts + 4)
         some = device.list_threads(slot.rows)
@@ -104,11 +105,7 @@ class CudaPointIndex:
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
         """Write whether each point is inside; return the first refused row or -1."""
-        return _or_on_cpu(
-            [self], points, out,
-            partial(answer_all, points, out, threads, self.label),
-            self._instead(CpuPointIndex.contains, out, threads),
-        )  # fmt: skip
+        return self._answer(points, out, threads, self.label, CpuPointIndex.contains)
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
         """Write the crossings above each point; return the first refused row or -1."""
@@ -117,11 +114,7 @@ class CudaPointIndex:
         def kernels(slot: Slot) -> int:
             return self._count(slot, slot.place_of(slot.answers), signed=signed)
 
-        return _or_on_cpu(
-            [self], points, out,
-            partial(answer_all, points, out, threads, kernels),
-            self._instead(on_cpu, out, threads),
-        )  # fmt: skip
+        return self._answer(points, out, threads, kernels, on_cpu)
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
         """Write whether a winding number is not 0; return the first refused row or -1."""
@@ -135,11 +128,7 @@ class CudaPointIndex:
             )  # fmt: skip
             return labels
 
-        return _or_on_cpu(
-            [self], points, out,
-            partial(answer_all, points, out, threads, kernels),
-            self._instead(CpuPointIndex.winds, out, threads),
-        )  # fmt: skip
+        return self._answer(points, out, threads, kernels, CpuPointIndex.winds)
 
     def on_surface(self, points: Points, out: Room, threads: int) -> int:
         """Write whether each point is on a triangle; return the first refused row or -1."""
@@ -152,11 +141,7 @@ class CudaPointIndex:
             )  # fmt: skip
             return labels
 
-        return _or_on_cpu(
-            [self], points, out,
-            partial(answer_all, points, out, threads, kernels),
-            self._instead(CpuPointIndex.on_surface, out, threads),
-        )  # fmt: skip
+        return self._answer(points, out, threads, kernels, CpuPointIndex.on_surface)
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
         """Write the crossings above and below each point, (n, 2); the first refused row or -1."""
@@ -168,11 +153,7 @@ class CudaPointIndex:
             )  # fmt: skip
             return int(slot.answers)
 
-        return _or_on_cpu(
-            [self], points, out,
-            partial(answer_all, points, out, threads, kernels),
-            self._instead(CpuPointIndex.sides, out, threads),
-        )  # fmt: skip
+        return self._answer(points, out, threads, kernels, CpuPointIndex.sides)
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
         """Write generalised winding numbers and bounds, (n, 2); the first refused row or -1."""
@@ -189,17 +170,20 @@ class CudaPointIndex:
             return int(slot.answers)
 
         try:
-            return _or_on_cpu(
-                [self], points, out,
-                partial(answer_all, points, out, threads, kernels),
-                self._instead(partial(CpuPointIndex.winding, rim=rim), out, threads),
-            )  # fmt: skip
+            on_cpu = partial(CpuPointIndex.winding, rim=rim)
+            return self._answer(points, out, threads, kernels, on_cpu)
         finally:
             device.free(*edges)
 
-    def _instead(self, ask: OnCpu, out: Room, threads: int) -> Callable[[Columns], int]:
-        """Return a question to the CPU's index, which is made when that is first asked."""
-        return lambda columns: ask(self.substitute(), columns, out, threads)
+    def _answer(
+        self, points: Points, out: Room, threads: int, kernels: Kernels, on_cpu: OnCpu
+    ) -> int:
+        """Answer by kernels, or by the CPU's index, which is made when that is first asked."""
+        return _or_on_cpu(
+            [self], points, out,
+            lambda: answer_all(points, out, threads, kernels),
+            lambda columns: on_cpu(self.substitute(), columns, out, threads),
+        )  # fmt: skip
 
     def _count(self, slot: Slot, into: int, *, signed: bool) -> int:
         """Launch the count of crossings; return where the answers are."""

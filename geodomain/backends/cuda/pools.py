@@ -72,8 +72,9 @@ class Pool(Generic[Kept]):
             _let_go(buffers)
             raise
         with self._lock:
-            if len(self._idle) < _MOST_IDLE:
-                self._idle.append(buffers)
+            idle = self._idle
+            if len(idle) < _MOST_IDLE:
+                idle.append(buffers)
 
     def drain(self) -> list[Kept]:
         """Give up what is kept; the memory goes with the list, while a context is current."""
@@ -84,9 +85,10 @@ class Pool(Generic[Kept]):
 
     def _take(self, room: int) -> Kept:
         with self._lock:
-            for number, buffers in enumerate(self._idle):
+            idle = self._idle
+            for number, buffers in enumerate(idle):
                 if buffers.room >= room:
-                    return self._idle.pop(number)
+                    return idle.pop(number)
         self.drain()  # what is too small makes way
         while True:
             try:
