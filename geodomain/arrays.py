@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends.api import Backend
-from geodomain.backends.data import Columns, Points, Room
+from geodomain.backends.data import Columns, Coordinates, Points, Room
 from geodomain.backends.device_memory import DeviceRoom
 from geodomain.backends.point_cache import CachedPoints
 from geodomain.errors import PointError, warn
@@ -87,14 +87,27 @@ def is_on_device(values: object) -> bool:
 
 def as_rows(values: object, name: str) -> Floats:
     """Return places as float64 of shape (n, 3), uncopied where they are that already."""
-    array = as_doubles(values, name)
-    if array.shape == (0,):  # of an empty list
-        array = array.reshape(0, 3)
+    array = _in_rows(as_doubles(values, name), name)
+    if getattr(values, "dtype", None) == np.float32 and name == "points":
+        warn_of_single(array, name)
+    return array
+
+
+def as_rows_of_either(values: object, name: str) -> Coordinates:
+    """Return places of shape (n, 3) as native float32, if they are that, and else as `as_rows`."""
+    array = np.asarray(_unmasked(values))
+    if array.dtype == np.float32 and array.dtype.isnative and array.flags.aligned:
+        return _in_rows(array, name)
+    return _in_rows(as_doubles(array, name), name)
+
+
+def _in_rows(array: NDArray[Number], name: str) -> NDArray[Number]:
+    """Refuse what has not the shape (n, 3), but for an empty list."""
+    if array.shape == (0,):
+        return array.reshape(0, 3)
     if array.ndim != 2 or array.shape[1] != 3:
         message = f"{name} must have shape (n, 3), not {array.shape}"
         raise ValueError(message)
-    if getattr(values, "dtype", None) == np.float32 and name == "points":
-        warn_of_single(array, name)
     return array
 
 
@@ -218,7 +231,7 @@ def host_room(
     shape: tuple[int, ...],
     dtype: type[Number],
     out: object,
-    asked: Sequence[Floats] = (),
+    asked: Sequence[NDArray[np.generic]] = (),
 ) -> NDArray[Number]:
     """Return ``out`` if answers fit into it as it is, or a new array for None.
 

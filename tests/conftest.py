@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import locale
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,15 @@ def backend(request: pytest.FixtureRequest) -> str:
     if name == "cuda":
         pytest.importorskip("pycuda.driver", exc_type=ImportError)
     return name
+
+
+@pytest.fixture(autouse=True)
+def _same_locale() -> Iterator[None]:
+    """Undo what VTK 9.4 does where a test writes a legacy file by PyVista: "C" stays after it."""
+    before = locale.setlocale(locale.LC_ALL)
+    yield
+    if locale.setlocale(locale.LC_ALL) != before:
+        locale.setlocale(locale.LC_ALL, before)
 
 
 @pytest.fixture

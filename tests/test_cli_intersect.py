@@ -365,9 +365,9 @@ def test_no_more_threads_are_taken_than_are_given(raw, table, tmp_path: Path, mo
     asked = set()
     pack = segment_rows.pack
 
-    def packed(starts, ends, order, threads: int):
+    def packed(starts, ends, order, threads: int, out):
         asked.add(threads)
-        return pack(starts, ends, order, threads)
+        return pack(starts, ends, order, threads, out)
 
     monkeypatch.setattr(segment_rows, "pack", packed)
     for inputs in (raw, table):

@@ -114,7 +114,7 @@ def test_tonnes_by_domain_are_those_of_the_model(shared_data: Path) -> None:
     table = pd.read_csv(shared_data / "demo1/bmodel.csv", engine="pyarrow")
     sizes = {"dx": 5, "dy": 5, "dz": 5}
     domains = {"ORE": shared_data / "demo1/dom1.vtp"}
-    table["domain"] = geodomain.label_blocks(table, domains).astype(str)
+    table["domain"] = geodomain.label_blocks(table, domains)
     found = geodomain.tonnes(table, density=2.7, grade="Au_OK", bench=7, **sizes)
     assert {row.domain for row in found.domains} == {"", "ORE"}
     for rows in (found.rows, found.domains, found.totals):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -112,12 +113,23 @@ def test_segments_come_in_chunks(write, code: str, size: int) -> None:
         write("from", values[0], code), write("to", values[1], code), ray_type=kind
     )
     assert len(rays) == 7
-    chunks = list(rays.chunks(size))
-    assert [len(starts) for starts, _ in chunks[:-1]] == [size] * (len(chunks) - 1)
-    for side in (0, 1):
-        joined = np.concatenate([chunk[side] for chunk in chunks])
-        assert joined.dtype == np.float64
-        assert (joined == values[side]).all()
+    chunks = [np.array(chunk) for chunk in rays.chunks(size)]
+    assert [chunk.shape[1] for chunk in chunks[:-1]] == [size] * (len(chunks) - 1)
+    joined = np.concatenate(chunks, axis=1)
+    assert joined.dtype == code and (joined == values).all()
+
+
+def test_a_thread_reads_into_two_rooms_by_turns(write) -> None:
+    values = np.arange(90.0).reshape(2, 15, 3)
+    rays = open_segments(write("a_f32", values[0], "<f4"), write("b_f32", values[1], "<f4"))
+    places = [
+        (starts.ctypes.data, ends.ctypes.data, len(starts), starts[0, 0], ends[-1, 2])
+        for starts, ends in rays.chunks(4)
+    ]
+    assert [each[2:] for each in places] == [
+        (4, 0, 56), (4, 12, 68), (4, 24, 80), (3, 36, 89),
+    ]  # fmt: skip
+    assert places[0][:2] == places[2][:2] != places[1][:2] == places[3][:2]
 
 
 def test_no_segments(write) -> None:
@@ -157,15 +169,33 @@ def test_segments_of_either_type_are_not_guessed(write) -> None:
         open_segments(*paths)
 
 
-def test_a_file_that_shrinks_is_told(write) -> None:
+def readers() -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name == "geodomain-ahead"]
+
+
+@pytest.mark.parametrize("side", ["starts", "ends"])
+@pytest.mark.parametrize("left", [0, 1, 35, 36, 48, 59])
+def test_a_file_that_shrinks_is_told(write, side: str, left: int) -> None:
+    """At a row or within one, in the chunk that comes next or a later one."""
     rays = open_segments(
         write("a_f32", np.zeros((5, 3)), "<f4"), write("b_f32", np.zeros((5, 3)), "<f4")
     )
     chunks = rays.chunks(2)
     next(chunks)
-    rays.ends.write_bytes(bytes(36))
-    with pytest.raises(TableError, match="became shorter"):
+    getattr(rays, side).write_bytes(bytes(left))
+    with pytest.raises(TableError, match=r"a_f32 or .*b_f32 became shorter while it was read\."):
         list(chunks)
+    assert readers() == []
+
+
+def test_who_stops_in_the_middle_leaves_no_thread(write) -> None:
+    rays = open_segments(
+        write("a_f32", np.zeros((5, 3)), "<f4"), write("b_f32", np.zeros((5, 3)), "<f4")
+    )
+    chunks = rays.chunks(1)
+    next(chunks)
+    chunks.close()
+    assert readers() == []
 
 
 def test_arrays_are_appended_as_little_endian_numbers(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from geodomain.backends.device_memory import DevicePoints, DeviceRoom
 
 Floats = NDArray[np.float64]
+Coordinates = NDArray[np.float32 | np.float64]
 Indices = NDArray[np.int32]
 Columns = tuple[Floats, Floats, Floats]  # x, y and z, with any strides
 Points = Columns | DevicePoints

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.data import Floats
+from geodomain.backends.data import Coordinates, Floats
 from geodomain.backends.native import library, must, pointer
 
 Number = TypeVar("Number", bound=np.generic)
@@ -24,22 +24,28 @@ class CheckedSegments(NamedTuple):
 
 
 def pack(
-    starts: Floats, ends: Floats, order: NDArray[np.int64] | None, threads: int
+    starts: Coordinates,
+    ends: Coordinates,
+    order: NDArray[np.int64] | None,
+    threads: int,
+    out: Floats,
 ) -> CheckedSegments:
     """Copy contiguous starts and ends, (n, 3), into rows of six in an order, and check them.
+
+    Starts and ends are of one type, and ``out`` is (n, 6). Single precision is widened exactly.
 
     Returns
     -------
     CheckedSegments
         Rows out of a mesh's range, `extreme`, have become NaN, as have those with a NaN.
     """
-    out = np.empty((len(starts), 6))
     flags = np.empty(len(starts), dtype=np.uint8)
     faults = (ctypes.c_int64 * 3)()
     must(
         library().geodomain_segments_pack(
             pointer(starts),
             pointer(ends),
+            ctypes.c_int64(starts.itemsize),
             None if order is None else pointer(order),
             ctypes.c_int64(len(starts)),
             threads,
@@ -52,8 +58,9 @@ def pack(
     return CheckedSegments(out, faults[0], faults[1], extreme)
 
 
-def order(starts: Floats, ends: Floats, threads: int) -> NDArray[np.int64]:
+def order(starts: Coordinates, ends: Coordinates, threads: int) -> NDArray[np.int64]:
     """Return the rows of (n, 3) by the Morton codes of their middles; equal codes by row."""
+    starts, ends = np.asarray(starts, np.float64), np.asarray(ends, np.float64)
     rows = np.empty(len(starts), dtype=np.int32)
     must(
         library().geodomain_segments_order(

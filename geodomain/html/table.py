@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 
 def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
@@ -69,6 +68,8 @@ def html_table(
     <tr><th style="text-align:left">&lt;ORE&gt;</th><td style="text-align:left">3</td></tr>
     </table>
     """
+    from html import escape  # brings the entities of HTML, of which commands have no need
+
     side = "right" if headings else "left"
     parts = [f"<table><caption>{escape(title)}</caption>"]
     if headings:

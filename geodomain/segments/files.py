@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+from geodomain.errors import TableError
 from geodomain.inputs.kinds import MeshLike
 from geodomain.inputs.meshes import as_mesh
 from geodomain.inputs.paths import PathGiven
-from geodomain.io.blocks.model import require_text_file
+from geodomain.io.blocks.signs import kind_of
 from geodomain.io.files.atomic import refuse_to_replace
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.sources import Source, open_source
@@ -189,10 +190,17 @@ def _require_outputs(
         return outputs
     outputs = [] if output == STANDARD else [Path(output)]
     for table in (segments, *outputs):
-        require_text_file(os.fspath(table))
+        _require_text(os.fspath(table))
     refuse_inputs(outputs, inputs)
     require_places(outputs, overwrite=overwrite)
     return outputs
+
+
+def _require_text(path: str) -> None:
+    """Refuse a table of another kind by its extension; `io.blocks` would read it as blocks."""
+    if kind_of(path) != "text":
+        message = f"{path}: segments and hits are tables of text; give it as .csv"
+        raise TableError(message)
 
 
 def _paths(given: PathGiven | PathPair) -> list[Path]:

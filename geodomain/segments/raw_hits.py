@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -73,9 +74,14 @@ def intersect_files(
         For a segment that ends at infinity or out of range.
     """
     tally, name = HitTally(), f"{segments.starts} and {segments.ends}"
-    with written_together(folder, OUTPUTS[mode], overwrite=overwrite) as files:
-        for starts, ends in segments.chunks(chunk):
-            _write(files, tally.ask(intersector, starts, ends, mode, name))
+    room = np.empty((min(chunk, len(segments)), 6))  # new memory for each chunk takes time
+    with (
+        written_together(folder, OUTPUTS[mode], overwrite=overwrite) as files,
+        closing(segments.chunks(chunk)) as chunks,
+    ):
+        for starts, ends in chunks:
+            out = room[: len(starts)]
+            _write(files, tally.ask(intersector, starts, ends, mode, name, out=out))
             if progress is not None:
                 progress(tally.segments, len(segments))
     return tally
@@ -93,6 +99,6 @@ def _write(files: dict[str, ArrayWriter], answer: Answer) -> None:
         "barycentricV_f32": (answer.v, 0.0),
     }
     for name, (found, missed) in values.items():
-        whole = np.full(answer.segment_count, missed)
+        whole = np.full(answer.segment_count, missed, dtype=_HITS[name])
         whole[answer.segment] = found
         files[name].append(whole)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodomain.arrays import as_rows, is_on_device
+from geodomain.arrays import as_rows_of_either, host_room, is_on_device
 from geodomain.backends import segment_rows
-from geodomain.backends.data import Held
+from geodomain.backends.data import Coordinates, Floats, Held
 from geodomain.backends.threads import thread_count
 from geodomain.errors import PointError
 
-Floats = NDArray[np.float64]
 
-
-def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Floats, Floats]:
-    """Return both as float64 of one shape (n, 3), uncopied where they are that already."""
+def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Coordinates, Coordinates]:
+    """Return both of one shape (n, 3) and one type, float32 or float64, uncopied if they are."""
     pair = []
     for values, name in ((starts, "starts"), (ends, "ends")):
         if is_on_device(values):
@@ -24,13 +22,15 @@ def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Floats, Floats]:
                 f"such as cupy.asnumpy({name})"
             )
             raise TypeError(message)
-        pair.append(as_rows(values, name))
+        pair.append(as_rows_of_either(values, name))
     if len(pair[0]) != len(pair[1]):
         message = (
             f"there are {len(pair[0])} starts and {len(pair[1])} ends; each segment needs one of "
             "either"
         )
         raise ValueError(message)
+    if pair[0].dtype != pair[1].dtype:
+        pair = [array.astype(np.float64) for array in pair]
     return pair[0], pair[1]
 
 
@@ -82,6 +82,9 @@ class Segments:
         Number of threads for the preparation. [default: all cores that the process may use]
     first_row : int
         Row number of the first segment in error messages, if these are part of a longer list.
+    out : numpy.ndarray of float64, shape (n, 6), optional
+        What the copy is written to, if these are part of a stream: new memory for each part takes
+        time. They are of no use any more once it is given to others.
 
     Attributes
     ----------
@@ -122,11 +125,13 @@ class Segments:
         sort: bool = False,
         threads: int | None = None,
         first_row: int = 0,
+        out: Floats | None = None,
     ) -> None:
         first, second = (np.ascontiguousarray(array) for array in as_ends(starts, ends))
         count = thread_count(threads)
         self.order = segment_rows.order(first, second, count) if sort else None
-        packed = segment_rows.pack(first, second, self.order, count)
+        room = host_room((len(first), 6), np.float64, out, (first, second))
+        packed = segment_rows.pack(first, second, self.order, count, room[:])
         if packed.infinite >= 0:
             row = packed.infinite
             message = (
@@ -137,7 +142,7 @@ class Segments:
         self.missing = packed.missing
         # Kept apart with their true ends; among the others they are NaN, which crosses nothing.
         rows = np.sort(packed.extreme if self.order is None else self.order[packed.extreme])
-        self._extreme = first_row + rows, first[rows], second[rows]
+        self._extreme = first_row + rows, *(ends[rows].astype(float) for ends in (first, second))
         self.packed = packed.ends
         self.packed.flags.writeable = False
         self.device: dict[str, Held] = {}

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geodomain.backends.data import Coordinates, Floats
 from geodomain.errors import PointError
 from geodomain.segments.hits import Hits
 from geodomain.segments.intersector import SegmentIntersector
 from geodomain.segments.modes import WORDS, Answer, Mode
 from geodomain.segments.segments import Segments
-
-Floats = NDArray[np.float64]
 
 MODES: dict[str, Mode] = {**WORDS, "all": "all"}
 
@@ -40,9 +38,16 @@ class HitTally:
     missing: int = 0
 
     def ask(
-        self, intersector: SegmentIntersector, starts: Floats, ends: Floats, mode: str, name: str
+        self,
+        intersector: SegmentIntersector,
+        starts: Coordinates,
+        ends: Coordinates,
+        mode: str,
+        name: str,
+        *,
+        out: Floats | None = None,
     ) -> Answer:
-        """Ask about the next segments, in one of `MODES`, and count.
+        """Ask about the next segments, in one of `MODES`, and count; ``out`` is of `Segments`.
 
         Raises
         ------
@@ -51,7 +56,7 @@ class HitTally:
         """
         try:
             with Segments(
-                starts, ends, threads=intersector.threads, first_row=self.segments
+                starts, ends, threads=intersector.threads, first_row=self.segments, out=out
             ) as segments:
                 answer = intersector.intersect(segments, mode=MODES[mode])
                 self.missing += segments.missing
@@ -64,8 +69,9 @@ class HitTally:
             self.crossing += int(np.count_nonzero(np.diff(answer.segment, prepend=-1)))
             self.crossings += len(answer)
         else:
-            self.crossing += int(np.count_nonzero(answer))
-            self.crossings += int(answer.sum())
+            crossing = int(np.count_nonzero(answer))
+            self.crossing += crossing
+            self.crossings += crossing if answer.dtype == np.bool_ else int(answer.sum())
         return answer
 
     def as_dict(self) -> dict[str, int]:

@@ -202,27 +202,36 @@ GD_API int geodomain_segments_describe(const double* vertices, const std::int32_
   });
 }
 
-// Segments as rows of six, checked. `order` may be null. faults: the first row with an infinite
-// end, or -1; the number of rows with a NaN; the number that are finite and out of a mesh's range,
-// which are marked. All of these become rows of NaN.
-GD_API int geodomain_segments_pack(const double* starts, const double* ends,
+// Segments as rows of six, checked, from coordinates of 4 or 8 bytes each. `order` may be null.
+// faults: the first row with an infinite end, or -1; the number of rows with a NaN; the number that
+// are finite and out of a mesh's range, which are marked. All of these become rows of NaN.
+GD_API int geodomain_segments_pack(const void* starts, const void* ends, std::int64_t size,
                                    const std::int64_t* order, std::int64_t rows, int threads,
                                    double* out, std::uint8_t* out_of_range, std::int64_t* faults) {
   LowestRow infinite;
   std::atomic<std::int64_t> missing{0}, extreme{0};
-  const int status = each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t missing_here = 0, extreme_here = 0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t row = order ? order[i] : i;
-      const EndFault fault = pack_segment(starts + 3 * row, ends + 3 * row, out + 6 * i);
-      if (fault == EndFault::infinite) infinite.keep(row);
-      missing_here += fault == EndFault::missing;
-      extreme_here += fault == EndFault::extreme;
-      out_of_range[i] = fault == EndFault::extreme;
-    }
-    missing += missing_here;
-    extreme += extreme_here;
-  });
+  const auto pack = [&](const auto* from, const auto* to) {
+    return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
+      std::int64_t missing_here = 0, extreme_here = 0;
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t row = order ? order[i] : i;
+        double six[6];  // apart from out, as the compiler knows, which halves the time
+        std::copy_n(to + 3 * row, 3, std::copy_n(from + 3 * row, 3, six));
+        const EndFault fault = pack_segment(six, six + 3, out + 6 * i);
+        if (fault == EndFault::infinite) infinite.keep(row);
+        missing_here += fault == EndFault::missing;
+        extreme_here += fault == EndFault::extreme;
+        out_of_range[i] = fault == EndFault::extreme;
+      }
+      missing += missing_here;
+      extreme += extreme_here;
+    });
+  };
+  const auto as = [&](auto kind) {
+    using Kind = decltype(kind);
+    return pack(static_cast<const Kind*>(starts), static_cast<const Kind*>(ends));
+  };
+  const int status = size == 4 ? as(float{}) : as(double{});
   faults[0] = infinite.found();
   faults[1] = missing;
   faults[2] = extreme;

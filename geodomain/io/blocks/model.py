@@ -29,7 +29,6 @@ __all__ = [
     "kind_of",
     "open_model",
     "require_same_kind",
-    "require_text_file",
 ]
 
 Opener = Callable[[str, TableOptions, Digest | None], AbstractContextManager[BlockFile]]
@@ -79,18 +78,6 @@ def opener(kind: Kind) -> Opener:
 def file_of(path: str) -> Path:
     """Name the file that a path, or FILE:NAME, leads to."""
     return split_name(path)[0]
-
-
-def require_text_file(path: str) -> None:
-    """Refuse a table of another kind by its extension where only text is read and written.
-
-    Raises
-    ------
-    TableError
-    """
-    if kind_of(path) != "text":
-        message = f"{path}: segments and hits are tables of text; give it as .csv"
-        raise TableError(message)
 
 
 def require_same_kind(source: str, target: str) -> None:

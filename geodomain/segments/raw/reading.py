@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geodomain.backends.data import Coordinates
 from geodomain.errors import TableError
+from geodomain.io.files.ahead import Ahead
+from geodomain.io.files.pipeline import fill
 from geodomain.mesh.mesh import Mesh
 from geodomain.segments.raw.number_type import FLOATS, byte_count, float_type
 
@@ -79,10 +81,10 @@ class RawSegments:
         """Return how many segments there are."""
         return self.starts.stat().st_size // (3 * np.dtype(FLOATS[self.kind]).itemsize)
 
-    def chunks(
-        self, size: int = CHUNK
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Return starts and ends, shape (at most `size`, 3), widened exactly, in order.
+    def chunks(self, size: int = CHUNK) -> Generator[tuple[Coordinates, Coordinates], None, None]:
+        """Return starts and ends, shape (at most `size`, 3), of the files' type, in order.
+
+        They are used until the next ones are asked for: a thread reads into two rooms by turns.
 
         Raises
         ------
@@ -90,21 +92,26 @@ class RawSegments:
             If a file has become shorter since it was opened.
         """
         count = len(self)
-        with self.starts.open("rb") as starts, self.ends.open("rb") as ends:
-            for begin in range(0, count, size):
-                rows = min(size, count - begin)
-                first, last = (
-                    np.fromfile(file, dtype=FLOATS[self.kind], count=3 * rows)
-                    for file in (starts, ends)
-                )
-                if not len(first) == len(last) == 3 * rows:
-                    message = f"{self.starts} or {self.ends} became shorter while it was read."
-                    raise TableError(message)
-                yield _widened(first), _widened(last)
+        rooms = np.empty((2, 2, min(size, count), 3), dtype=FLOATS[self.kind])
+        with (
+            self.starts.open("rb", buffering=0) as starts,
+            self.ends.open("rb", buffering=0) as ends,
+        ):
 
+            def read(begin: int) -> tuple[Coordinates, Coordinates]:
+                first, last = rooms[begin // size % 2, :, : min(size, count - begin)]
+                for file, rows in ((starts, first), (ends, last)):
+                    room = rows.reshape(-1).view(np.uint8).data
+                    if fill(file, room) < len(room):
+                        message = f"{self.starts} or {self.ends} became shorter while it was read."
+                        raise TableError(message)
+                return first, last
 
-def _widened(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    return values.astype(np.float64).reshape(-1, 3)
+            ahead = Ahead(range(0, count, size), read)
+            try:
+                yield from ahead.results()
+            finally:
+                ahead.stop()
 
 
 def open_segments(starts: Path, ends: Path, *, ray_type: str | None = None) -> RawSegments:
