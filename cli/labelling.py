@@ -77,6 +77,8 @@ def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
         _misuse("--in-place rewrites one file; of a dataset name the output with -o OUT")
     if page is not None:
         _misuse("--report is of one labelled file, not of a dataset")
+    if asked["output"] is None and asked["scheduler"] is not None:
+        _misuse("--scheduler has workers write the files: it needs -o OUT, not --dry-run")
     if asked.pop("gslib_grid") is not None:
         _misuse("--gslib-grid is of one GSLIB file, and a dataset is of Parquet or text")
     shares = [asked.pop(name) for name in ("proportions", "percent", "by", "lines")]

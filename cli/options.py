@@ -322,6 +322,7 @@ page_option = click.option(
 
 scheduler_option = click.option(
     "--scheduler",
+    callback=values.scheduler,
     metavar="local:N|tcp://HOST:PORT",
     help="Of a dataset: label its files by Dask, in N processes or by the workers of a scheduler.",
 )

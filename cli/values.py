@@ -71,6 +71,18 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
     return value
 
 
+def scheduler(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Raise BadParameter for what is neither a number of local workers nor an address."""
+    if value is not None:
+        from geodomain.datasets.workers import require_scheduler
+
+        try:
+            require_scheduler(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+    return value
+
+
 class Picture(click.Path):
     """The path of a picture, with its allowed formats and the library that draws it."""
 

@@ -172,6 +172,8 @@ def test_the_command_takes_a_folder_and_a_pattern(folder: Path) -> None:
         (["-o", "out", "--background", "X"], 3, "have them removed by --overwrite"),
         (["-o", "out", "--proportions"], 2, "measure shares in one file"),
         (["-o", "out", "--by", "majority"], 2, "measure shares in one file"),
+        (["-o", "out", "--scheduler", "local:x"], 2, "it is 'local:4' for four processes"),
+        (["--dry-run", "--scheduler", "local:2"], 2, "--scheduler has workers write the files"),
         (["-o", "blocks/out"], 3, "name a folder beside it"),
         (["-o", "nowhere/out"], 4, "the folder is not there"),
     ],

@@ -178,6 +178,35 @@ def test_a_part_that_is_gone_is_not_left_in_the_output(folder: Path) -> None:
     assert summary.rows == len(rows_of("out", ".csv"))
 
 
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
+def test_a_part_that_no_run_has_finished_is_not_left_among_the_others(folder: Path) -> None:
+    """Killed with the part in its place, before that is stored; then it leaves the dataset."""
+    write_csv("blocks", PARTS)
+    kill("before", 1)
+    (left,) = files_of("out")
+    Path("blocks", left).unlink()
+    for overwrite in (False, True):
+        with pytest.raises(TableError, match=f"out holds {left}, .* no run has finished: move"):
+            label_dataset("blocks", domains(), "out", overwrite=overwrite)
+    Path("out", left).unlink()
+    Path("out/notes.md").write_text("ours")
+    assert label_dataset("blocks", domains(), "out").rows == len(rows_of("out", ".csv"))
+
+
+def test_a_job_without_parts_holds_no_output(folder: Path) -> None:
+    write_csv("blocks", PARTS)
+    bad = Path("blocks", min(PARTS))
+    whole = bad.read_bytes()
+    bad.write_bytes(whole + b"1,2\n")
+    with pytest.raises(TableError):
+        label_dataset("blocks", domains(), "out")
+    assert not files_of("out") and Path("out/_geodomain/job.json").exists()
+    bad.write_bytes(whole)
+    label_dataset("blocks", {"HALO": HALO}, "out")
+    with pytest.raises(TableError, match="another job"):
+        label_dataset("blocks", domains(), "out")
+
+
 def test_the_output_of_something_else_is_refused(folder: Path) -> None:
     write_csv("blocks", PARTS)
     Path("out").mkdir()

@@ -97,6 +97,48 @@ if __name__ == "__main__":
     assert files_of("out") == files_of("plain")
 
 
+# A worker whose environment has no geodomain, then none at all.
+FOREIGN = """
+import distributed
+from datasets_of_blocks import domains
+import geodomain
+from geodomain.datasets import workers
+
+def forget():
+    from importlib import metadata
+    def none(name):
+        raise metadata.PackageNotFoundError(name)
+    metadata.distribution = none
+
+if __name__ == "__main__":
+    settings = dict(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+        client.run(forget)
+        wait = distributed.Client.wait_for_workers
+        for seconds in (30, 0.5):
+            distributed.Client.wait_for_workers = lambda self, n, timeout: wait(self, n, seconds)
+            try:
+                geodomain.label_dataset(
+                    "blocks", domains(), "out", scheduler=cluster.scheduler_address
+                )
+            except (geodomain.GeodomainError, OSError) as error:
+                print(error)
+            cluster.scale(0)
+            while client.scheduler_info()["workers"]:
+                pass
+"""
+
+
+def test_workers_without_geodomain_and_no_workers(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    write_csv("blocks", PARTS)
+    foreign, none = run(FOREIGN).splitlines()
+    version = geodomain.__version__
+    assert foreign.endswith(f" has no geodomain: install geodomain {version} there")
+    assert "tcp://" in none and "has no workers: start some with 'dask worker tcp://" in none
+    assert not files_of("out")
+
+
 def test_the_index_stays_where_it_was_built() -> None:
     states = States(LocalStore(Path("states")), "hash", None)
     job = SharedJob(domains(), {}, TableOptions(), states, False, geodomain.__version__)

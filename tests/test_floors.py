@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -38,6 +40,45 @@ def test_the_conda_recipe_needs_the_same() -> None:
     assert f'version: "{project["version"]}"' in text
     assert f'python_min: "{project["requires-python"].removeprefix(">=")}"' in text
     assert f'summary: "{project["description"]}"' in text
+
+
+def test_every_python_that_is_declared_is_tested() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    said = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    jobs = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    assert set(re.findall(r'python(?:-version)?: "([\d.]+)"', jobs)) == set(said)
+    assert project["requires-python"] == f">={said[0]}"
+
+
+def test_all_say_the_same_macos() -> None:
+    wheels = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    lowest = wheels["cibuildwheel"]["macos"]["environment"]["MACOSX_DEPLOYMENT_TARGET"]
+    conda = (ROOT / ".ci/conda-forge/conda_build_config.yaml").read_text(encoding="utf-8")
+    assert f'- "{lowest}" ' in conda
+    assert f"TARGET {lowest})" in (ROOT / "kernels/CMakeLists.txt").read_text(encoding="utf-8")
+
+
+def test_tests_of_wheels_have_what_they_import() -> None:
+    """A wheel is tested with less than the extra `test` brings; pytest reads these files."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheels = project["tool"]["cibuildwheel"]
+    extras = project["project"]["optional-dependencies"]
+    lines = [line for name in wheels["test-extras"] for line in extras[name]]
+    there = {re.match(r"[\w-]+", line)[0] for line in project["project"]["dependencies"] + lines}
+    there |= {*wheels["test-requires"], "geodomain", *sys.stdlib_module_names}
+    left_out = {
+        Path(word.strip()).name for word in wheels["test-command"][1].split("--ignore=")[1:]
+    }
+    files = [path for path in (ROOT / "tests").glob("*.py") if path.name not in left_out]
+    there |= {path.stem for path in (ROOT / "tests").rglob("*.py")}
+    for path in files:
+        for one in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(one, ast.ImportFrom):
+                names = [one.module]
+            else:
+                names = [each.name for each in one.names] if isinstance(one, ast.Import) else []
+            roots = {name.partition(".")[0] for name in names}
+            assert roots <= there, f"{path.name}: {roots - there}"
 
 
 def padded(version: str) -> list[int]:

@@ -24,6 +24,12 @@ def test_the_version_is_the_installed_one() -> None:
     assert geodomain.__version__.count(".") == 2
 
 
+def test_the_citation_names_this_version() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    assert f"\nversion: {geodomain.__version__}\n" in (docs / "CITATION.cff").read_text()
+    assert f"version {geodomain.__version__}." in (docs / "citing.md").read_text()
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(geodomain, "nothing")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from geodomain.datasets.job import hash_of
-from geodomain.datasets.parts import Dataset, PartFile
+from geodomain.datasets.parts import Dataset, PartFile, is_part
 from geodomain.datasets.states import STATE_FOLDER, States
 from geodomain.datasets.stores import LocalStore, Store
 from geodomain.errors import TableError
@@ -78,10 +78,13 @@ def open_output(
     states = States(output, hash_of(job), output)
     done = _read(output)
     if done is not None:
-        names = {part.name for part in parts}
+        names, there = {part.name for part in parts}, states.names()
         other = done.get("job") != states.job
-        stale = [name for name in states.names() if other or name not in names]
-        if other and not overwrite:
+        stale = [name for name in there if other or name not in names]
+        placed = [name for name in output.matching("") if is_part(name)]
+        _require_known(output, placed, {*names, *there})
+        # A job that ended before its first part has left nothing to lose.
+        if other and not overwrite and (placed or there):
             message = (
                 f"{output} holds the parts of another job ({_differ(done, job)}): name another "
                 "output, or have them removed by overwrite=True"
@@ -104,6 +107,21 @@ def open_output(
         raise TableError(message)
     output.write(_JOB, (json.dumps({"job": states.job, **job}, indent=2) + "\n").encode())
     return states
+
+
+def _require_known(output: Store, placed: Sequence[str], known: Collection[str]) -> None:
+    """Refuse files that readers would take for parts, and of which nothing is known.
+
+    A run that is killed once a part is in its place, and before that is stored, leaves one; then
+    that part goes from the dataset, or another one is labelled.
+    """
+    for name in placed:
+        if name not in known:
+            message = (
+                f"{output} holds {name}, which is no part of the dataset as it is named now, and "
+                "which no run has finished: move it away, or name another output"
+            )
+            raise TableError(message)
 
 
 def _require_within(name: str, output: Store) -> None:

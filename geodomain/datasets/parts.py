@@ -140,9 +140,14 @@ def _has_wildcard(text: str) -> bool:
     return any(mark in text for mark in "*?[")
 
 
+def is_part(name: str) -> bool:
+    """Return whether a file is Parquet or text by its name."""
+    return name.lower().endswith(_ENDINGS)
+
+
 def _require_ending(dataset: str, part: PartFile) -> None:
     """Refuse a file that may have rows which nobody would miss."""
-    if not part.name.lower().endswith(_ENDINGS):
+    if not is_part(part.name):
         message = (
             f"{part.name} in {dataset} is no Parquet or CSV file by its name: name the parts by a "
             "pattern, such as 'blocks/**/*.parquet'"

@@ -54,10 +54,7 @@ class SharedJob:
     @cached_property
     def labeller(self) -> PartLabeller:
         """Build the index, once on each worker."""
-        here = version("geodomain")
-        if here != self.version:
-            message = f"a worker has geodomain {here}, not {self.version}: install the same there"
-            raise GeodomainError(message)
+        _require_version(version("geodomain"), self.version, "a worker")
         ready = prepare(self.domains, self.keywords)
         return PartLabeller(ready, self.options, self.states, self.hashed)
 
@@ -75,8 +72,8 @@ def require_scheduler(scheduler: str) -> None:
     """
     if not (_LOCAL.fullmatch(scheduler) or _ADDRESS.fullmatch(scheduler)):
         message = (
-            f"scheduler={scheduler!r}: it is 'local:4' for four processes here, or the address of "
-            "a Dask scheduler, such as 'tcp://host:8786'"
+            f"{scheduler!r} is no scheduler: it is 'local:4' for four processes here, or the "
+            "address of one of Dask, such as 'tcp://host:8786'"
         )
         raise ValueError(message)
 
@@ -108,13 +105,15 @@ def label_by_workers(
     Raises
     ------
     GeodomainError, OSError
-        As `PartLabeller.label`; and where no scheduler answers, the connection to it or all of
-        its workers are lost, or a part ends its workers.
+        As `PartLabeller.label`; and where no scheduler answers, it has no workers or one without
+        this geodomain, the connection to it or all of its workers are lost, or a part ends its
+        workers.
     """
     import distributed
     from distributed.client import FutureCancelledError
 
     with _client(scheduler) as client:
+        _require_workers(client, scheduler, job.version)
         shared = client.scatter(job, broadcast=True, hash=False)
         futures = {client.submit(_label, shared, part, pure=False): part for part in parts}
         for future in distributed.as_completed(futures, loop=client.loop):
@@ -139,6 +138,31 @@ def label_by_workers(
 def _label(job: SharedJob, part: PartFile) -> None:
     """Label a part, on a worker."""
     job.labeller.label(part)
+
+
+def _require_workers(client: distributed.Client, scheduler: str, wanted: str) -> None:
+    """Refuse a scheduler without workers, and one of whose workers has not the same geodomain.
+
+    They are asked by a function of Python's own: one of geodomain would not arrive.
+    """
+    try:
+        client.wait_for_workers(1, timeout=30)
+    except TimeoutError as error:
+        message = (
+            f"{scheduler} has no workers: start some with 'dask worker {scheduler}', and the same "
+            "command again"
+        )
+        raise OSError(message) from error
+    for worker, there in client.run(version, "geodomain", on_error="return").items():
+        _require_version(there, wanted, f"the worker {worker}")
+
+
+def _require_version(there: object, wanted: str, worker: str) -> None:
+    """Refuse another version than that which began the job, or what a worker says without any."""
+    if there != wanted:
+        found = f"geodomain {there}, not {wanted}" if isinstance(there, str) else "no geodomain"
+        message = f"{worker} has {found}: install geodomain {wanted} there"
+        raise GeodomainError(message)
 
 
 @contextmanager
