@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
@@ -200,3 +203,50 @@ def test_a_point_that_cannot_be_decided_is_named_by_its_row() -> None:
         labeller.judge(np.asfortranarray(rows[:100]), lattice=lattice),
         labeller.judge(np.asfortranarray(rows[:100])),
     )
+
+
+@contextmanager
+def at_most(memory: int) -> Iterator[None]:
+    """Require that Python and NumPy hold no more than some bytes at a time."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] <= memory
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_axis_is_counted_before_it_is_made(threads: int) -> None:
+    """Of 700 blocks x had 9 decimals and z no step: x alone was to take 48 GB."""
+    step, random = 1e-9, np.random.default_rng(1)
+    columns = [4 + step * np.arange(700), np.full(700, 4.5), random.uniform(0, 9, 700)]
+    labeller = Labeller(domains()["solid"], threads=threads)
+    for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
+        rows = np.asfortranarray(np.stack([columns[axis] for axis in order], axis=1))
+        expected = labeller.judge(rows)
+        with at_most(1 << 24):
+            same(labeller.judge(rows, lattice=BlockLattice.learnt(threads=threads)), expected)
+
+
+def test_a_long_axis_takes_no_more_than_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of blocks, one of whose steps is minute, is no lattice to be made whole."""
+    monkeypatch.setattr(block_lattice, "_CELLS_TO_A_ROW", 1e18)
+    values = np.round(np.concatenate([np.arange(699) * 1e-8, [9.0]]), 8)
+    rows = np.asfortranarray(np.stack([values, *np.full((2, 700), 4.5)], axis=1))
+    labeller = Labeller(domains()["solid"])
+    expected = labeller.judge(rows)
+    with at_most(1 << 24):
+        same(labeller.judge(rows, lattice=BlockLattice.learnt(threads=1)), expected)
+
+
+def test_bits_of_one_bench_are_counted_as_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Along z bits fill words of 64, however few layers there are."""
+    monkeypatch.setattr(block_lattice, "MOST_CELLS", 64 * 90)
+    labeller = Labeller(domains()["solid"])
+    for count, made in ((9, 1), (20, 0)):
+        axes = (np.linspace(1, 8, count), np.linspace(1, 8, 10), np.array([4.0]))
+        rows = rows_of(axes)
+        lattice = BlockLattice.given(axes, threads=1)
+        same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
+        assert len(lattice._answers) == made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 
 import numpy as np
@@ -141,3 +142,17 @@ def test_different_places_with_one_hash_are_told_apart(
     assert added(points, 1000) == 0
     monkeypatch.setattr(repeated, "_hashed", lambda points: np.zeros(len(points), np.uint64))
     assert added(np.concatenate([points, points[:4]]), 1000) == 4
+
+
+def test_a_line_with_minute_steps_takes_no_room_for_all_of_them() -> None:
+    """The coordinates of so fine an axis once took 16 GB, and a minute."""
+    values = np.arange(5000) * 1e-9
+    values[-1] = 2.0
+    points = np.asfortranarray(np.stack([values, *np.ones((2, 5000))], axis=1))
+    bits = LatticeBits(points, np.ones(3))
+    tracemalloc.start()
+    try:
+        assert not bits.add(points)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()

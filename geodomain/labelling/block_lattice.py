@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
@@ -20,10 +21,12 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Answer = TypeVar("Answer")
 
-# All meshes together have so many cells at most, a bit each: 128 MB.
+# All meshes together have at most this many cells, a bit each: 128 MB.
 MOST_CELLS = 1 << 30
-# A row is asked for in the time that so many cells take; a triangle takes that of so many cells.
-_CELLS_TO_A_ROW, _CELLS_TO_A_TRIANGLE = 64, 64
+# The axes of one lattice have at most this many coordinates, which take 50 bytes each to make.
+MOST_COORDINATES = 1 << 22
+# A row, a triangle and a coordinate of an axis each take the time of this many cells.
+_CELLS_TO_A_ROW, _CELLS_TO_A_TRIANGLE, _CELLS_TO_A_COORDINATE = 64, 64, 64
 
 
 class LatticeAxis(Protocol):
@@ -36,6 +39,11 @@ class LatticeAxis(Protocol):
     def within(self, low: float, high: float) -> Floats:
         """Return them, ascending strictly."""
         ...
+
+
+def cells_in_words(x: float, y: float, z: float) -> float:
+    """Count the bits that a lattice of finite counts takes: along z they fill words of 64."""
+    return x * y * 64.0 * math.ceil(z / 64)
 
 
 class GivenAxis:
@@ -130,8 +138,16 @@ class BlockLattice:
             if key not in self._answers:
                 low, high = locator.mesh.bounds
                 ends = list(zip(self._axes, low.tolist(), high.tolist(), strict=True))
-                count = float(np.prod([axis.count(a, b) for axis, a, b in ends]))
-                work = count + _CELLS_TO_A_TRIANGLE * len(locator.mesh.triangles)
+                counts = [axis.count(a, b) for axis, a, b in ends]
+                # One axis may be long while another has no coordinate: each is counted first.
+                if not (min(counts) >= 1 and sum(counts) <= MOST_COORDINATES):
+                    return None
+                count = cells_in_words(*counts)
+                work = (
+                    counts[0] * counts[1] * counts[2]
+                    + _CELLS_TO_A_TRIANGLE * len(locator.mesh.triangles)
+                    + _CELLS_TO_A_COORDINATE * sum(counts)
+                )
                 if count > self._left or work > _CELLS_TO_A_ROW * max(asked, self._expected):
                     return None
                 x, y, z = (axis.within(a, b) for axis, a, b in ends)

@@ -17,6 +17,8 @@ StoredArray = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8] | NDAr
 
 # A bit each for more cells would take too much memory: these take 256 MB.
 _MOST_CELLS = 1 << 31
+# A layer is spread to a byte for each cell, and each coordinate along an axis takes eight.
+_MOST_IN_A_LAYER, _MOST_COORDINATES = 1 << 28, 1 << 24
 # Numbers of cells are whole, and far from where doubles end to be so.
 _FARTHEST = 2.0**40
 # So many coordinates tell the lattice at first; those that do not fit make it finer.
@@ -184,7 +186,11 @@ def _room(first: Floats | _Cells, last: Floats | _Cells) -> tuple[_Cells, _Cells
     first = np.floor(first / eights) * eights
     count = np.ceil((last - first + 1) / eights) * eights
     # The first comparison also fails for what is not finite.
-    if not (np.abs([first, last]) < _FARTHEST).all() or count.prod() > _MOST_CELLS:
+    if not (np.abs([first, last]) < _FARTHEST).all():
+        return None
+    if count.prod() > _MOST_CELLS or count[0] * count[1] > _MOST_IN_A_LAYER:
+        return None
+    if count.sum() > _MOST_COORDINATES:
         return None
     return first.astype(np.int64), count.astype(np.int64)
 

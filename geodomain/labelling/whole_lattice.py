@@ -16,7 +16,7 @@ from geodomain.backends.lattice_rows import expand_lattice
 from geodomain.backends.threads import thread_count
 from geodomain.errors import PointError
 from geodomain.io.blocks.cells import LatticeCells
-from geodomain.labelling.block_lattice import MOST_CELLS
+from geodomain.labelling.block_lattice import MOST_CELLS, cells_in_words
 from geodomain.labelling.evaluate import Shell, SolidEvaluation
 from geodomain.labelling.even_lattice import EvenLattice, Span, even_lattice
 from geodomain.labelling.labeller import Labeller
@@ -188,7 +188,7 @@ def _parts(
     lattice: EvenLattice, shells: Sequence[Shell], threads: int | None
 ) -> Mapping[int, _Part] | None:
     """Return the cells near each mesh, by the id of its locator; None where that does not pay."""
-    given, parts, left = thread_count(threads), dict[int, _Part](), MOST_CELLS
+    given, parts, left = thread_count(threads), dict[int, _Part](), float(MOST_CELLS)
     for shell in shells:
         if id(shell.locator) in parts:
             continue
@@ -196,7 +196,7 @@ def _parts(
         z = Span(z.first - z.first % _WORD, z.end) if z.first < z.end else z
         near = zip(lattice.centres, (x, y, z), strict=True)
         axes = [axis[span.first : span.end] for axis, span in near]
-        left -= len(axes[0]) * len(axes[1]) * len(axes[2])
+        left -= cells_in_words(*map(len, axes))
         # A triangle takes about as long as a cell that is asked for by itself.
         if left < 0 or len(shell.mesh.triangles) > lattice.count:
             return None
