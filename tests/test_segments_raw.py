@@ -183,7 +183,7 @@ def test_a_file_that_shrinks_is_told(write, side: str, left: int) -> None:
     chunks = rays.chunks(2)
     next(chunks)
     getattr(rays, side).write_bytes(bytes(left))
-    with pytest.raises(TableError, match=r"a_f32 or .*b_f32 became shorter while it was read\."):
+    with pytest.raises(OSError, match=rf"it was cut from 60 to {left} bytes while it was read"):
         list(chunks)
     assert readers() == []
 

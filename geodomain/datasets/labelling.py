@@ -181,7 +181,7 @@ def label_dataset(
         warnings=warned,
         earlier=[*ready.source.notes, *_earlier(len(found.parts), len(missing))],
     )
-    run.write(os.fspath(dataset), summary)
+    run.write(os.fspath(dataset), summary, overwrite=overwrite)
     return summary
 
 

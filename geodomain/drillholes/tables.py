@@ -23,6 +23,8 @@ from geodomain.io.csv.rows import TextRows
 from geodomain.io.datamine.table import is_table
 from geodomain.io.datamine.table import read_table as read_columns
 from geodomain.io.files.sources import open_source
+from geodomain.io.files.standard import STANDARD
+from geodomain.io.files.unchanged import Unchanged
 from geodomain.io.header.dialect import DELIMITERS, Row, cell_text, decimal_mark, split_rows
 from geodomain.io.header.encoding import UTF8_MARK, count_line_ends, require_text
 from geodomain.io.header.families import find_column
@@ -138,11 +140,19 @@ def read_table(
         return given
     if not isinstance(given, str | os.PathLike):
         return _of_frame(given, table, reading, f"the {table} table")
-    if Path(given).suffix.lower() in PARQUET:
-        file = read_parquet(Path(given))
+    if os.fspath(given) == STANDARD:
+        return _of_text(STANDARD, table, reading, also)
+    with Unchanged(given):
+        return _of_file(Path(given), table, reading, also)
+
+
+def _of_file(given: Path, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
+    """Read a file, by its extension or its content."""
+    if given.suffix.lower() in PARQUET:
+        file = read_parquet(given)
         return replace(_of_frame(file.arrow, table, reading, file.name), parquet=file)
-    if (frame := _datamine(Path(given))) is not None:
-        return _of_frame(frame, table, reading, Path(given).name)
+    if (frame := _datamine(given)) is not None:
+        return _of_frame(frame, table, reading, given.name)
     return _of_text(os.fspath(given), table, reading, also)
 
 

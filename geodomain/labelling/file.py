@@ -224,7 +224,7 @@ def label_file(
         samples=samples,
         shares=ready.plan.shares,
     )
-    run.write(str(file_of(source)), summary)
+    run.write(str(file_of(source)), summary, overwrite=overwrite)
     return summary
 
 

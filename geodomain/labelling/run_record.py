@@ -82,12 +82,12 @@ class RunRecord:
         """Return the seconds since the beginning."""
         return time.perf_counter() - self._clock
 
-    def write(self, model: str, summary: Summary) -> None:
+    def write(self, model: str, summary: Summary, *, overwrite: bool) -> None:
         """Write the record, if one was asked for, completely or not at all."""
         if self.path is None:
             return
         text = json.dumps(self.as_dict(model, summary), indent=2, default=_plain) + "\n"
-        with replaced(self.path) as file:
+        with replaced(self.path, overwrite=overwrite) as file:
             file.write(text.encode())
 
     def as_dict(self, model: str, summary: Summary) -> dict[str, object]:

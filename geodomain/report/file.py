@@ -16,9 +16,11 @@ from geodomain.errors import collect_warnings, counted
 from geodomain.html.table import html_table
 from geodomain.inputs.paths import model_path
 from geodomain.inspection.comparison import compare_files
+from geodomain.io.blocks.model import file_of
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
+from geodomain.io.files.unchanged import Unchanged
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.progress import Progress, show_progress
 from geodomain.report.blocks import read_blocks
@@ -229,20 +231,21 @@ def gather_content(
         message = f"{len(asked)} sections are too many: a report has at most {MOST_SECTIONS}"
         raise ValueError(message)
     known = None if record is None else read_record(record)
-    with collect_warnings() as warned, show_progress(progress, "reading") as told:
-        listed, files = drawn_source(domains)
-        refuse_inputs(places, files)
-        blocks = read_blocks(source, options, column, numeric=grades.columns, progress=told)
-    if known is None and not listed.targets:
-        require_labels(blocks.labels, column, blocks.name)
-    if known is not None:
-        require_same_file(known, blocks.name, blocks.digest)
-    ground = [background] if isinstance(background, str) else list(background)
-    rows = domain_rows(blocks, listed, known["summary"] if known else None, ground)
-    changes = None
-    if compare is not None:
-        old = Path(compare)
-        changes = Changes(old, compare_files(old, source, column=column, **table))
+    with Unchanged(file_of(source)):  # it is read again to be compared
+        with collect_warnings() as warned, show_progress(progress, "reading") as told:
+            listed, files = drawn_source(domains)
+            refuse_inputs(places, files)
+            blocks = read_blocks(source, options, column, numeric=grades.columns, progress=told)
+        if known is None and not listed.targets:
+            require_labels(blocks.labels, column, blocks.name)
+        if known is not None:
+            require_same_file(known, blocks.name, blocks.digest)
+        ground = [background] if isinstance(background, str) else list(background)
+        rows = domain_rows(blocks, listed, known["summary"] if known else None, ground)
+        changes = None
+        if compare is not None:
+            old = Path(compare)
+            changes = Changes(old, compare_files(old, source, column=column, **table))
     content = Content(
         source,
         blocks,

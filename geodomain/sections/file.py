@@ -16,9 +16,11 @@ from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, warn
 from geodomain.inputs.paths import model_path
+from geodomain.io.blocks.model import file_of
 from geodomain.io.files.places import require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
+from geodomain.io.files.unchanged import Unchanged
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.progress import Progress, show_progress
 from geodomain.sections.asking import SectionGiven, as_sections, is_run
@@ -160,7 +162,7 @@ def plot_sections(
     listed = Domains() if domains is None else domains_to_draw(domains)
     given = [*([background] if isinstance(background, str) else background), listed.background]
     ground = [label for label in given if label]
-    with show_progress(progress, "reading") as told:
+    with Unchanged(file_of(source)), show_progress(progress, "reading") as told:
         cuts = gather(
             source, options, column, asked, background=ground, grade=colour_by, progress=told
         )

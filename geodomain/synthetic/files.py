@@ -99,7 +99,7 @@ def write_deposit(
         write_mesh(mesh, folder / (name + SUFFIXES[name]), overwrite=overwrite)
     write_mesh(deposit.topography, folder / TOPOGRAPHY, overwrite=overwrite)
     for table, name in ((deposit.regular, REGULAR), (deposit.subblocked, SUBBLOCKED)):
-        with replaced(folder / name) as file:
+        with replaced(folder / name, overwrite=overwrite) as file:
             file.writelines(table.csv())
     holes = deposit.drilling
     texts = {
@@ -109,7 +109,7 @@ def write_deposit(
         DOMAINS: DOMAIN_LIST.encode(),
     }
     for name, text in texts.items():
-        with replaced(folder / name) as file:
+        with replaced(folder / name, overwrite=overwrite) as file:
             file.write(text)
     return {
         domain: [folder / (mesh.name + SUFFIXES[mesh.name]) for mesh in meshes]

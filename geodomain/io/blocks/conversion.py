@@ -21,6 +21,7 @@ from geodomain.io.conditions import Column
 from geodomain.io.datamine.definition import read_definition
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.streams import open_target
+from geodomain.io.files.unchanged import Unchanged
 from geodomain.io.header.azimuth import azimuth_of
 from geodomain.io.header.frames import LocalFrame
 from geodomain.io.header.keywords import TableKeywords, table_options
@@ -80,9 +81,10 @@ def convert_blocks(
     options, source, place = table_options(**table), os.fspath(model), Path(output)
     refuse_inputs([place], [file_of(source)])
     require_places([place], overwrite=overwrite)
-    blocks = _gathered(source, options)
-    with open_target(place, overwrite=overwrite) as target:
-        write_blocks(blocks, target, str(place))
+    with Unchanged(file_of(source)):  # it is opened again for columns of text
+        blocks = _gathered(source, options)
+        with open_target(place, overwrite=overwrite) as target:
+            write_blocks(blocks, target, str(place))
     return len(blocks.centroids)
 
 

@@ -6,8 +6,8 @@ gives a `BlockFile`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from geodomain.io.blocks.block_file import BlockFile, Destination, Floats, Progr
 from geodomain.io.blocks.export import is_written
 from geodomain.io.blocks.signs import EXTENSIONS, Kind, kind_of
 from geodomain.io.files.digest import Digest
+from geodomain.io.files.standard import STANDARD
+from geodomain.io.files.unchanged import Unchanged
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.solids import split_name
 
@@ -44,10 +46,13 @@ _NOT_WRITTEN = {
 }
 
 
+@contextmanager
 def open_model(
     path: str, options: TableOptions, *, digest: Digest | None = None
-) -> AbstractContextManager[BlockFile]:
+) -> Iterator[BlockFile]:
     """Open a block model of any kind, to be used in a `with` block.
+
+    The file must not change within the block.
 
     Parameters
     ----------
@@ -61,12 +66,14 @@ def open_model(
     Raises
     ------
     OSError
-        If it cannot be opened.
+        If it cannot be opened, or changes while it is open.
     TableError
         If it cannot be understood, or a library that reads it is not installed.
     """
-    kind = kind_of(path) if options.gslib_grid is None else "gslib"
-    return opener(kind)(path, options, digest)
+    with Unchanged(*([] if path == STANDARD else [file_of(path)])):
+        kind = kind_of(path) if options.gslib_grid is None else "gslib"
+        with opener(kind)(path, options, digest) as opened:
+            yield opened
 
 
 def opener(kind: Kind) -> Opener:

@@ -24,6 +24,7 @@ from geodomain.io.blocks.new_values import NewArrays, Values
 from geodomain.io.blocks.omf_model import pick_model, require_count
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
+from geodomain.io.files.unchanged import Unchanged
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.solids import split_name
 from geodomain.io.meshes.text import unify_lines
@@ -194,7 +195,7 @@ class VoxetStore:
                 f"{kind.itemsize} bytes; copy or export them again"
             )
             raise TableError(message)
-        with file.open("rb") as raw:
+        with Unchanged(file), file.open("rb") as raw:
             raw.seek(start)
             values = np.frombuffer(raw.read(self.cells.count * kind.itemsize), kind)
         return self._present(values, number)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
+from geodomain.io.files.unchanged import own_change
+
 
 class AtomicFile:
     """Write beside a path and take its place in one step.
@@ -22,10 +24,12 @@ class AtomicFile:
     path : Path
         The file to make or replace, links resolved. One that is there lends its mode
         and, where that is allowed, its owner.
+    new : bool
+        Refuse to replace a file, one that appears while this one is written too.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, new: bool = False) -> None:
+        self._path, self._new = path, new
         self._before = path.stat() if path.exists() else None
         # Where the system has no nameless files, a killed run may leave this one behind.
         self._part = path.with_name(f".{path.stem[:80]}.{os.urandom(8).hex()}.part")
@@ -48,7 +52,15 @@ class AtomicFile:
         return done
 
     def commit(self) -> None:
-        """Put the file in its place, safe from a power cut as far as the system goes."""
+        """Put the file in its place, safe from a power cut as far as the system goes.
+
+        Raises
+        ------
+        FileExistsError
+            For a new file, where another run has put one in the place.
+        OSError
+            If a file that was read for it has changed since.
+        """
         if self._before is not None and hasattr(os, "fchown"):
             with contextlib.suppress(OSError):
                 os.fchown(self._descriptor, self._before.st_uid, self._before.st_gid)
@@ -58,7 +70,8 @@ class AtomicFile:
             _name(self._descriptor, self._part)
             self._named = True
         self._close()
-        self._part.replace(self._path)
+        with own_change(self._path):
+            _put_new(self._part, self._path) if self._new else self._part.replace(self._path)
         self._named = False
         _sync_folder(self._path.parent)
 
@@ -125,6 +138,22 @@ def _name(descriptor: int, path: Path) -> None:
         os.link(_own(descriptor), path.name, dst_dir_fd=folder, follow_symlinks=True)
     finally:
         os.close(folder)
+
+
+def _put_new(part: Path, path: Path) -> None:
+    """Rename a file to a path where nothing is, in one step where the system can."""
+    try:
+        if os.name == "nt":
+            part.rename(path)  # there it replaces nothing
+        else:
+            os.link(part, path)
+            part.unlink()
+    except FileExistsError:
+        message = f"{path} has appeared since this run began; name another output"
+        raise FileExistsError(message) from None
+    except OSError:  # a file system without links
+        refuse_to_replace([path])
+        part.replace(path)
 
 
 def _own(descriptor: int) -> str:

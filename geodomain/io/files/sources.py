@@ -7,12 +7,14 @@ import io
 import os
 import stat
 from pathlib import Path
+from types import TracebackType
 from typing import BinaryIO, cast
 
 from geodomain.io.files.digest import Counted, Digest
 from geodomain.io.files.gz import MAGIC, Decompressor
 from geodomain.io.files.pipeline import ByteSource, fill
 from geodomain.io.files.standard import STANDARD, standard_input, status_of
+from geodomain.io.files.unchanged import Unchanged
 
 
 class Source:
@@ -41,6 +43,7 @@ class Source:
         self, raw: BinaryIO, name: str, path: Path | None, digest: Digest | None = None
     ) -> None:
         self.name, self.path = name, path
+        self._watch = Unchanged(*([] if path is None else [path]))
         self._raw = Counted(raw, digest)
         self._bytes: ByteSource = self._raw
         self._head = b""
@@ -82,12 +85,19 @@ class Source:
         self._raw.file.close()
 
     def __enter__(self) -> Source:
-        """Return the source, to be closed at the end of the block."""
+        """Return the source, to be closed at the end of the block, and watch it until then."""
+        self._watch.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Close the file."""
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file, and refuse one that has changed within the block."""
         self.close()
+        self._watch.__exit__(kind, error, trace)
 
 
 def open_source(path: str | os.PathLike[str], *, digest: Digest | None = None) -> Source:

@@ -82,7 +82,9 @@ def open_target(
     TableError
         If the output is the input.
     FileExistsError
-        If there is such a file and it may not be replaced.
+        If there is such a file, at the beginning or in the end, and it may not be replaced.
+    OSError
+        If a file that is watched by `Unchanged` has changed when this one takes its place.
     BrokenPipeError
         If nobody reads standard output any more: a reason to end, quietly.
     """
@@ -101,7 +103,8 @@ def open_target(
     refuse_to_replace([Path(path)], overwrite=overwrite or in_place)
     place = Path(os.path.realpath(path))
     compressed = source.compressed if in_place and source else place.suffix.lower() == ".gz"
-    yield from _replace(AtomicFile(place), source, compressed, threads, digest)
+    file = AtomicFile(place, new=not (overwrite or in_place))
+    yield from _replace(file, source, compressed, threads, digest)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from geodomain.backends.file_bytes import read_bytes
+from geodomain.io.files.unchanged import Unchanged
 
 _LARGE = 1 << 25  # bytes; fewer are read by one thread as fast
 
@@ -18,9 +19,14 @@ def read_whole(path: Path) -> bytes:
     Raises
     ------
     OSError
-        If it cannot be read, or is a device such as /dev/zero.
+        If it cannot be read, changes meanwhile, or is a device such as /dev/zero.
     """
-    status = require_no_device(path)
+    with Unchanged(path):
+        return _read(path, require_no_device(path))
+
+
+def _read(path: Path, status: os.stat_result) -> bytes:
+    """Read a file, a large one by several threads."""
     if stat.S_ISREG(status.st_mode) and status.st_size >= _LARGE:
         with path.open("rb") as file:
             data = read_bytes(file.fileno(), status.st_size)

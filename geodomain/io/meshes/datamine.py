@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from geodomain.errors import MeshError
 from geodomain.io.datamine.table import Table, read_table
+from geodomain.io.files.whole import read_whole
 from geodomain.io.meshes.solids import NamedFaces, compact
 from geodomain.mesh.faces import Faces
 
@@ -21,10 +22,10 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     table = read_table(data, path.name)
     if set(_CORNERS) <= table.columns.keys():
         points = _beside(path, "tr", "pt")
-        return _pair(table, read_table(points.read_bytes(), points.name), path.name)
+        return _pair(table, read_table(read_whole(points), points.name), path.name)
     if set(_POINT) <= table.columns.keys():
         triangles = _beside(path, "pt", "tr")
-        return _pair(read_table(triangles.read_bytes(), triangles.name), table, triangles.name)
+        return _pair(read_table(read_whole(triangles), triangles.name), table, triangles.name)
     what = "a block model" if "XC" in table.columns or "IJK" in table.columns else "a table"
     message = (
         f"{path.name} is {what} of Datamine, not a wireframe: it has the fields"

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from geodomain.errors import MeshError, warn
+from geodomain.io.files.unchanged import Unchanged
 from geodomain.io.files.whole import read_whole
 from geodomain.io.meshes import closed
 from geodomain.io.meshes.formats import (
@@ -150,7 +151,13 @@ def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
 
 
 def _read_solids(path: Path) -> Solids:
-    """Return the polygons of a file by the name of the solid."""
+    """Return the polygons of a file, which must not change meanwhile, by the name of the solid."""
+    with Unchanged(path):
+        return _parsed(path)
+
+
+def _parsed(path: Path) -> Solids:
+    """Return the polygons by what the content shows the format to be."""
     data = read_whole(path)
     if not data:
         message = f"{path.name} is empty: export the wireframe again"

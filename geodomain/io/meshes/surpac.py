@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import MeshError, warn
+from geodomain.io.files.whole import read_whole
 from geodomain.io.meshes import surpac_binary
 from geodomain.io.meshes.solids import NamedFaces, compact
 from geodomain.io.meshes.text import damaged, decoded, floats, integers, number_lines, unify_lines
@@ -28,7 +29,7 @@ def read_triangles(data: bytes, path: Path) -> list[NamedFaces]:
             " beside it: copy it there"
         )
         raise MeshError(message)
-    return _pair(partner, partner.read_bytes(), path, data)
+    return _pair(partner, read_whole(partner), path, data)
 
 
 def read_strings(data: bytes, path: Path) -> list[NamedFaces]:
@@ -37,7 +38,7 @@ def read_strings(data: bytes, path: Path) -> list[NamedFaces]:
     if partner is None:
         message = f"{path.name} has no {path.stem}.dtm beside it, and {_NO_SURFACE}"
         raise MeshError(message)
-    return _pair(path, data, partner, partner.read_bytes())
+    return _pair(path, data, partner, read_whole(partner))
 
 
 def _beside(path: Path, extension: str, named: str) -> Path | None:

@@ -47,9 +47,9 @@ def write_mesh(
         raise MeshError(message)
     refuse_to_replace(filter(Path.is_file, files_of(path)), overwrite=overwrite)
     if extension in _PAIRS:
-        _write_pair(solids, path)
+        _write_pair(solids, path, overwrite=overwrite)
         return
-    with replaced(path) as file:
+    with replaced(path, overwrite=overwrite) as file:
         if extension in _WRITERS:
             _WRITERS[extension](_as_one(solids), file)
         else:
@@ -68,11 +68,11 @@ def holds_names(path: str | os.PathLike[str]) -> bool:
     return extension in _SOLID_WRITERS or extension in _PAIRS
 
 
-def _write_pair(solids: dict[str, Mesh], path: Path) -> None:
+def _write_pair(solids: dict[str, Mesh], path: Path, *, overwrite: bool) -> None:
     """Write Surpac's two files; the triangles appear after the vertices that they need."""
     with (
-        replaced(path.with_suffix(".dtm")) as triangles,
-        replaced(path.with_suffix(".str")) as strings,
+        replaced(path.with_suffix(".dtm"), overwrite=overwrite) as triangles,
+        replaced(path.with_suffix(".str"), overwrite=overwrite) as strings,
     ):
         surpac.write(solids, path.stem, strings, triangles)
 

@@ -12,6 +12,7 @@ from geodomain.backends.data import Coordinates
 from geodomain.errors import TableError
 from geodomain.io.files.ahead import Ahead
 from geodomain.io.files.pipeline import fill
+from geodomain.io.files.unchanged import Unchanged
 from geodomain.mesh.mesh import Mesh
 from geodomain.segments.raw.number_type import FLOATS, byte_count, float_type
 
@@ -46,6 +47,12 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     OSError
         If a file cannot be read.
     """
+    with Unchanged(vertices, triangles):
+        return _mesh(vertices, triangles, vertex_type)
+
+
+def _mesh(vertices: Path, triangles: Path, vertex_type: str | None) -> Mesh:
+    """Read both files, and check one against the other."""
     size = byte_count(triangles)
     if size % _TRIANGLE:
         message = (
@@ -88,12 +95,13 @@ class RawSegments:
 
         Raises
         ------
-        TableError
-            If a file has become shorter since it was opened.
+        OSError
+            If a file has changed since it was opened.
         """
         count = len(self)
         rooms = np.empty((2, 2, min(size, count), 3), dtype=FLOATS[self.kind])
         with (
+            Unchanged(self.starts, self.ends),
             self.starts.open("rb", buffering=0) as starts,
             self.ends.open("rb", buffering=0) as ends,
         ):

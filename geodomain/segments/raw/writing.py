@@ -72,7 +72,7 @@ def written_together(
         files = {}
         for name in codes:
             # A link is followed, so that it stays one.
-            files[name] = AtomicFile(Path(os.path.realpath(folder / name)))
+            files[name] = AtomicFile(Path(os.path.realpath(folder / name)), new=not overwrite)
             stack.callback(files[name].abandon)
         yield {name: ArrayWriter(files[name], code) for name, code in codes.items()}
         for file in files.values():
