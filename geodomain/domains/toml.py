@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn, TypeVar, cast
 
+from geodomain import memory
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains
 from geodomain.domains.stack import Stack
@@ -27,6 +30,16 @@ from geodomain.io.files.whole import read_whole
 from geodomain.io.meshes.reading import read_mesh
 from geodomain.io.meshes.solids import split_name
 from geodomain.mesh.mesh import Mesh
+
+# A part of a key is a table in the one before.
+_MOST_PARTS = 16
+# Texts and comments, up to their ends or that of the line or the file.
+_TEXTS = re.compile(
+    r'"""(?:\\.|[^\\])*?(?:"""|\Z)|"(?:\\.|[^"\\\n])*"?'
+    r"|'''.*?(?:'''|\Z)|'[^'\n]*'?|#[^\n]*",
+    re.DOTALL,
+)
+_LONG_KEY = re.compile(rf"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){{{_MOST_PARTS},}}")
 
 ReadMesh = Callable[[Path], Mesh]
 Table = dict[str, object]
@@ -127,8 +140,11 @@ class _Reader:
     def _parsed(self) -> Table:
         import tomllib
 
+        self._require_size()
         try:
-            return tomllib.loads(read_whole(self._path).decode("utf-8-sig"))
+            text = read_whole(self._path).decode("utf-8-sig")
+            if (line := _line_of_long_key(text)) is None:
+                return tomllib.loads(text)
         except UnicodeDecodeError:
             self._refuse("", "it is not UTF-8 text; save it as UTF-8")
         except tomllib.TOMLDecodeError as error:
@@ -138,6 +154,13 @@ class _Reader:
             self._refuse("", f"a number has more than {sys.get_int_max_str_digits():,} digits")
         except RecursionError:
             self._refuse("", "brackets are nested too deeply; no key needs more than two")
+        most = f"more than {_MOST_PARTS} parts; none needs more than three"
+        self._refuse("", f"line {line} has a key of {most}")
+
+    def _require_size(self) -> None:
+        """Refuse a file whose lists may take more memory than there is."""
+        with suppress(OSError):  # what cannot be read says so where it is read
+            memory.require_json(self._path.stat().st_size, str(self._path), DomainError)
 
     def _domain(self, table: Table, number: int) -> Domain:
         where = _place("domain", number, table.get("name"))
@@ -205,6 +228,17 @@ class _Reader:
     def _refuse(self, where: str, what: str) -> NoReturn:
         message = f"{self._path}{f', {where}' if where else ''}: {what}"
         raise DomainError(message) from None
+
+
+def _line_of_long_key(text: str) -> int | None:
+    """Return the line of a key of many parts, each a table: the cost is the square of the parts."""
+    key = _LONG_KEY.search(_TEXTS.sub(_blanked, text))
+    return None if key is None else text.count("\n", 0, key.start()) + 1
+
+
+def _blanked(text: re.Match[str]) -> str:
+    """Return as many letters on as many lines as a text has, so that a quoted key is a key."""
+    return re.sub(r"[^\n]", " " if text[0].startswith("#") else "_", text[0])
 
 
 def _tables(given: Table, kind: str) -> list[tuple[Table, int]]:

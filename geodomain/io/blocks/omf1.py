@@ -23,7 +23,7 @@ from geodomain.io.blocks.block_file import Destination
 from geodomain.io.blocks.cell_file import CellModel, refuse_columns
 from geodomain.io.blocks.cells import LatticeCells, lattice
 from geodomain.io.blocks.new_values import NewArrays, Values, as_category, as_numbers
-from geodomain.io.blocks.omf_model import pick_model, require_count, require_lattice
+from geodomain.io.blocks.omf_model import pick_model, require_lattice, require_room
 from geodomain.io.csv.new_columns import NewColumn
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
@@ -33,7 +33,6 @@ from geodomain.io.meshes.solids import split_name
 from geodomain.io.omf.refusal import refusing
 from geodomain.io.omf.version1 import START, Project1
 
-_DENSEST = 1032  # numbers of a byte, at most, that zlib can stand for
 _STEP = 1 << 24
 
 
@@ -77,7 +76,7 @@ class Omf1Store:
         axes = np.array([geometry[f"axis_{axis}"] for axis in "uvw"], dtype=np.float64)
         origin = self._project.origin(geometry)
         require_lattice(steps, origin, axes)
-        require_count(steps, _DENSEST * len(self._project.data))
+        require_room(steps, self.name)
         return lattice("blocks", steps, origin, axes, z_fastest=True)
 
     def close(self) -> None:

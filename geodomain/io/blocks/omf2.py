@@ -23,7 +23,7 @@ from geodomain.io.blocks.block_file import Destination
 from geodomain.io.blocks.cell_file import CellModel, refuse_columns
 from geodomain.io.blocks.cells import LatticeCells, lattice
 from geodomain.io.blocks.new_values import NewArrays, Values, as_category, as_numbers
-from geodomain.io.blocks.omf_model import pick_model, require_count, require_lattice
+from geodomain.io.blocks.omf_model import pick_model, require_lattice, require_room
 from geodomain.io.blocks.sub_blocks import SubBlocks
 from geodomain.io.csv.new_columns import NewColumn
 from geodomain.io.csv.number_cells import NewCells
@@ -33,7 +33,6 @@ from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.solids import split_name
 from geodomain.io.omf.refusal import refusing
 from geodomain.io.omf.version2 import (
-    DENSEST,
     INDEX,
     Project2,
     as_floats,
@@ -92,7 +91,7 @@ class Omf2Store:
         axes = np.array([orient[axis] for axis in "uvw"], dtype=np.float64)
         origin = self._project.origin(orient)
         require_lattice(steps, origin, axes)
-        require_count(steps, DENSEST * self._project.size)
+        require_room(steps, self.name)
         return lattice("blocks", steps, origin, axes)
 
     def _sub_blocks(self, told: Any) -> SubBlocks:

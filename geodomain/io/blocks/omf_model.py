@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
 
+from geodomain import memory
 from geodomain.errors import TableError
 from geodomain.io.blocks.cells import Floats
 from geodomain.io.meshes.solids import listed
@@ -59,6 +61,18 @@ def require_lattice(steps: Sequence[Floats], origin: Floats, axes: Floats) -> No
     if not all((np.isfinite(one) & (one > 0)).all() for one in steps):
         message = "the lattice has a cell whose size is not above zero"
         raise ValueError(message)
+
+
+def require_room(steps: Sequence[Floats], file: str) -> None:
+    """Refuse more cells than memory holds numbers for: a file may well be small beside them.
+
+    Raises
+    ------
+    TableError
+    """
+    counts = [len(one) for one in steps]
+    cells = " x ".join(f"{count:,}" for count in counts)
+    memory.require(8.0 * math.prod(counts), f"{file}, with {cells} cells,", TableError)
 
 
 def require_count(steps: Sequence[Floats], most: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from geodomain import memory
 from geodomain.arrays import COARSE, single_resolution
 from geodomain.errors import MeshError, warn
 from geodomain.io.meshes.solids import NamedFaces
@@ -44,11 +45,14 @@ def _read(
     try:
         import trimesh
 
+        _require_room(data, path.name, kind)
         scene: Any = trimesh.load(
             io.BytesIO(data), file_type=kind, process=False, force="scene", merge_primitives=False
         )
         parts = [_part(scene, node, kind, axes, signs) for node in scene.graph.nodes_geometry]
         again = _renamed(_names_of(data, kind))
+    except MeshError:
+        raise
     except ImportError as lacking:
         message = (
             f"{path.name} is {kind}, which is read through trimesh ({lacking}): install it with"
@@ -69,6 +73,19 @@ def _read(
         )
         warn(message)
     return found
+
+
+def _require_room(data: bytes, name: str, kind: str) -> None:
+    """Refuse what would take more memory than there is: of bombs, and numbers without bytes."""
+    if kind == "3mf":
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            memory.require_members(archive, name, MeshError)
+        return
+    length = int.from_bytes(data[12:16], "little")
+    memory.require_json(length, f"{name}: its description", MeshError)
+    tree = json.loads(data[20 : 20 + length])
+    counts = [float(one["count"]) for one in tree.get("accessors", ())]
+    memory.require(16 * sum(counts), f"{name}, with accessors of so many numbers,", MeshError)
 
 
 def _names_of(data: bytes, kind: str) -> list[str]:

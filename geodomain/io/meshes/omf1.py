@@ -42,6 +42,7 @@ def _faces(project: Project1, element: Any) -> Faces:
 def _grid(project: Project1, geometry: Any, origin: NDArray[np.float64]) -> Faces:
     u, v = (np.array(geometry[f"tensor_{axis}"], dtype=np.float64) for axis in "uv")
     axes = [np.array(geometry[f"axis_{axis}"], dtype=np.float64) for axis in "uv"]
+    project.require_surface(len(u), len(v))
     heights = None
     if geometry.get("offset_w") is not None:
         shape = len(u) + 1, len(v) + 1

@@ -16,7 +16,6 @@ from geodomain.io.meshes.solids import NamedFaces
 from geodomain.io.omf.refusal import refusing
 from geodomain.io.omf.version2 import (
     COMMENT,
-    DENSEST,
     INDEX,
     Project2,
     as_floats,
@@ -61,8 +60,7 @@ def _faces(project: Project2, geometry: Any) -> Faces:
 def _grid(project: Project2, geometry: Any) -> Faces:
     orient = geometry["orient"]
     u, v = project.steps(geometry["grid"], "uv")
-    if len(u) * len(v) > DENSEST * project.size:
-        project.refuse("a grid has more cells than the file can hold")
+    project.require_surface(len(u), len(v))
     heights = None
     if geometry.get("heights"):
         values = project.numbers(geometry["heights"], ["scalar"])[:, 0]

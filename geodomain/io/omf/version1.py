@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain import memory
 from geodomain.errors import GeodomainError
 from geodomain.io.omf.refusal import damaged
 
@@ -32,6 +33,7 @@ class Project1:
         self.start = int.from_bytes(data[START], "little")
         if self.start > len(data):
             self.refuse(f"its index starts at byte {self.start:,}, beyond its end")
+        memory.require_json(len(data) - self.start, f"{file}: its index", error)
         self.objects: dict[str, Any] = json.loads(bytes(data[self.start :]).decode("utf-8"))
         self.project: Any = self.objects[str(uuid.UUID(bytes=bytes(data[36:52])))]
 
@@ -43,6 +45,11 @@ class Project1:
         """Let go of the file."""
         if isinstance(self.data, mmap.mmap):
             self.data.close()
+
+    def require_surface(self, nu: int, nv: int) -> None:
+        """Refuse a surface of more cells than memory holds triangles for."""
+        what = f"{self.file}, with a surface of {nu:,} x {nv:,} cells,"
+        memory.require(200.0 * nu * nv, what, self._error)
 
     def elements(self) -> Iterator[Any]:
         """Yield the elements in their order."""
@@ -68,8 +75,9 @@ class Project1:
             self.refuse("an array lies beyond its end, or is of an unknown type")
         packed = bytes(self.data[start : start + length])
         if count is None:
-            raw = zlib.decompress(packed)
+            raw = memory.inflate(packed, f"{self.file}: an array", self._error)
         else:
+            memory.require(8 * count, f"{self.file}: an array", self._error)
             raw = zlib.decompressobj().decompress(packed, 8 * count + 1)
         if len(raw) % 8 or (count is not None and len(raw) != 8 * count):
             wanted = "whole numbers" if count is None else f"{count:,} numbers"

@@ -12,12 +12,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain import memory
 from geodomain.errors import GeodomainError
 from geodomain.io.omf.refusal import damaged
 
 COMMENT = b"Open Mining Format 2.0"
 INDEX = "index.json.gz"
-DENSEST = 1032  # bytes that one byte can stand for in a ZIP or GZIP
 
 
 def require_pyarrow(file: str, error: type[GeodomainError]) -> None:
@@ -45,11 +45,18 @@ class Project2:
                 " other program reads: write it as OMF 1, or as Open Mining Format 2.0"
             )
             raise error(message)
-        self.project: Any = json.loads(gzip.decompress(members.read(INDEX)))
+        index = f"{file}: its index"
+        packed = memory.read_member(members, INDEX, index, error)
+        self.project: Any = json.loads(memory.inflate(packed, index, error, json=True))
 
     def refuse(self, found: str) -> NoReturn:
         """Raise the error for a file that is not what it must be."""
         raise damaged(self.file, found, self._error)
+
+    def require_surface(self, nu: int, nv: int) -> None:
+        """Refuse a surface of more cells than memory holds triangles for."""
+        what = f"{self.file}, with a surface of {nu:,} x {nv:,} cells,"
+        memory.require(200.0 * nu * nv, what, self._error)
 
     def elements(self) -> Iterator[Any]:
         """Yield the elements in their order, those of composites in their place."""
@@ -68,8 +75,9 @@ class Project2:
         if grid["type"] == "Tensor":
             return [self.numbers(grid[axis], ["scalar"])[:, 0] for axis in axes]
         counts = [int(count) for count in grid["count"]]
-        if min(counts) < 0 or max(counts) > DENSEST * self.size:
-            self.refuse("a grid has more cells than the file can hold")
+        if min(counts) < 0:
+            self.refuse("a grid has fewer than no cells")
+        memory.require(16 * sum(counts), f"{self.file}, with a grid of that size,", self._error)
         return [
             np.full(count, float(size)) for count, size in zip(counts, grid["size"], strict=True)
         ]
@@ -78,12 +86,18 @@ class Project2:
         """Return a Parquet member as an Arrow table; it has as many rows as the index says."""
         import pyarrow.parquet
 
-        data = pyarrow.BufferReader(self.members.read(told["filename"]))
-        file = pyarrow.parquet.ParquetFile(data)
+        what = f"{self.file}: {told['filename']}"
+        packed = memory.read_member(self.members, told["filename"], what, self._error)
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(packed))
         count = file.metadata.num_rows
-        if count != int(told["item_count"]) or count > DENSEST * self.size:
+        if count != int(told["item_count"]):
             found = f"{told['filename']} has {count:,} rows, not {told['item_count']}"
             self.refuse(found)
+        columns = range(file.metadata.num_columns)
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        size = sum(group.column(n).total_uncompressed_size for group in groups for n in columns)
+        needed = max(size, 8 * count * file.metadata.num_columns)
+        memory.require(needed, what, self._error)
         # A thread of Arrow that lets go of the bytes while Python ends would abort the process.
         return file.read(use_threads=False)
 

@@ -1,0 +1,231 @@
+"""How much memory the process may take, and the refusal of files that would take more.
+
+Every reader counts what a file would take before anything is made, and asks here. The bound is
+three quarters of the memory that is free, or what `GEODOMAIN_MEMORY` allows, such as 64GB.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from geodomain.errors import GeodomainError
+
+if TYPE_CHECKING:
+    import zipfile
+
+SETTING = "GEODOMAIN_MEMORY"
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)I?B?\s*", re.IGNORECASE)
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_SHARE = 0.75  # of what is free: the rest is for what is done with the data
+_UNKNOWN = 8 << 30  # bytes, where the system does not say
+# Compressed data whose length no header bounds may become this much, or this many times longer:
+# coordinates and text hardly ever do, bombs are 1,000 times shorter than what they become.
+_WORK, _DENSITY = 1 << 28, 100
+# Text of JSON is some 24 times smaller than the lists that it may stand for.
+_JSON_WORK, _JSON_DENSITY, _JSON_OBJECTS = 1 << 26, 50, 24
+_PIECE, _STEP = 1 << 12, 1 << 20
+_DEFLATE = 1032  # bytes that one of zlib or gzip stands for at most
+
+
+def allowance() -> int:
+    """Return how many bytes one file may take.
+
+    Raises
+    ------
+    ValueError
+        If `GEODOMAIN_MEMORY` is no size.
+    """
+    allowed = _allowed()
+    return int(_SHARE * free()) if allowed is None else allowed
+
+
+def _allowed() -> int | None:
+    """Return the bytes that `GEODOMAIN_MEMORY` allows, if it is there."""
+    text = os.environ.get(SETTING, "").strip()
+    if not text:
+        return None
+    size = _SIZE.fullmatch(text)
+    if size is None:
+        message = f"{SETTING} is {text!r}, which is no size: write it as 64GB or 500MB"
+        raise ValueError(message)
+    return int(float(size[1]) * _UNITS[size[2].upper()])
+
+
+def free() -> int:
+    """Return the bytes that the process can still take: of the machine, its group and its limit."""
+    bounds = [_free_of_machine(), _free_of_group(), _free_of_limit()]
+    return max(0, min((bound for bound in bounds if bound is not None), default=_UNKNOWN))
+
+
+def _free_of_machine() -> int | None:
+    with suppress(OSError, ValueError, IndexError):
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+        return 1024 * int(text.partition("MemAvailable:")[2].split()[0])
+    with suppress(OSError, ValueError, AttributeError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return None
+
+
+def _free_of_group() -> int | None:
+    """Return what a container leaves, where it is one of Linux."""
+    folder = Path("/sys/fs/cgroup")
+    with suppress(OSError, ValueError):
+        limit = int((folder / "memory.max").read_text(encoding="ascii"))
+        return limit - int((folder / "memory.current").read_text(encoding="ascii"))
+    return None
+
+
+def _free_of_limit() -> int | None:
+    """Return the addresses that `ulimit -v` leaves."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit < 0:
+        return None
+    taken = 0
+    with suppress(OSError, ValueError, IndexError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        taken = pages * resource.getpagesize()
+    return limit - taken
+
+
+def require(needed: float, what: str, error: type[GeodomainError]) -> None:
+    """Refuse what would take more memory than there is.
+
+    Parameters
+    ----------
+    needed : float
+        Bytes.
+    what : str
+        The subject of the message: "a.vti, of 1,000 x 1,000 x 1,000 cells,".
+    error : type
+        Of the error.
+    """
+    most = allowance()
+    if not needed <= most:
+        raise error(_message(what, needed, most))
+
+
+def _message(what: str, needed: float, most: float) -> str:
+    return (
+        f"{what} would take {said(needed)} of memory, and {said(most)} may be used: if the file is "
+        f"right, allow more with {SETTING}={_allowing(needed)}"
+    )
+
+
+def said(size: float) -> str:
+    """Write a number of bytes with a unit."""
+    for unit, name in ((1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if size >= unit:
+            return f"{size / unit:,.3g} {name}" if size < 1000 * unit else "over 1,000 EB"
+    return f"{size / 1000:,.1f} kB"
+
+
+def _allowing(size: float) -> str:
+    """Write a size to allow, rounded up."""
+    gigabytes = min(-(-size // 10**9), 10**12) + (size % 10**9 == 0)
+    return f"{gigabytes:.0f}GB"
+
+
+def most_unpacked(packed: int) -> int:
+    """Return how many bytes some compressed ones may become: more are a bomb, or to be allowed."""
+    allowed = _allowed()
+    return min(allowance(), max(_WORK, _DENSITY * packed)) if allowed is None else allowed
+
+
+def require_unpacked(needed: float, packed: int, what: str, error: type[GeodomainError]) -> None:
+    """Refuse data that become much more, by what they say themselves, than such data do."""
+    most = most_unpacked(packed)
+    if not needed <= most:
+        raise error(_unpacked_message(what, needed, packed, most))
+
+
+def _unpacked_message(what: str, needed: float, packed: int, most: int) -> str:
+    return (
+        f"{what} has {said(packed)} that become {said(needed)}, more than the {said(most)} that "
+        f"may be used: if the file is right, allow them with {SETTING}={_allowing(needed)}"
+    )
+
+
+def _too_long(what: str, packed: int, most: int, *, json: bool) -> str:
+    """Say that data go on, and allow the most that they may become."""
+    longest = _DEFLATE * packed * (_JSON_OBJECTS if json else 1)
+    return (
+        f"{what} has {said(packed)} that become more than the {said(most)} that may be "
+        f"used: if the file is right, allow them with {SETTING}={_allowing(longest)}"
+    )
+
+
+def inflate(packed: bytes, what: str, error: type[GeodomainError], *, json: bool = False) -> bytes:
+    """Return the bytes of zlib or gzip data, as long as they are no bomb.
+
+    Raises
+    ------
+    GeodomainError
+        Of the type that is asked for, as soon as there are too many.
+    zlib.error, EOFError
+        For data that are damaged or cut short.
+    """
+    most = most_of_json(len(packed)) if json else most_unpacked(len(packed))
+    parts: list[bytes] = []
+    total, at = 0, 0
+    while at < len(packed):
+        stream, begin = zlib.decompressobj(wbits=47), at  # zlib, or one of several of gzip
+        while not stream.eof and (at < len(packed) or stream.unconsumed_tail):
+            rest = stream.unconsumed_tail
+            if not rest:
+                rest = packed[at : at + _PIECE]
+                at += len(rest)
+            parts.append(stream.decompress(rest, _STEP))
+            total += len(parts[-1])
+            if total > most:
+                raise error(_too_long(what, len(packed), most, json=json))
+        if not stream.eof:
+            message = "compressed data are cut short"
+            raise EOFError(message)
+        at -= len(stream.unused_data)
+        while packed[at : at + 1] == b"\0":
+            at += 1
+        if at == begin or packed[at : at + 2] != b"\x1f\x8b":
+            break
+    return b"".join(parts)
+
+
+def most_of_json(packed: int) -> int:
+    """Return how many bytes of JSON some compressed ones may become."""
+    most = allowance() // _JSON_OBJECTS
+    if _allowed() is None:
+        most = min(most, max(_JSON_WORK, _JSON_DENSITY * packed))
+    return most
+
+
+def require_json(size: int, what: str, error: type[GeodomainError]) -> None:
+    """Refuse text of JSON or TOML whose lists may take more memory than there is."""
+    require(_JSON_OBJECTS * size, what, error)
+
+
+def read_member(
+    members: zipfile.ZipFile, name: str, what: str, error: type[GeodomainError]
+) -> bytes:
+    """Return a member of a ZIP, if what it says it becomes is no bomb.
+
+    The module zipfile reads no more than the ZIP says.
+    """
+    info = members.getinfo(name)
+    require_unpacked(info.file_size, info.compress_size, what, error)
+    return members.read(info)
+
+
+def require_members(members: zipfile.ZipFile, what: str, error: type[GeodomainError]) -> None:
+    """Refuse a ZIP all of whose members together are a bomb, for libraries that read all."""
+    infos = members.infolist()
+    packed = sum(info.compress_size for info in infos)
+    require_unpacked(sum(info.file_size for info in infos), packed, what, error)

@@ -1,0 +1,183 @@
+"""What a file would take is counted before anything is made, and refused in one sentence."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+import uuid
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import geodomain
+from geodomain import memory
+from geodomain.cli import main
+from geodomain.errors import DomainError, MeshError, TableError
+from geodomain.io.meshes.reading import reader
+
+
+@contextmanager
+def at_most(size: int) -> Iterator[None]:
+    """Require that Python and NumPy hold no more than some bytes at a time."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] <= size
+    finally:
+        tracemalloc.stop()
+
+
+def packed(piece: bytes, times: int, *, bits: int = 15, end: bytes = b"") -> bytes:
+    """Return the zlib or gzip data of a piece many times, without making all of it."""
+    stream = zlib.compressobj(9, zlib.DEFLATED, bits)
+    parts = [stream.compress(piece) for _ in range(times)]
+    return b"".join([*parts, stream.compress(end), stream.flush()])
+
+
+def omf1(vertices: bytes) -> bytes:
+    """Return a project of one surface, whose arrays are what is given."""
+    project, element, geometry, array = (str(uuid.UUID(int=number)) for number in range(1, 5))
+    told = {"start": 60, "dtype": "<f8", "length": len(vertices)}
+    objects = {
+        project: {"elements": [element]},
+        element: {"__class__": "SurfaceElement", "geometry": geometry},
+        geometry: {"__class__": "SurfaceGeometry", "vertices": array, "triangles": array},
+        array: {"array": told},
+    }
+    head = b"\x84\x83\x82\x81" + bytes(32) + uuid.UUID(project).bytes
+    start = (60 + len(vertices)).to_bytes(8, "little")
+    return head + start + vertices + json.dumps(objects).encode()
+
+
+def omf2(index: bytes) -> bytes:
+    """Return a project with an index that is packed already."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as members:
+        members.writestr("index.json.gz", index)
+        members.comment = b"Open Mining Format 2.0"
+    return file.getvalue()
+
+
+def glb(count: float) -> bytes:
+    """Return a glTF whose points are zeros that are not there."""
+    tree = {
+        "asset": {"version": "2.0"},
+        "accessors": [{"componentType": 5126, "count": count, "type": "VEC3"}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "nodes": [{"mesh": 0}],
+    }
+    text = json.dumps(tree).encode()
+    text += b" " * (-len(text) % 4)
+    numbers = [2, 20 + len(text), len(text)]
+    return b"glTF" + b"".join(n.to_bytes(4, "little") for n in numbers) + b"JSON" + text
+
+
+def threemf(blanks: int) -> bytes:
+    """Return a 3MF of nothing but blanks."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as members:
+        members.writestr("3D/3dmodel.model", b"<model>" + b" " * blanks + b"</model>")
+    return file.getvalue()
+
+
+@pytest.fixture
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have bombs of some megabytes stand for those of gigabytes."""
+    monkeypatch.setattr(memory, "_WORK", 1 << 20)
+    monkeypatch.setattr(memory, "_JSON_WORK", 1 << 20)
+
+
+BOMBS = {
+    "OMF 1": lambda: omf1(packed(bytes(1 << 19), 32)),
+    "OMF 2": lambda: omf2(packed(b" " * (1 << 19), 32, bits=31, end=b"{}")),
+    "OMF 2, lists": lambda: omf2(packed(b"[],[" * (1 << 17), 32, bits=31)),
+    "glTF": lambda: glb(1e15),
+    "3MF": lambda: threemf(1 << 25),
+}
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("kind", BOMBS)
+def test_a_bomb_is_refused_before_it_is_made(kind: str, tmp_path: Path) -> None:
+    data = BOMBS[kind]()
+    with at_most(1 << 24), pytest.raises(MeshError, match="GEODOMAIN_MEMORY=") as refused:
+        reader(kind.partition(",")[0])(data, tmp_path / "a.omf")
+    assert len(str(refused.value)) < 300 and "a.omf" in str(refused.value)
+
+
+@pytest.mark.usefixtures("_small")
+def test_what_is_allowed_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = packed(b"7" * (1 << 19), 32)
+    with pytest.raises(TableError, match=r"an array has 16\.3 kB that become more"):
+        memory.inflate(data, "an array", TableError)
+    monkeypatch.setenv(memory.SETTING, "64 MB")
+    assert memory.inflate(data, "an array", TableError) == b"7" * (16 << 20)
+    with pytest.raises(EOFError):
+        memory.inflate(data[:-9], "an array", TableError)
+    several = packed(b"a", 3, bits=31) + packed(b"b", 2, bits=31)
+    assert memory.inflate(several, "an index", TableError) == b"aaabb"
+    assert memory.inflate(b"", "an index", TableError) == b""
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("64GB", 64 * 10**9), ("1.5 g", 1_500_000_000), ("200", 200), ("7MiB", 7_000_000)],
+)
+def test_the_setting_is_a_size(text: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(memory.SETTING, text)
+    assert memory.allowance() == size
+    memory.require(size, "a.vti", TableError)
+    with pytest.raises(TableError, match=r"a.vti would take .* may be used: .*=\d+GB"):
+        memory.require(size + 1, "a.vti", TableError)
+
+
+def test_a_setting_that_is_no_size_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(memory.SETTING, "much")
+    with pytest.raises(ValueError, match="'much', which is no size: write it as 64GB"):
+        memory.allowance()
+
+
+def test_free_memory_is_that_of_the_system() -> None:
+    assert 1 << 20 < memory.free() < 1 << 50
+    memory.require(1 << 20, "a.vti", TableError)
+    for needed in (1e15, float("inf"), float("nan")):
+        with pytest.raises(TableError, match="would take"):
+            memory.require(needed, "a.vti", TableError)
+
+
+@pytest.mark.parametrize("part", ["a", '"a"', "'a.b'", '"a\\".#"'])
+@pytest.mark.parametrize(
+    "form", ["{} = 1", "[{}]\nb = 1", "b = {{ {} = 1 }}", "b = '''\n'''\n{}=1"]
+)
+def test_a_key_of_many_parts_is_refused(part: str, form: str, tmp_path: Path) -> None:
+    """Its tables once took the square of 50,000 parts: 58 s, and 7.7 GB."""
+    path = tmp_path / "a.toml"
+    path.write_text("# a\n" + form.format(" . ".join([part] * 30_000)))
+    with pytest.raises(DomainError, match="has a key of more than 16 parts"):
+        geodomain.read_domains(path)
+
+
+@pytest.mark.parametrize("quote", ['"', "'", '"""', "'''"])
+def test_dots_in_texts_are_no_keys(quote: str, tmp_path: Path) -> None:
+    cube = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], [[0, 2, 1], [0, 1, 3]])
+    geodomain.write_mesh(cube, tmp_path / "ore.ply")
+    dots = ".".join("abcdefghijklmnopqrstuvwxyz")
+    text = f'[[domain]] # {dots}\nname = {quote}{dots}{quote}\nmesh = "ore.ply"\nkind = "above"\n'
+    (tmp_path / "a.toml").write_text(text)
+    assert geodomain.read_domains(tmp_path / "a.toml").domains[0].name == dots
+
+
+def test_a_list_larger_than_memory_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    with path.open("wb") as file:
+        file.truncate(1 << 42)
+    (tmp_path / "in.csv").write_text("x,y,z\n1,1,1\n")
+    listed = ["label", str(tmp_path / "in.csv"), "--domains", str(path), "--dry-run"]
+    result = CliRunner().invoke(main, listed)
+    assert result.exit_code == 3 and "a.toml would take" in result.stderr
