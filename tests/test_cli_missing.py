@@ -62,9 +62,6 @@ for ending in ("stl", "ply", "obj", "off"):
     )
     (folder / "solid.glb").write_bytes(b"glTF\x02\0\0\0\x14\0\0\0" + bytes(8))
     (folder / "relief.tif").write_bytes(b"II*\0\x08" + bytes(9))
-    (folder / "solid.dxf").write_text(
-        "  0\nSECTION\n  2\nENTITIES\n  0\nMESH\n  8\nA\n  0\nENDSEC\n  0\nEOF\n"
-    )
     for kind in ("csv", "parquet"):
         (folder / f"{kind}_parts").mkdir()
     (folder / "csv_parts" / "a.csv").write_text("x,y,z\n1,2,3\n")
@@ -99,7 +96,6 @@ SAID = {
     "check solid.vtp": "pip install pyvista",
     "check solid.glb": "pip install 'geodomain[trimesh]'",
     "check relief.tif": "pip install 'geodomain[tifffile]'",
-    "check solid.dxf": "pip install 'geodomain[dxf]'",
     "model --fit dyke.ply --size 10,10,5 -o m.parquet": "pip install 'geodomain[parquet]'",
     "label parquet_parts --solid A=solid.stl -o out": "pip install 'geodomain[parquet]'",
     "label csv_parts --scheduler local:2 --solid A=solid.stl -o o": "pip install 'geodomain[dask]'",

@@ -80,7 +80,6 @@ def test_datamine(shared_data, name):
 
 @pytest.mark.parametrize("extension", [".dxf", ".bin.dxf"])
 def test_meshes_and_inserts(shared_data, extension):
-    pytest.importorskip("ezdxf")
     name = f"made_mesh_polyface_polymesh_insert{extension}"
     found = read_meshes(shared_data / "formats/dxf" / name)
     sizes = {"ORE_HG": 1000, "ORE_LG": 125, "INSERTED": 24}

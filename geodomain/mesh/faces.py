@@ -50,7 +50,7 @@ def triangles_of(faces: Faces, name: str) -> NDArray[np.int32]:
     _require_faces(faces, name)
     _require_finite(faces.vertices, name)
     _require_sizes(faces, name)
-    _require_indices(faces, name)
+    require_indices(faces, name)
     if faces.single:
         _warn_of_resolution(faces, name)
     return triangulate(faces.vertices, faces.corners, faces.sizes)
@@ -94,7 +94,8 @@ def _require_sizes(faces: Faces, name: str) -> None:
     raise MeshError(message)
 
 
-def _require_indices(faces: Faces, name: str) -> None:
+def require_indices(faces: Faces, name: str) -> None:
+    """Refuse corners that are no vertex, before vertices of other parts come behind these."""
     bad = (faces.corners < 0) | (faces.corners >= len(faces.vertices))
     if not bad.any():
         return

@@ -13,7 +13,7 @@ using namespace geodomain::text;
 
 void join(const std::vector<std::string>& names, char* out) {
   for (const std::string& name : names) {
-    out = std::copy(name.begin(), name.end(), out);
+    out = std::replace_copy(name.begin(), name.end(), out, '\n', ' ');  // of a binary drawing
     *out++ = '\n';
   }
 }
@@ -37,35 +37,41 @@ GD_API void* geodomain_dxf_open(const char* bytes, std::int64_t size) {
 
 GD_API void geodomain_dxf_close(void* drawing) { delete static_cast<DxfDrawing*>(drawing); }
 
-// Rows, numbers that the caller must round, types, bytes of all layers and of all types with a line
-// end after each, the fault and the byte where it is.
+// Rows, numbers that the caller must round, types, bytes of all names and of all types with a line
+// end after each, coordinates and face list integers of MESHes, the fault and the byte where it is.
 GD_API void geodomain_dxf_sizes(void* drawing, std::int64_t* out) {
   const DxfDrawing& it = *static_cast<DxfDrawing*>(drawing);
   out[0] = static_cast<std::int64_t>(it.rows().size());
   out[1] = static_cast<std::int64_t>(it.unsure().size());
   out[2] = static_cast<std::int64_t>(it.types().size());
-  out[3] = joined_size(it.layers());
+  out[3] = joined_size(it.names());
   out[4] = joined_size(it.types());
-  out[5] = static_cast<std::int64_t>(it.fault());
-  out[6] = it.place();
+  out[5] = static_cast<std::int64_t>(it.mesh_places().size());
+  out[6] = static_cast<std::int64_t>(it.mesh_faces().size());
+  out[7] = static_cast<std::int64_t>(it.fault());
+  out[8] = it.place();
 }
 
-GD_API void geodomain_dxf_names(void* drawing, char* layers, char* types, std::int64_t* counts) {
+GD_API void geodomain_dxf_names(void* drawing, char* names, char* types, std::int64_t* counts) {
   const DxfDrawing& it = *static_cast<DxfDrawing*>(drawing);
-  join(it.layers(), layers);
+  join(it.names(), names);
   join(it.types(), types);
   std::copy(it.type_counts().begin(), it.type_counts().end(), counts);
 }
 
-// Columns of the rows: `integers` has 6 and `corners` 12 to a row, `unsure` 4 to a number.
-GD_API void geodomain_dxf_rows(void* drawing, std::uint8_t* kinds, std::uint8_t* in_block,
-                               std::int32_t* layers, std::uint32_t* seen, std::int32_t* integers,
+// Columns of the rows: `flags` has 3 to a row (in a block, in paper space, invisible), `names` 2
+// (layer and name), `integers` 6 and `corners` 12; `unsure` has 4 to a number.
+GD_API void geodomain_dxf_rows(void* drawing, std::uint8_t* kinds, std::uint8_t* flags,
+                               std::int32_t* names, std::uint32_t* seen, std::int32_t* integers,
                                double* corners, std::int64_t* unsure) {
   const DxfDrawing& it = *static_cast<DxfDrawing*>(drawing);
   for (const DxfRow& row : it.rows()) {
     *kinds++ = static_cast<std::uint8_t>(row.kind);
-    *in_block++ = row.in_block;
-    *layers++ = row.layer;
+    *flags++ = row.in_block;
+    *flags++ = row.paper;
+    *flags++ = row.invisible;
+    *names++ = row.layer;
+    *names++ = row.name;
     *seen++ = row.seen;
     integers = std::copy(row.integers.begin(), row.integers.end(), integers);
     corners = std::copy(row.corners.begin(), row.corners.end(), corners);
@@ -76,4 +82,11 @@ GD_API void geodomain_dxf_rows(void* drawing, std::uint8_t* kinds, std::uint8_t*
     *unsure++ = number.begin;
     *unsure++ = number.end;
   }
+}
+
+// Coordinates of all MESHes one after the other, and the integers of their face lists.
+GD_API void geodomain_dxf_meshes(void* drawing, double* places, std::int32_t* faces) {
+  const DxfDrawing& it = *static_cast<DxfDrawing*>(drawing);
+  std::copy(it.mesh_places().begin(), it.mesh_places().end(), places);
+  std::copy(it.mesh_faces().begin(), it.mesh_faces().end(), faces);
 }

@@ -1,7 +1,8 @@
-// The faces and polylines of a DXF drawing, text or binary, as rows of numbers: one row for each
-// 3DFACE, POLYLINE, VERTEX and SEQEND of the sections ENTITIES and BLOCKS, in the order of the
-// file. What a row means (a triangle or a quad, a point or a face of a polyface mesh) is decided by
-// the caller. Every other entity is counted by its type.
+// What a DXF drawing, text or binary, says of faces, as rows of numbers in the order of the file:
+// a row for each 3DFACE, POLYLINE, VERTEX, SEQEND, INSERT, MESH and solid body of the sections
+// ENTITIES and BLOCKS, for the start and the end of each block, and for each layer of TABLES. What
+// a row means (a triangle or a quad, where a block is placed) is decided by the caller. The
+// entities of ENTITIES are counted by their types.
 #pragma once
 
 #include <array>
@@ -16,23 +17,54 @@
 
 namespace geodomain::text {
 
-enum class DxfKind : std::uint8_t { face, polyline, vertex, sequence_end };
+enum class DxfKind : std::uint8_t {
+  face,
+  polyline,
+  vertex,
+  sequence_end,
+  block,
+  block_end,
+  insert,
+  mesh,
+  body,
+  layer
+};
 
 struct DxfRow {
   DxfKind kind;
   bool in_block;
-  std::int32_t layer = -1;
-  std::array<std::int32_t, 6> integers{};  // groups 70 to 75
-  std::uint32_t seen = 0;                  // a bit for each coordinate that is there
-  std::array<double, 12> corners{};        // groups 10, 20, 30, 11, 21, 31, ...
+  bool paper = false;       // group 67: in paper space
+  bool invisible = false;   // group 60
+  std::int32_t layer = -1;  // of names()
+  std::int32_t name = -1;   // of a block, of what an INSERT places, or the type of a body
+  // Groups 70 to 75; of a layer 70 and 62 (its colour); of a MESH its level of subdivision, its
+  // coordinates, its face list's integers, and 1 where coordinates are out of order.
+  std::array<std::int32_t, 6> integers{};
+  std::uint32_t seen = 0;  // a bit for each number that is there
+  // Groups 10, 20, 30, 11, 21, 31, ...; of an INSERT 10, 20, 30, 41, 42, 43, 50, 44, 45, 210, 220,
+  // 230.
+  std::array<double, 12> corners{};
 };
 
 struct DxfUnsure {
-  std::int64_t row, slot, begin, end;  // a number that the caller must round
+  // A number that the caller must round: the row and the slot in it, or row -1 and the place among
+  // the coordinates of the MESHes.
+  std::int64_t row, slot, begin, end;
 };
 
-inline bool is_corner(std::int32_t code) {
-  return (code >= 10 && code <= 13) || (code >= 20 && code <= 23) || (code >= 30 && code <= 33);
+// The slot of a coordinate of corner 0 to 3, -1 for any other group.
+inline int corner_slot(std::int32_t code) {
+  const bool corner =
+      (code >= 10 && code <= 13) || (code >= 20 && code <= 23) || (code >= 30 && code <= 33);
+  return corner ? 3 * (code % 10) + code / 10 - 1 : -1;
+}
+
+inline int insert_slot(std::int32_t code) {
+  constexpr std::int32_t codes[12] = {10, 20, 30, 41, 42, 43, 50, 44, 45, 210, 220, 230};
+  for (int slot = 0; slot < 12; ++slot) {
+    if (codes[slot] == code) return slot;
+  }
+  return -1;
 }
 
 class DxfDrawing {
@@ -47,7 +79,9 @@ class DxfDrawing {
 
   const std::vector<DxfRow>& rows() const { return rows_; }
   const std::vector<DxfUnsure>& unsure() const { return unsure_; }
-  const std::vector<std::string>& layers() const { return layers_.names; }
+  const std::vector<std::string>& names() const { return names_.names; }  // of layers and blocks
+  const std::vector<double>& mesh_places() const { return mesh_places_; }
+  const std::vector<std::int32_t>& mesh_faces() const { return mesh_faces_; }
   const std::vector<std::string>& types() const { return types_.names; }  // in ENTITIES
   const std::vector<std::int64_t>& type_counts() const { return type_counts_; }
   DxfFault fault() const { return fault_; }
@@ -71,7 +105,8 @@ class DxfDrawing {
     }
   };
 
-  enum class Section { other, opened, entities, blocks };
+  enum class Section { other, opened, tables, entities, blocks };
+  enum class MeshPart { head, places, faces, rest };  // of a MESH, by its groups 92, 93 and 94
 
   bool is(const DxfValue& value, const char* word) const {
     const auto length = static_cast<std::int64_t>(std::strlen(word));
@@ -89,6 +124,7 @@ class DxfDrawing {
       } else if (section_ == Section::opened && code == 2) {
         section_ = is(value, "ENTITIES") ? Section::entities
                    : is(value, "BLOCKS") ? Section::blocks
+                   : is(value, "TABLES") ? Section::tables
                                          : Section::other;
       } else if (open_) {
         take(groups, code, value);
@@ -111,20 +147,48 @@ class DxfDrawing {
       section_ = Section::other;
     } else if (is(value, "EOF")) {
       ended_ = complete_ = true;
+    } else if (section_ == Section::tables) {
+      if (is(value, "LAYER")) open(DxfKind::layer);
     } else if (section_ == Section::entities || section_ == Section::blocks) {
       if (section_ == Section::entities) count(value);
-      const int kind = is(value, "3DFACE")     ? 0
-                       : is(value, "VERTEX")   ? 2
-                       : is(value, "POLYLINE") ? 1
-                       : is(value, "SEQEND")   ? 3
-                                               : -1;
+      const int kind = kind_of(value);
       if (kind < 0) return;
-      DxfRow row;
-      row.kind = static_cast<DxfKind>(kind);
-      row.in_block = section_ == Section::blocks;
-      rows_.push_back(row);
-      open_ = true;
+      open(static_cast<DxfKind>(kind));
+      if (kind == static_cast<int>(DxfKind::body)) rows_.back().name = name(value);
     }
+  }
+
+  void open(DxfKind kind) {
+    DxfRow row;
+    row.kind = kind;
+    row.in_block = section_ == Section::blocks;
+    rows_.push_back(row);
+    open_ = true;
+    mesh_part_ = MeshPart::head;
+  }
+
+  int kind_of(const DxfValue& value) const {
+    constexpr const char* kinds[] = {"3DFACE", "POLYLINE", "VERTEX", "SEQEND",
+                                     "BLOCK",  "ENDBLK",   "INSERT", "MESH"};
+    constexpr const char* bodies[] = {"3DSOLID",          "BODY",
+                                      "REGION",           "SURFACE",
+                                      "PLANESURFACE",     "EXTRUDEDSURFACE",
+                                      "LOFTEDSURFACE",    "REVOLVEDSURFACE",
+                                      "SWEPTSURFACE",     "NURBSURFACE",
+                                      "AECC_TIN_SURFACE", "ACAD_PROXY_ENTITY"};
+    int kind = 0;
+    for (const char* word : kinds) {
+      if (is(value, word)) return kind;
+      ++kind;
+    }
+    for (const char* word : bodies) {
+      if (is(value, word)) return kind;
+    }
+    return -1;
+  }
+
+  std::int32_t name(const DxfValue& value) {
+    return names_.number(bytes_ + value.begin, static_cast<std::size_t>(value.end - value.begin));
   }
 
   void count(const DxfValue& value) {
@@ -137,32 +201,79 @@ class DxfDrawing {
   template <class Groups>
   void take(Groups& groups, std::int32_t code, DxfValue& value) {
     DxfRow& row = rows_.back();
-    if (is_corner(code)) {
-      const int slot = 3 * (code % 10) + code / 10 - 1;
-      const Reading reading = groups.number(value);
-      if (reading == Reading::unsure) {
-        unsure_.push_back(
-            {static_cast<std::int64_t>(rows_.size()) - 1, slot, value.begin, value.end});
-      } else if (reading != Reading::number) {
-        fault_ = DxfFault::number;
-      }
-      row.corners[static_cast<std::size_t>(slot)] = value.number;
+    if (row.kind == DxfKind::mesh && take_of_mesh(groups, row, code, value)) return;
+    const int slot = row.kind == DxfKind::insert ? insert_slot(code) : corner_slot(code);
+    if (slot >= 0) {
+      const auto number = static_cast<std::int64_t>(rows_.size()) - 1;
+      row.corners[static_cast<std::size_t>(slot)] = read(groups, value, number, slot);
       row.seen |= std::uint32_t{1} << slot;
     } else if (code == 8) {
-      row.layer =
-          layers_.number(bytes_ + value.begin, static_cast<std::size_t>(value.end - value.begin));
+      row.layer = name(value);
+    } else if (code == 2 && row.kind != DxfKind::body) {  // a body has an id there
+      const std::int32_t number = name(value);
+      (row.kind == DxfKind::layer ? row.layer : row.name) = number;
+    } else if (code == 60) {
+      row.invisible = integer(groups, value) != 0;
+    } else if (code == 67) {
+      row.paper = integer(groups, value) != 0;
     } else if (code >= 70 && code <= 75) {
-      if (!groups.integer(value)) fault_ = DxfFault::integer;
-      row.integers[static_cast<std::size_t>(code - 70)] = static_cast<std::int32_t>(value.integer);
+      row.integers[static_cast<std::size_t>(code - 70)] = integer(groups, value);
+    } else if (code == 62 && row.kind == DxfKind::layer) {
+      row.integers[1] = integer(groups, value);
     }
+  }
+
+  // Whether a group is of the lists of a MESH: lengths, coordinates, and corners of faces.
+  template <class Groups>
+  bool take_of_mesh(Groups& groups, DxfRow& row, std::int32_t code, DxfValue& value) {
+    if (code == 91 && mesh_part_ == MeshPart::head) {
+      row.integers[0] = integer(groups, value);
+    } else if (code == 92 && mesh_part_ == MeshPart::head) {
+      mesh_part_ = MeshPart::places;
+    } else if (code == 93 && mesh_part_ <= MeshPart::places) {
+      mesh_part_ = MeshPart::faces;
+    } else if (code == 94 || code == 95) {
+      mesh_part_ = MeshPart::rest;
+    } else if (mesh_part_ == MeshPart::places && (code == 10 || code == 20 || code == 30)) {
+      if (row.integers[1] % 3 != code / 10 - 1) row.integers[3] = 1;
+      const auto place = static_cast<std::int64_t>(mesh_places_.size());
+      mesh_places_.push_back(read(groups, value, -1, place));
+      ++row.integers[1];
+    } else if (mesh_part_ == MeshPart::faces && code == 90) {
+      mesh_faces_.push_back(integer(groups, value));
+      ++row.integers[2];
+    } else {
+      return (code >= 10 && code < 60) || (code >= 70 && code < 80);  // none of a row
+    }
+    return true;
+  }
+
+  template <class Groups>
+  double read(Groups& groups, DxfValue& value, std::int64_t row, std::int64_t slot) {
+    const Reading reading = groups.number(value);
+    if (reading == Reading::unsure) {
+      unsure_.push_back({row, slot, value.begin, value.end});
+    } else if (reading != Reading::number) {
+      fault_ = DxfFault::number;
+    }
+    return value.number;
+  }
+
+  template <class Groups>
+  std::int32_t integer(Groups& groups, DxfValue& value) {
+    if (!groups.integer(value)) fault_ = DxfFault::integer;
+    return static_cast<std::int32_t>(value.integer);
   }
 
   const char* bytes_;
   std::vector<DxfRow> rows_;
   std::vector<DxfUnsure> unsure_;
-  Names layers_, types_;
+  std::vector<double> mesh_places_;
+  std::vector<std::int32_t> mesh_faces_;
+  Names names_, types_;
   std::vector<std::int64_t> type_counts_;
   Section section_ = Section::other;
+  MeshPart mesh_part_ = MeshPart::head;
   bool open_ = false, complete_ = false, ended_ = false;
   DxfFault fault_ = DxfFault::none;
   std::int64_t place_ = 0;
