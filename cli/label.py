@@ -30,6 +30,7 @@ Example:
 @options.meeting_options
 @options.machine_options
 @options.scheduler_option
+@options.take_over_option
 @options.replacing_options
 @options.page_option
 @options.report_options

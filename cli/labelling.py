@@ -39,8 +39,11 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     in_parts = command == "label" and is_dataset(asked["model"])
     if in_parts:
         _require_of_dataset(page, asked)
-    elif asked.pop("scheduler", None) is not None:
-        _misuse("--scheduler is for a dataset: a folder, or a pattern of files")
+    else:
+        for name in ("scheduler", "take_over"):
+            if asked.pop(name, None):
+                option = name.replace("_", "-")
+                _misuse(f"--{option} is for a dataset: a folder, or a pattern of files")
     _require_page(page, asked)
     _require_amounts(amounts, asked, in_parts=in_parts)
     # JSON on stderr holds the warnings itself, and must stay JSON.

@@ -327,6 +327,12 @@ scheduler_option = click.option(
     help="Of a dataset: label its files by Dask, in N processes or by the workers of a scheduler.",
 )
 
+take_over_option = click.option(
+    "--take-over",
+    is_flag=True,
+    help="Of a dataset: go on in an output that is locked by a run that works no more.",
+)
+
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 
 json_option = click.option(

@@ -11,7 +11,7 @@ SECTIONS = {
     "Tonnes and grade": ("density", "grade", "bench", "cutoff", "proportion", "grade_unit"),
     "Output": (
         *("output", "column", "background", "unassigned", "flags", "overwrite", "replace_column"),
-        *("in_place", "dry_run", "record", "report", "min_length", "coordinates"),
+        *("take_over", "in_place", "dry_run", "record", "report", "min_length", "coordinates"),
     ),
     "Columns and text": (
         *("x", "y", "z", "dx", "dy", "dz", "delimiter", "decimal", "encoding", "missing"),

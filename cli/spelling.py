@@ -14,7 +14,7 @@ KEYWORDS = {
         *("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "origin", "local_origin"),
         *("decimal", "encoding", "missing", "start", "end", "vertex_type", "ray_type"),
         *("column", "codes", "flags", "uncertain", "leaky", "domain", "bench", "weld"),
-        *("output", "overwrite", "allow_open", "allow_disjoint", "backend", "devices"),
+        *("output", "overwrite", "take_over", "allow_open", "allow_disjoint", "backend", "devices"),
         *("gslib_grid", "count", "fit", "margin", "fill", "size"),
         *("proportions", "percent", "by", "lines"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),

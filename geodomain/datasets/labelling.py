@@ -50,6 +50,7 @@ def label_dataset(
     output: PathGiven | None,
     *,
     overwrite: bool = False,
+    take_over: bool = False,
     allow_disjoint: bool = False,
     record: PathGiven | RunRecord | None = None,
     scheduler: str | None = None,
@@ -78,6 +79,10 @@ def label_dataset(
         writing.
     overwrite : bool
         Remove the parts that another job has written to the output, and replace a record.
+    take_over : bool
+        Go on in an output that another run has locked. A run that was killed on this machine is
+        known to have ended; of one on another machine only the caller knows. A run that is not
+        dead ends with an error before its next part.
     allow_disjoint : bool
         Accept that no domain meets the blocks. Otherwise that is an error once all parts are
         labelled, which leaves them in the output.
@@ -104,7 +109,8 @@ def label_dataset(
     FileExistsError
         If the record is there already; see ``overwrite``.
     OSError
-        If a file cannot be read or written.
+        If a file cannot be read or written, changes meanwhile, or another run is writing the
+        output.
     MeshError, DomainError, TableError, PointError
         For bad data; for a part that is unlike the others; for an output inside the dataset, or
         of another job. Parts that are done stay.
@@ -152,7 +158,9 @@ def label_dataset(
             refuse_inputs([run.path], ready.source.files)
         run.inputs.extend(ready.source.files)
         require_one_schema(found.parts, options, ready.columns)
-        with _open_states(found, target, ready, options, overwrite=overwrite) as states:
+        with _open_states(
+            found, target, ready, options, overwrite=overwrite, take_over=take_over
+        ) as states:
             missing = states.missing(found.parts)
             hashed = run.source is not None
             if scheduler is None:
@@ -163,6 +171,7 @@ def label_dataset(
                 finished = _counting(report, found.parts, missing)
                 label_by_workers(job, [part.absolute() for part in missing], scheduler, finished)
             counts = _merged(states, found.parts, ready, run)
+            states.require_own()
         conclude(
             counts,
             ready.labeller,
@@ -207,12 +216,21 @@ def _require_target(
 
 @contextmanager
 def _open_states(
-    found: Dataset, target: Store | None, ready: Prepared, options: TableOptions, *, overwrite: bool
+    found: Dataset,
+    target: Store | None,
+    ready: Prepared,
+    options: TableOptions,
+    *,
+    overwrite: bool,
+    take_over: bool,
 ) -> Iterator[States]:
     """Open what is known of the parts, in the output or for this run alone."""
     job = describe_job(found.base, ready, options)
     if target is not None:
-        yield open_output(target, job, found.parts, overwrite=overwrite)
+        with open_output(
+            target, job, found.parts, overwrite=overwrite, take_over=take_over
+        ) as states:
+            yield states
         return
     with tempfile.TemporaryDirectory(prefix="geodomain-") as folder:
         yield States(LocalStore(Path(folder)), hash_of(job), None)

@@ -41,7 +41,7 @@ class _FileSystem(Protocol):
     def ls(self, path: str, *, detail: bool) -> list[str]: ...
     def info(self, path: str) -> Mapping[str, object]: ...
     def cat_file(self, path: str, *, start: int | None = None, end: int | None = None) -> bytes: ...
-    def pipe_file(self, path: str, value: bytes) -> object: ...
+    def pipe_file(self, path: str, value: bytes, *, mode: str = "overwrite") -> object: ...
     def put_file(self, lpath: str, rpath: str) -> object: ...
     def get_file(self, rpath: str, lpath: str) -> object: ...
     def rm_file(self, path: str) -> object: ...
@@ -156,6 +156,21 @@ class ObjectStore:
         """Put a file in its place, whole."""
         with self._told(name):
             self._system.pipe_file(self._path(name), bytes(data))
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Put a file where none is, by a condition that the store keeps; False where there is one.
+
+        S3 answers two at the same moment by a conflict, where the other is first.
+        """
+        try:
+            with self._told(name):
+                self._system.pipe_file(self._path(name), data, mode="create")
+        except OSError as error:
+            reason = str(error)
+            if isinstance(error.__cause__, FileExistsError) or "ConditionalRequest" in reason:
+                return False
+            raise
+        return True
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""

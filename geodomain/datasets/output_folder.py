@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import errno
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 
 from geodomain.datasets.job import hash_of
 from geodomain.datasets.parts import Dataset, PartFile, is_part
-from geodomain.datasets.states import STATE_FOLDER, States
+from geodomain.datasets.run_lock import locked
+from geodomain.datasets.states import STATE_FOLDER, States, read_job
 from geodomain.datasets.stores import LocalStore, Store
 from geodomain.errors import TableError
 
-_JOB = f"{STATE_FOLDER}/job.json"
 # What two jobs may differ in, by its key, in words.
 _DIFFERENCES = {
     "dataset": "its dataset is {}",
@@ -55,10 +55,16 @@ def _require_folder(output: LocalStore) -> None:
         raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(output.path.parent))
 
 
+@contextmanager
 def open_output(
-    output: Store, job: Mapping[str, object], parts: Sequence[PartFile], *, overwrite: bool
-) -> States:
-    """Open a new folder, or one that the same job began; refuse any other.
+    output: Store,
+    job: Mapping[str, object],
+    parts: Sequence[PartFile],
+    *,
+    overwrite: bool,
+    take_over: bool = False,
+) -> Iterator[States]:
+    """Open a new folder, or one that the same job began, for this run alone; refuse any other.
 
     Parameters
     ----------
@@ -70,13 +76,43 @@ def open_output(
         The parts of the dataset.
     overwrite : bool
         Whether parts that another job labelled, or that the dataset has no more, are removed.
+    take_over : bool
+        Whether another run loses the folder to this one.
+
+    Yields
+    ------
+    States
 
     Raises
     ------
     TableError
+        For the folder of another job, or of something else.
+    OSError
+        If another run is writing it.
     """
-    states = States(output, hash_of(job), output)
-    done = _read(output)
+    if read_job(output) is None and not output.is_bare(STATE_FOLDER):
+        message = (
+            f"{output} is not empty, and is no output of this command: name a folder that is new "
+            "or empty"
+        )
+        raise TableError(message)
+    with locked(output, take_over=take_over) as run:
+        states = States(output, hash_of(job), output, run)
+        _clear(output, job, states, parts, overwrite=overwrite)
+        states.begin(job)
+        yield states
+
+
+def _clear(
+    output: Store,
+    job: Mapping[str, object],
+    states: States,
+    parts: Sequence[PartFile],
+    *,
+    overwrite: bool,
+) -> None:
+    """Refuse the parts of another job, or remove them."""
+    done = read_job(output)
     if done is not None:
         names, there = {part.name for part in parts}, states.names()
         other = done.get("job") != states.job
@@ -99,14 +135,6 @@ def open_output(
         for name in stale:
             _require_within(name, output)
             states.remove(name)
-    elif not output.is_bare(STATE_FOLDER):
-        message = (
-            f"{output} is not empty, and is no output of this command: name a folder that is new "
-            "or empty"
-        )
-        raise TableError(message)
-    output.write(_JOB, (json.dumps({"job": states.job, **job}, indent=2) + "\n").encode())
-    return states
 
 
 def _require_known(output: Store, placed: Sequence[str], known: Collection[str]) -> None:
@@ -129,17 +157,6 @@ def _require_within(name: str, output: Store) -> None:
     if ".." in PurePosixPath(name).parts:
         message = f"{output}/{STATE_FOLDER} names {name}, which is not in {output}"
         raise TableError(message)
-
-
-def _read(output: Store) -> Mapping[str, object] | None:
-    """Read what was done, None where nothing was; what cannot be read is another job's."""
-    try:
-        found: object = json.loads(output.read(_JOB))
-    except FileNotFoundError:
-        return None
-    except ValueError:
-        found = {}
-    return found if isinstance(found, dict) else {}
 
 
 def _differ(done: Mapping[str, object], job: Mapping[str, object]) -> str:

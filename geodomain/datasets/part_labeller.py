@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +52,14 @@ class PartLabeller:
         """
         source, target = (Digest() if self.hashed else None for _ in range(2))
         counts = Counts.empty(self.ready.labeller.targets)
+        self.states.require_own()
+
+        def before_commit() -> None:
+            if part.store.mark(part.name) != part.mark:
+                message = "it has changed since the dataset was listed: run the command again"
+                raise OSError(errno.EBUSY, message, f"{part.store}/{part.name}")
+            self.states.require_own()
+
         with (
             blaming(part),
             _kept_warnings() as said,
@@ -66,6 +75,7 @@ class PartLabeller:
                 counts,
                 threads=self.ready.labeller.threads,
                 progress=progress,
+                before_commit=before_commit,
             )
         hashes = [hash_of(digest) for digest in (source, target) if digest is not None]
         self.states.write(part, DonePart(counts, tuple(said), tuple(hashes)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, cast
 
@@ -19,6 +20,7 @@ from geodomain.labelling.run_record import FileHash
 
 # Readers of datasets pass over names with an underscore.
 STATE_FOLDER = "_geodomain"
+_JOB = f"{STATE_FOLDER}/job.json"
 _PARTS, _END, _FACTS = f"{STATE_FOLDER}/parts", ".npz", "facts"
 
 
@@ -61,15 +63,36 @@ class States:
         The job's hash; states of other jobs are none.
     output : Store, optional
         Where labelled parts are; without one nothing but the counts is kept.
+    run : str
+        The run that writes them; see `locked`.
     """
 
-    def __init__(self, kept: Store, job: str, output: Store | None) -> None:
-        self.kept, self.job, self.output = kept, job, output
+    def __init__(self, kept: Store, job: str, output: Store | None, run: str = "") -> None:
+        self.kept, self.job, self.output, self.run = kept, job, output, run
 
     def absolute(self) -> States:
         """Return the states with paths that hold in any folder."""
         output = None if self.output is None else self.output.absolute()
-        return States(self.kept.absolute(), self.job, output)
+        return States(self.kept.absolute(), self.job, output, self.run)
+
+    def begin(self, job: Mapping[str, object]) -> None:
+        """Store whose job the output holds from now on, and which run does it."""
+        stored = {"job": self.job, "run": self.run, **job}
+        self.kept.write(_JOB, (json.dumps(stored, indent=2) + "\n").encode())
+
+    def require_own(self) -> None:
+        """Refuse to go on where another run has taken the output over.
+
+        Raises
+        ------
+        OSError
+        """
+        if self.output is None:
+            return
+        stored = read_job(self.output) or {}
+        if (stored.get("job"), stored.get("run")) != (self.job, self.run):
+            message = "another run has taken it over: what this run has labelled is left to that"
+            raise OSError(errno.EBUSY, message, str(self.output))
 
     def missing(self, parts: Sequence[PartFile]) -> list[PartFile]:
         """Return the parts that are not done; only states that are listed are read."""
@@ -90,6 +113,7 @@ class States:
 
     def write(self, part: PartFile, done: DonePart) -> None:
         """Store that a part is done, once its output is in its place."""
+        self.require_own()
         before, after = self._marks(part)
         facts: _Facts = {
             "job": self.job,
@@ -107,10 +131,21 @@ class States:
         self.kept.write(_place(part.name), buffer.getbuffer())
 
     def read(self, part: PartFile, targets: Sequence[DomainOrLayer]) -> DonePart:
-        """Return what is known of a part that is done."""
+        """Return what is known of a part that is done.
+
+        Raises
+        ------
+        OSError
+            If another run, or anything else, has changed the output since it was labelled.
+        """
         with self._open(part.name) as file, np.load(file) as stored:
             facts = _read_facts(str(stored[_FACTS]))
             counts = Counts.restored(targets, {name: stored[name] for name in stored.files})
+        if facts["job"] != self.job or self._marks(part) != [facts["input"], facts["output"]]:
+            message = (
+                f"{part.name} has changed since it was labelled: the same command labels it again"
+            )
+            raise OSError(errno.EBUSY, message, str(self.output))
         return DonePart(counts, tuple(facts["warnings"]), tuple(facts["hashes"]))
 
     def names(self) -> list[str]:
@@ -132,6 +167,17 @@ class States:
         """Return the mark of a part as listed, and of its output as it is."""
         after = FileMark(0, 0) if self.output is None else self.output.mark(part.name)
         return [[*mark] for mark in (part.mark, after)]
+
+
+def read_job(output: Store) -> Mapping[str, object] | None:
+    """Read whose job an output holds, None where nothing was; what is damaged is another job's."""
+    try:
+        found: object = json.loads(output.read(_JOB))
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        found = {}
+    return found if isinstance(found, dict) else {}
 
 
 def _place(name: str) -> str:

@@ -66,6 +66,9 @@ class Store(Protocol):
     def write(self, name: str, data: bytes | memoryview) -> None:
         """Put a file in its place, whole."""
 
+    def create(self, name: str, data: bytes) -> bool:
+        """Put a file where none is, in one step for all that do so; False where there is one."""
+
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
 
@@ -129,6 +132,17 @@ class LocalStore:
         place.parent.mkdir(parents=True, exist_ok=True)
         with replaced(place) as file:
             file.write(data)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Put a file where none is; False where there is one."""
+        place = self.path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with replaced(place, overwrite=False) as file:
+                file.write(data)
+        except FileExistsError:
+            return False
+        return True
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
