@@ -53,7 +53,7 @@ TOPICS = {
     ),
     "rotation": (
         "Rotated models are turned into the world as the file says, or as --rotation and --origin "
-        "say.",
+        "say; with --frame coordinates are those of the world, and boxes are turned.",
         "how_to/rotated_models",
     ),
     "summary": (

@@ -23,7 +23,7 @@ Example:
 @hole_options.optional_holes
 @hole_options.intervals_option
 @options.table_options
-@options.frame_options
+@options.box_options
 @options.report_options
 def inspect(
     blocks: str | None,

@@ -23,7 +23,7 @@ Example:
 @options.domain_options
 @options.output_options
 @options.table_options
-@options.frame_options
+@options.box_options
 @share_options
 @amounts_options()
 @options.rule_options

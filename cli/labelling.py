@@ -107,7 +107,7 @@ def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
 # What a table is read with, and what a report is asked with that a labelling is asked with too.
 _TABLE = (
     *("x", "y", "z", "dx", "dy", "dz", "missing", "position", "rotation", "origin"),
-    *("local_origin", "delimiter", "decimal", "encoding", "gslib_grid"),
+    *("local_origin", "frame", "delimiter", "decimal", "encoding", "gslib_grid"),
 )
 _SHARED = (*_TABLE, "points_are_middles", "column", "domains", "overwrite")
 

@@ -106,11 +106,27 @@ rotation_options = together(
     local_origin_option,
 )
 
+boxes_option = click.option(
+    "--frame",
+    type=values.read_by("read_turns"),
+    metavar="AXIS=DEGREES,...",
+    help="Rotations as for --rotation, if the coordinates are those of the world and the boxes of "
+    "the blocks are turned.",
+)
+
 frame_options = together(position_option, rotation_options)
+
+box_options = together(position_option, rotation_options, boxes_option)
 
 
 def require_rotation(given: Mapping[str, Any]) -> None:
-    """Raise a usage error for an origin without a rotation, and the reverse."""
+    """Raise a usage error for an origin without a rotation, the reverse, and two frames."""
+    if given["rotation"] is not None and given.get("frame") is not None:
+        message = (
+            "--rotation says that coordinates are local, and --frame that they are those of the "
+            "world: give one of them"
+        )
+        raise click.UsageError(message)
     if given["rotation"] is None and (given["origin"] or given["local_origin"]):
         message = "--origin and --local-origin belong to a --rotation"
         raise click.UsageError(message)

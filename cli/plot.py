@@ -90,7 +90,7 @@ def _colour_map(context: click.Context, option: click.Parameter, value: str) -> 
     help="Vertical exaggeration, for flat deposits.  [default: 1]",
 )
 @options.table_options
-@options.frame_options
+@options.box_options
 @options.quiet_option
 def plot(
     labelled: str,

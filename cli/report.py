@@ -65,7 +65,7 @@ Example:
 )
 @options.overwrite_option
 @options.table_options
-@options.frame_options
+@options.box_options
 @options.quiet_option
 def report(
     labelled: str,

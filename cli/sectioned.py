@@ -25,7 +25,7 @@ SECTIONS = {
         *("sections", "compare", "colour_by", "sampled", "cmap", "title", "note", "unit"),
         "exaggerate",
     ),
-    "Where the model lies": ("position", "rotation", "origin", "local_origin"),
+    "Where the model lies": ("position", "rotation", "origin", "local_origin", "frame"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),
     "Machine and messages": ("backend", "devices", "threads", "scheduler", "as_json", "quiet"),
 }

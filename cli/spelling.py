@@ -12,6 +12,7 @@ KEYWORDS = {
     keyword: "--" + keyword.replace("_", "-")
     for keyword in (
         *("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "origin", "local_origin"),
+        "frame",
         *("decimal", "encoding", "missing", "start", "end", "vertex_type", "ray_type"),
         *("column", "codes", "flags", "uncertain", "leaky", "domain", "bench", "weld"),
         *("output", "overwrite", "take_over", "allow_open", "allow_disjoint", "backend", "devices"),

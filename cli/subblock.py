@@ -30,7 +30,7 @@ Example:
 @options.leaky_option
 @options.overwrite_option
 @options.table_options
-@options.frame_options
+@options.box_options
 @options.rule_options
 @options.disjoint_option
 @options.machine_options

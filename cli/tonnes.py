@@ -23,7 +23,7 @@ Example:
 @options.output_option("OUT.csv", "Table to write; - is stdout.")
 @options.overwrite_option
 @options.table_options
-@options.frame_options
+@options.box_options
 @options.threads_option
 @options.report_options
 def tonnes(

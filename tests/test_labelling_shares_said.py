@@ -28,30 +28,18 @@ def turned_model(path: Path) -> None:
 
 
 @pytest.mark.parametrize("asked", [{"proportions": "itself"}, {"by": "majority"}])
-def test_world_centroids_of_a_rotated_model_are_warned_of(tmp_path: Path, asked) -> None:
-    turned_model(tmp_path / "a.csv")
+def test_columns_that_share_no_coordinate_are_warned_of(tmp_path: Path, asked) -> None:
+    # Blocks of this size are no neighbours, so that nothing shows how they are turned.
+    frame = LocalFrame([("z", 30.0)], origin=(0.0, 0.0, 0.0))
+    local = np.stack(np.meshgrid(*[np.arange(5.0, 50, 10)] * 3), -1).reshape(-1, 3)
+    rows = [",".join(map(repr, p)) for p in frame.to_world(local).tolist()]
+    (tmp_path / "a.csv").write_text("X,Y,Z,DX,DY,DZ\n" + "\n".join(f"{row},6,7,10" for row in rows))
     said = "as if the model were rotated; blocks are measured along the axes of the world"
     with pytest.warns(GeodomainWarning) as warned:
         found = label_file(tmp_path / "a.csv", {"ORE": ORE}, tmp_path / "b.csv", **asked)
     assert sum(said in str(one.message) for one in warned) == 1
-    assert sum(said in one for one in found.warnings) == 1
-
-
-def test_the_same_is_said_of_frames(tmp_path: Path) -> None:
-    turned_model(tmp_path / "a.csv")
-    frame = pandas.read_csv(tmp_path / "a.csv")
-    said = "as if the model were rotated; blocks are measured along the axes of the world"
-    for call in (
-        lambda given: geodomain.proportions_blocks(given, {"ORE": ORE}),
-        lambda given: geodomain.label_blocks(given, {"ORE": ORE}, by="majority"),
-    ):
-        with pytest.warns(GeodomainWarning) as warned:
-            call(frame)
-        assert sum(said in str(one.message) for one in warned) == 1
-        local = np.stack(np.meshgrid(*[np.arange(5.0, 50, 10)] * 3), -1).reshape(-1, 3)
-        call(frame.assign(X=local[:, 0], Y=local[:, 1], Z=local[:, 2]))
-        call(frame[:9])  # too few to tell
-    geodomain.label_blocks(frame, {"ORE": ORE})  # by centroids it is right
+    assert sum(said in one and "frame=" in one for one in found.warnings) == 1
+    assert not any("rotation=" in one for one in found.warnings)
 
 
 @pytest.mark.filterwarnings("ignore:.*has .* volume than its wireframe")

@@ -169,20 +169,6 @@ def test_rotated_models_are_split_along_their_own_axes(tmp_path: Path, scheme: s
     assert 0 < len(whole) < 36  # those that no wall enters
 
 
-def test_world_centroids_of_a_rotated_model_are_warned_of(tmp_path: Path) -> None:
-    frame = LocalFrame([("z", 30.0)], origin=(0.0, 0.0, 0.0))
-    local = np.stack(np.meshgrid(*[np.arange(5.0, 50, 10)] * 3), -1).reshape(-1, 3)
-    rows = [",".join(map(repr, p)) for p in frame.to_world(local).tolist()]
-    (tmp_path / "a.csv").write_text(
-        "X,Y,Z,DX,DY,DZ\n" + "\n".join(f"{row},10,10,10" for row in rows)
-    )
-    ore = {"ORE": box((0, 0, 0), (20, 20, 20))}
-    with pytest.warns(GeodomainWarning, match="as if the model were rotated"):
-        geodomain.subblock_file(
-            tmp_path / "a.csv", ore, tmp_path / "b.csv", scheme="grid", minimum=5
-        )
-
-
 @pytest.mark.filterwarnings("ignore:.*blocks have no usable size")
 def test_a_turned_image_is_split_along_its_own_axes(tmp_path: Path) -> None:
     frame = LocalFrame([("z", 30.0)], origin=(0.0, 0.0, 0.0))

@@ -24,6 +24,8 @@ from geodomain.mesh.mesh import Mesh
 # Measured on two cores of a server: what labelling takes besides the pass that was timed.
 _READING, _SECONDS_PER_BLOCK, _SECONDS_PER_TRIANGLE = 2.0, 25e-9, 0.4e-6
 _BYTES_PER_TRIANGLE = 200
+# A turn rounds coordinates: boxes that lie within the model by less than this part are in it.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Fit:
     meets : bool
         Whether its box and the model's have a point in common.
     share : float
-        Which part of its box is in the model's.
+        Which part of its box is in the model's; both lie along the axes of the lattice.
     blocks : int
         How many centroids are in its box.
     """
@@ -144,7 +146,7 @@ def inspect_model(
         Where a row cannot be read.
     """
     boxes = [mesh.bounds for mesh in meshes]
-    survey, looking = Survey(model.frame.local, boxes), 0.0
+    survey, looking = Survey.of_model(model, boxes), 0.0
     checks, repeats = BlockChecks(compare=False), Repeats()
 
     def look(points: Floats, sizes: Floats | None, _: object) -> list[NDArray[np.int32]]:
@@ -186,7 +188,7 @@ def inspect_model(
         + survey.rows * (max(len(fits), 1) * _SECONDS_PER_BLOCK + model.writing)
         + triangles * _SECONDS_PER_TRIANGLE,
         warnings=(
-            *_warnings(survey, lattice, meshes),
+            *_warnings(survey, lattice, fits, meshes),
             *(() if has_realisations(model.facts()) else repeats.warnings()),
             *checks.warnings(mend=MISSING_OPTION),
         ),
@@ -196,19 +198,20 @@ def inspect_model(
 def _fit(mesh: Mesh, survey: Survey, number: int) -> Fit:
     """Compare a mesh's box with the model's."""
     known = survey.rows > survey.missing
+    box = survey.box_of(mesh)
     return Fit(
         mesh=mesh.name,
         triangles=len(mesh.triangles),
         closed=mesh.is_closed,
         bounds=mesh.bounds.tolist(),
-        meets=known and meet(mesh.bounds, survey.extent),
-        share=share_within(mesh.bounds, survey.extent) if known else 0.0,
+        meets=known and meet(mesh.bounds, survey.extent) and meet(box, survey.local),
+        share=share_within(box, survey.local) if known else 0.0,
         blocks=int(survey.inside[number]),
     )
 
 
 def _warnings(
-    survey: Survey, lattice: LatticeGuess | None, meshes: Sequence[Mesh]
+    survey: Survey, lattice: LatticeGuess | None, fits: Sequence[Fit], meshes: Sequence[Mesh]
 ) -> Iterator[str]:
     """Yield a warning for everything that a geologist should look at before labelling."""
     if survey.rows == survey.missing:
@@ -221,9 +224,11 @@ def _warnings(
             f"the blocks fill {lattice.filled:.1%} of the cells that they lie in: some overlap, "
             "or occur twice"
         )
-    for mesh in meshes:
-        if meet(mesh.bounds, survey.extent):
+    for fit, mesh in zip(fits, meshes, strict=True):
+        if fit.meets:
             reason = explain_better(mesh.bounds, survey.extent)
+        elif meet(mesh.bounds, survey.extent):
+            reason = "it lies beside the turned model, within the model's box in the world"
         else:
             reason = explain_apart(mesh.bounds, survey.extent)
             reason = f"it does not meet the block model; {reason or 'is it another datum?'}"
@@ -291,9 +296,9 @@ def _lattice(lattice: LatticeGuess | None) -> str:
 def _fit_rows(fit: Fit) -> list[tuple[str, str]]:
     """Describe the position of a mesh relative to the model."""
     kind = "closed" if fit.closed else "open"
-    meets = (
-        f"{fit.share:.0%} of its box is in the model" if fit.meets else "does not meet the model"
-    )
+    whole = fit.share >= 1 - _ROUNDING
+    percent = 100 if whole else min(round(100 * fit.share), 99)
+    meets = f"{percent}% of its box is in the model" if fit.meets else "does not meet the model"
     return [
         ("mesh", f"{fit.mesh}, {counted(fit.triangles, 'triangle')}, {kind}: {meets}"),
         ("", f"{say_box(np.array(fit.bounds))}; {counted(fit.blocks, 'centroid')}"),

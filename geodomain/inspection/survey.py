@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.io.header.azimuth import azimuth_of
-from geodomain.io.header.frames import LocalFrame
+from geodomain.io.blocks.block_file import BlockFile
+from geodomain.io.header.azimuth import azimuth_of, frame_of_azimuth
+from geodomain.io.header.frames import LocalFrame, turned
+from geodomain.mesh.mesh import Mesh
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +33,8 @@ class Survey:
         tell whether the lattice is turned about z.
     boxes : sequence of (2, 3) float64
         Of meshes: blocks in each are counted.
+    axes : (3, 3) float64, optional
+        Directions of the blocks' edges, a row each, where the file or the caller says them.
 
     Attributes
     ----------
@@ -44,29 +49,51 @@ class Survey:
     local : (2, 3) float64
         Box of the blocks along the axes of the lattice.
     azimuth : float
-        How far the lattice is turned about z, in degrees, clockwise, if the first blocks say so.
+        How far the lattice is turned about z while coordinates are those of the world, in degrees,
+        clockwise, as the axes or else the first blocks say.
     inside : (k,) int64
         How many centroids are in each mesh's box.
     volume : float
         Of all the blocks with sizes.
     """
 
-    def __init__(self, local: LocalFrame | None = None, boxes: Sequence[Floats] = ()) -> None:
+    def __init__(
+        self,
+        local: LocalFrame | None = None,
+        boxes: Sequence[Floats] = (),
+        axes: Floats | None = None,
+    ) -> None:
         self.rows = self.missing = 0
         self.sizes: Counter[tuple[float, ...]] = Counter()
         self.sized = True
         self.centroids, self.extent, self.local = np.full((3, 2, 3), np.nan)
         self.inside = np.zeros(len(boxes), np.int64)
         self.azimuth, self.volume = 0.0, 0.0
-        self._boxes, self._frame = boxes, local
+        self._boxes = boxes
+        # From the world to the lattice: its axes in rows, and one point in both.
+        self._axes = axes
+        self._turn: Floats | None = None
+        self._origin = self._local_origin = (0.0, 0.0, 0.0)
+        if local is not None:
+            self._turn = np.array(local.matrix).T
+            self._origin, self._local_origin = local.origin, local.local_origin
+        elif axes is not None and (axes != np.eye(3)).any():
+            self._turn = axes
         self._begun = False
         self._start, self._quantum = np.zeros(3), np.ones(3)
-        self._axes: list[NDArray[np.int64] | None] = [np.empty(0, np.int64)] * 3
+        self._places: list[NDArray[np.int64] | None] = [np.empty(0, np.int64)] * 3
+
+    @classmethod
+    def of_model(cls, model: BlockFile, boxes: Sequence[Floats] = ()) -> Survey:
+        """Return an empty survey of a model, with what its file and the caller say of its frame."""
+        frame = model.frame
+        known = frame.boxes is not None or (model.axes != np.eye(3)).any()
+        return cls(frame.local, boxes, model.axes if known and frame.local is None else None)
 
     @property
     def is_turned(self) -> bool:
         """Whether the lattice is not along the axes of the world."""
-        return self._frame is not None
+        return self._turn is not None
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
         """Add a chunk: (n, 3) world centroids and their (n, 3) sizes, or None."""
@@ -105,29 +132,36 @@ class Survey:
         local = self.to_local(points)
         _grow(self.centroids, points, points)
         _grow(self.local, local - half, local + half)
-        reach = half if self._frame is None else half @ np.abs(self._frame.matrix).T
+        reach = half if self._turn is None else half @ np.abs(self._turn)
         _grow(self.extent, points - reach, points + reach)
         steps = np.round((local - half - self._start) / self._quantum).astype(np.int64)
-        for axis, known in enumerate(self._axes):
+        for axis, known in enumerate(self._places):
             if known is not None:
                 merged = np.union1d(known, steps[:, axis])
-                self._axes[axis] = merged if len(merged) <= MOST_VALUES else None
+                self._places[axis] = merged if len(merged) <= MOST_VALUES else None
 
     def to_local(self, points: Floats) -> Floats:
         """Return coordinates along the axes of the lattice."""
-        if self._frame is None:
+        if self._turn is None:
             return points
-        offsets = points - np.array(self._frame.origin)
-        turned: Floats = offsets @ np.array(self._frame.matrix) + self._frame.local_origin
-        return turned
+        return turned(points, self._turn, self._local_origin, self._origin)
+
+    def box_of(self, mesh: Mesh) -> Floats:
+        """Return the box of a mesh along the axes of the lattice, (2, 3)."""
+        if self._turn is None:
+            return mesh.bounds
+        vertices = np.ascontiguousarray(self.to_local(mesh.vertices))
+        return Mesh(vertices, mesh.triangles).bounds
 
     def _begin(self, points: Floats, sizes: Floats | None) -> None:
         """Derive the lattice's rotation and the tolerance from the first blocks."""
-        if self._frame is None and sizes is not None:
+        if self._axes is not None:
+            self.azimuth = _azimuth(self._axes)
+        elif self._turn is None and sizes is not None:
             self.azimuth = azimuth_of(points, sizes)
             if self.azimuth:
-                origin = (float(points[0, 0]), float(points[0, 1]), float(points[0, 2]))
-                self._frame = LocalFrame([("z", self.azimuth)], origin, origin)
+                self._turn = np.array(frame_of_azimuth(self.azimuth).matrix).T
+                self._origin = self._local_origin = _point(points[0])
         self._begun = True
         self._start = self.to_local(points)[0]
         smallest = _steps(self.to_local(points)) if sizes is None else _least(sizes)
@@ -138,10 +172,21 @@ class Survey:
 
         Centroids stand for them where there are no sizes. None where there are too many.
         """
-        known = self._axes[axis]
+        known = self._places[axis]
         if known is None:
             return None
         return np.asarray(self._start[axis] + known * self._quantum[axis], np.float64)
+
+
+def _azimuth(axes: Floats) -> float:
+    """Return how far axes are turned about z, in degrees; 0 for ones that are tilted."""
+    if (axes[2] != (0.0, 0.0, 1.0)).any():
+        return 0.0
+    return round(-math.degrees(math.atan2(axes[0, 1], axes[0, 0])), 6) + 0.0
+
+
+def _point(numbers: Floats) -> tuple[float, float, float]:
+    return float(numbers[0]), float(numbers[1]), float(numbers[2])
 
 
 def _kinds(sizes: Floats) -> tuple[Floats, NDArray[np.int64]]:

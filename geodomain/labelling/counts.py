@@ -14,7 +14,7 @@ from geodomain.labelling.lattice_bits import StoredArray
 from geodomain.labelling.tally import SUMS, Folds, Tally
 
 Arrays = Mapping[str, StoredArray]
-_PLAIN = (*SUMS, "first_leak", "bounds")
+_PLAIN = (*SUMS, "first_leak", "bounds", "axes", "turned")
 _CHECK = "check_"
 # So many centroids are stored for a second look.
 _SAMPLES = 1000

@@ -135,8 +135,9 @@ def label_file(
         How to read the file where its header is not enough: ``x``, ``y``, ``z``, ``dx``, ``dy``,
         ``dz``, names of columns; ``missing``, the mark of a missing coordinate, such as ``-99``
         or ``[-99, "NA"]``; ``position``, "centroid" or "corner"; ``rotation``, such as "z=30",
-        with ``origin`` and ``local_origin``, three numbers each; ``delimiter``, ``decimal`` and
-        ``encoding`` of text; ``gslib_grid`` of a GSLIB file,
+        with ``origin`` and ``local_origin``, three numbers each, where coordinates are local;
+        ``frame``, such as "z=30", where they are those of the world and boxes are turned;
+        ``delimiter``, ``decimal`` and ``encoding`` of text; ``gslib_grid`` of a GSLIB file,
         "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", with the first cell's centre; ``points_are_middles``
         where the coordinates beside FROM and TO are the same for a whole hole, and right.
 

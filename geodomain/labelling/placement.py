@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from operator import gt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains
 from geodomain.domains.stack import Layer
 from geodomain.labelling.overlap import EXCHANGES, apart, explain_height, meet, share_within
+from geodomain.labelling.tally import Tally
+from geodomain.labelling.verdict import LOST
 from geodomain.mesh.measure import volume_beyond
 from geodomain.mesh.mesh import Mesh
 
@@ -21,31 +23,11 @@ Floats = NDArray[np.float64]
 _SIDES = (("west side", "east side"), ("south side", "north side"), ("bottom", "top"))
 # Less of a solid's volume beyond a side is not worth a remark.
 _SHARE = 0.001
+# A side that faces the vertical within 45 degrees is the top or the bottom.
+_UPRIGHT = math.sqrt(0.5)
 # Solids of whose boxes so much is in the model fit it. With axes exchanged they must have so many
 # times the blocks, and not only a few.
 _FITS, _MORE, _FEWEST = 0.9, 1.3, 20
-
-
-class BlockCounts(NamedTuple):
-    """What a labelling has counted, as far as notes on the domains need it.
-
-    Attributes
-    ----------
-    rows : int
-        Blocks with coordinates.
-    labelled, own : (k,) int64
-        Blocks with the label of each domain, and those that it has by itself.
-    bounds : (2, 3) float64
-        Box of the blocks, with their sizes where those are known; NaN without blocks.
-    sized : bool
-        Whether they are.
-    """
-
-    rows: int
-    labelled: NDArray[np.int64]
-    own: NDArray[np.int64]
-    bounds: Floats
-    sized: bool
 
 
 def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
@@ -115,23 +97,25 @@ def exchanged_axes(
             return
 
 
-def notes(domains: Domains, counts: BlockCounts, *, samples: bool = False) -> Iterator[str]:
+def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[str]:
     """Yield what need not be wrong, and should be known: no warnings.
 
     Solids may leave the box of samples as they like.
     """
-    if not counts.rows:
+    rows = tally.rows - int(tally.blocks[len(tally.own_blocks) + LOST])
+    if not rows:
         return
     for index, target in enumerate(domains.targets):
         conditions = target.stack.only_if if isinstance(target, Layer) else target.only_if
-        if not counts.labelled[index]:
-            yield _empty(target, int(counts.own[index]))
-        elif counts.own[index] == counts.rows and not target.is_solid and not conditions:
+        own = int(tally.own_blocks[index])
+        if not tally.blocks[index]:
+            yield _empty(target, own)
+        elif own == rows and not target.is_solid and not conditions:
             yield f"all blocks are in {target.name}"
     for domain in () if samples else domains:
-        if domain.is_solid and meet(domain.bounds, counts.bounds):
+        if domain.is_solid and meet(domain.bounds, tally.bounds):
             for mesh in domain.meshes:
-                yield from _leaving(domain.name, mesh, counts)
+                yield from _leaving(domain.name, mesh, tally)
 
 
 def _empty(target: Domain | Layer, own: int) -> str:
@@ -146,11 +130,13 @@ def _empty(target: Domain | Layer, own: int) -> str:
     return f"{what} labels no block: other domains take all {own:,} that it has by itself"
 
 
-def _leaving(name: str, mesh: Mesh, counts: BlockCounts) -> Iterator[str]:
-    """Say how much of a closed solid lies beyond which sides of the model."""
-    model = counts.bounds
-    below, above = mesh.bounds[0] < model[0], mesh.bounds[1] > model[1]
-    if not (mesh.is_closed and mesh.is_balanced) or not (below.any() or above.any()):
+def _leaving(name: str, mesh: Mesh, tally: Tally) -> Iterator[str]:
+    """Say how much of a closed solid lies beyond which sides of the model, along its own axes."""
+    if not (mesh.is_closed and mesh.is_balanced):
+        return
+    own, model = tally.along(mesh), tally.box
+    below, above = own.bounds[0] < model[0], own.bounds[1] > model[1]
+    if not (below.any() or above.any()):
         return
     whole = mesh.volume
     said = []
@@ -158,14 +144,25 @@ def _leaving(name: str, mesh: Mesh, counts: BlockCounts) -> Iterator[str]:
         for end, out in ((0, below[axis]), (1, above[axis])):
             if not out:
                 continue
-            beyond = volume_beyond(mesh.vertices, mesh.triangles, axis, model[end, axis])
+            beyond = volume_beyond(own.vertices, own.triangles, axis, model[end, axis])
             beyond = whole - beyond if end == 0 else beyond
             if whole and beyond > _SHARE * whole:
                 share = f"{_six_digits(beyond)} ({beyond / whole:.1%})"
-                said.append(f"{share} beyond its {_SIDES[axis][end]}")
+                said.append(f"{share} beyond its {_side(tally, axis, end)}")
     if said:
-        what = "block model" if counts.sized else "box of the centroids (block sizes are not known)"
+        what = "block model" if tally.sized else "box of the centroids (block sizes are not known)"
         yield f"{mesh.name} of {name} leaves the {what}: of its volume {_listed(said)}"
+
+
+def _side(tally: Tally, axis: int, end: int) -> str:
+    """Name a side of the model; sides of a turned one by the direction that they face."""
+    if not tally.is_turned:
+        return _SIDES[axis][end]
+    east, north, up = tally.axes[axis] if end else -tally.axes[axis]
+    if abs(up) > _UPRIGHT:
+        return _SIDES[2][int(up > 0)]
+    azimuth = round(math.degrees(math.atan2(east, north)), 1) % 360
+    return f"side that faces azimuth {azimuth:g}"
 
 
 def _six_digits(volume: float) -> str:

@@ -11,14 +11,12 @@ from geodomain.domains.order import DomainOrLayer
 from geodomain.domains.solids import Weld
 from geodomain.labelling.cells import Labels
 from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.overlap import within
-from geodomain.labelling.placement import BlockCounts, notes
+from geodomain.labelling.placement import notes
 from geodomain.labelling.shares.report import share_notes, share_summary
 from geodomain.labelling.shares.settings import ShareSettings
 from geodomain.labelling.shares.tally import ShareTally
 from geodomain.labelling.summary import Folded, Overlap, Part, Summary
 from geodomain.labelling.tally import Tally
-from geodomain.labelling.verdict import LOST
 from geodomain.labelling.warnings import tally_warnings
 from geodomain.mesh.mesh import Mesh
 
@@ -101,22 +99,10 @@ def summarise(
         ),
         notes=(
             *earlier,
-            *notes(labeller.domains, counts_of(tally), samples=samples),
+            *notes(labeller.domains, tally, samples=samples),
             *(share_notes(tally.shares) if tally.shares else ()),
         ),
         shares=share_summary(shares, tally.shares) if shares and tally.shares else None,
-    )
-
-
-def counts_of(tally: Tally) -> BlockCounts:
-    """Return the counts that notes on the domains need."""
-    count = len(tally.own_blocks)
-    return BlockCounts(
-        rows=tally.rows - int(tally.blocks[count + LOST]),
-        labelled=tally.blocks[:count],
-        own=tally.own_blocks,
-        bounds=tally.bounds,
-        sized=tally.sized,
     )
 
 
@@ -144,7 +130,7 @@ def _own(solid: DomainOrLayer, index: int, tally: Tally) -> _Own:
     """Return blocks and volume of a solid by itself, and its wireframe's volume if comparable."""
     sized = tally.sized and tally.rows > 0
     frames = solid.wireframes
-    whole = sized and within(solid.bounds, tally.bounds) and not tally.doubled[index]
+    whole = sized and not tally.doubled[index] and tally.encloses(solid)
     return {
         "own_blocks": int(tally.own_blocks[index]),
         "own_volume": float(tally.own_volumes[index]) if sized else None,

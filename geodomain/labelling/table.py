@@ -13,6 +13,12 @@ from geodomain.io.blocks.cell_file import CellModel
 from geodomain.io.blocks.model import BlockFile, Destination, Floats, Progress, Relabelling
 from geodomain.io.conditions import Column
 from geodomain.io.csv.number_cells import NewCells
+from geodomain.io.header.azimuth import (
+    azimuth_of,
+    frame_of_azimuth,
+    refuse_misfit,
+    require_known_turn,
+)
 from geodomain.io.header.families import find_column
 from geodomain.io.header.rotation import require_constants
 from geodomain.labelling.block_checks import MISSING_OPTION, BlockChecks, has_realisations, overfull
@@ -26,7 +32,6 @@ from geodomain.labelling.shares.report import share_warnings
 from geodomain.labelling.shares.sharer import Sharer, frame_of
 from geodomain.labelling.summarise import parts_of
 from geodomain.labelling.tally import Tally
-from geodomain.labelling.turned import turned_warnings
 from geodomain.labelling.warnings import tally_warnings
 from geodomain.labelling.whole_lattice import label_whole
 
@@ -131,7 +136,7 @@ def conclude(
         for sentence in share_warnings(plan.shares, tally.shares, labeller.targets):
             warn(sentence)
     if not samples:
-        for sentence in overfull(float(tally.volumes.sum()), tally.bounds) if once else ():
+        for sentence in overfull(float(tally.volumes.sum()), tally.box) if once else ():
             warn(sentence)
         solids = labeller.count_solids
         for sentence in exchanged_axes(labeller.domains, tally.bounds, tally.sample, solids):
@@ -157,12 +162,18 @@ def count_table(
     asked = condition_columns(labeller.domains, model.columns, model.name)
     kept = _kept_column(labeller, model, plan)
     axes = None if (model.axes == np.eye(3)).all() else model.axes
+    edges = axes
+    begun = False
     lattice = _lattice(model, threads, samples=samples)
 
     def label(
         points: Floats, sizes: Floats | None, column: Callable[[int], Column]
     ) -> list[NewCells]:
+        nonlocal edges, begun
         require_constants(model.constants, column, model.columns, model.name, tally.rows)
+        if not begun and not samples and sizes is not None:
+            edges = _edges(model, points, sizes, measured=sharer is not None)
+        begun = True
         allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]))
         labelled = None if kept is None else column(kept).present()
         try:
@@ -173,14 +184,10 @@ def count_table(
         shares: Sequence[Floats] = ()
         if sharer is not None:
             lengths = _required(sizes, model)
-            if not tally.rows and not sharer.tally.turned:
-                boxes = points[np.isfinite(lengths).all(axis=1)]
-                for sentence in turned_warnings(boxes, model.name, "measured"):
-                    warn(sentence)
             found = sharer.measure(points, lengths, verdict, allowed, labelled)
             verdict = replace(verdict, codes=found.codes)
             shares = [*(100.0 * found.shares if plan.shares.percent else found.shares)]
-        tally.add(points, sizes, verdict, allowed, axes)
+        tally.add(points, sizes, verdict, allowed, edges)
         checks.add(points, None if samples else sizes, verdict.box, axes)
         flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
         unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
@@ -200,6 +207,21 @@ def count_table(
         else _whole(model, labeller, plan, tally, progress),
     )
     model.relabel(task)
+
+
+def _edges(model: BlockFile, points: Floats, sizes: Floats, *, measured: bool) -> Floats | None:
+    """Return the directions of the blocks' edges, as the first blocks show; None along the axes.
+
+    Refuse what the caller says of them where the blocks contradict it, and boxes that are measured
+    where nothing says that they are turned.
+    """
+    refuse_misfit(points, sizes, model.frame, model.name)
+    if (model.axes != np.eye(3)).any():
+        return model.axes
+    if measured:
+        require_known_turn(points, sizes, model.frame, model.name, "measured")
+    azimuth = azimuth_of(points, sizes) if model.frame.lattice is None else 0.0
+    return np.array(frame_of_azimuth(azimuth).matrix).T if azimuth else None
 
 
 def _lattice(model: BlockFile, threads: int | None, *, samples: bool) -> BlockLattice | None:
@@ -258,8 +280,8 @@ def _require_boxes(tally: Tally, name: str) -> None:
         message = (
             f"no block of {name} is a box with sizes above 0 along its axes, and shares are asked "
             "for: correct the sizes, or name others with dx=, dy= and dz=; turned or skewed cells "
-            "have none: give such a model as a lattice, or as a table in local coordinates with "
-            "rotation= and origin="
+            "have none: give such a model as a lattice, or as a table of centroids and sizes with "
+            "frame=, such as frame='z=30'"
         )
         raise TableError(message)
 

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.domains.order import DomainOrLayer
+from geodomain.io.header.frames import turned
 from geodomain.labelling.chunk import Bools
+from geodomain.labelling.overlap import within
 from geodomain.labelling.shares.tally import ShareTally
 from geodomain.labelling.verdict import REST, Verdict
+from geodomain.mesh.mesh import Mesh
 
 # Places of folded columns are told apart up to so many of them.
 MOST_COLUMNS = 1_000_000
@@ -23,6 +26,8 @@ SUMS = (
 )
 # So many centroids of each chunk, and of all of them, are kept for a second look.
 _SAMPLES_OF_CHUNK, MOST_SAMPLES, _KEPT_SAMPLES = 1000, 10_000, 1_000_000
+# A turn there and back: so many units in the last place of the largest coordinate.
+_ROUNDED = 8
 
 
 @dataclass
@@ -80,6 +85,10 @@ class Tally:
         The first block that leaks of each domain, NaN where none does.
     bounds : (2, 3) float64
         Box of the finite blocks, with their sizes where those are known; NaN without blocks.
+    axes : (3, 3) float64
+        Directions of the blocks' edges, a row each, where they are turned; else NaN.
+    turned : (2, 3) float64
+        Box of the blocks along these axes, about the origin of the world; NaN where there are none.
     unsized : int
         Finite blocks with a size that is not above zero, not finite, or missing.
     first_unsized : tuple of int and (3,) float64, optional
@@ -107,6 +116,7 @@ class Tally:
         self.on_wall = 0
         self.first_leak = np.full((count, 3), np.nan)
         self.bounds = np.full((2, 3), np.nan)
+        self.axes, self.turned = np.full((3, 3), np.nan), np.full((2, 3), np.nan)
         self.unsized = 0
         self.first_unsized: tuple[int, NDArray[np.float64]] | None = None
         self.sized = True
@@ -120,6 +130,31 @@ class Tally:
         some: NDArray[np.float64] = np.concatenate([*self._samples, np.empty((0, 3))])
         finite: NDArray[np.float64] = some[np.isfinite(some).all(axis=1)]
         return finite[:: 1 + len(finite) // MOST_SAMPLES]
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the blocks lie along axes of their own, which are known."""
+        return bool(np.isfinite(self.turned).all())
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        """The box of the blocks along their own axes."""
+        return self.turned if self.is_turned else self.bounds
+
+    def along(self, mesh: Mesh) -> Mesh:
+        """Return a mesh along the axes of the blocks."""
+        if not self.is_turned:
+            return mesh
+        vertices = np.ascontiguousarray(turned(mesh.vertices, self.axes, (0.0, 0.0, 0.0)))
+        return Mesh(vertices, mesh.triangles, name=mesh.name)
+
+    def encloses(self, solid: DomainOrLayer) -> bool:
+        """Return whether the box of the blocks holds a solid; a turn rounds coordinates."""
+        if not self.is_turned or not solid.wireframes:
+            return within(solid.bounds, self.bounds)
+        slack = _ROUNDED * np.spacing(np.abs(self.bounds).max())
+        box = np.array([self.turned[0] - slack, self.turned[1] + slack])
+        return all(within(self.along(mesh).bounds, box) for mesh in solid.wireframes)
 
     @property
     def rows(self) -> int:
@@ -149,6 +184,8 @@ class Tally:
 
     def merge(self, later: Tally) -> None:
         """Add the counts of blocks that come after these."""
+        if later.rows:
+            self._merge_turned(later)
         if self.first_unsized is None and later.first_unsized is not None:
             number, sizes = later.first_unsized
             self.first_unsized = self.rows + number, sizes
@@ -167,6 +204,15 @@ class Tally:
         self.bounds[1] = np.fmax(self.bounds[1], later.bounds[1])
         self.sized &= later.sized and bool(np.isfinite(self.volumes).all())
         self.keep_sample(later.sample)
+
+    def _merge_turned(self, later: Tally) -> None:
+        """Extend the box along the blocks' axes, which is lost where they have different ones."""
+        if not self.rows:
+            self.axes = later.axes.copy()
+        same = np.array_equal(self.axes, later.axes, equal_nan=True)
+        self.turned[0] = np.fmin(self.turned[0], later.turned[0]) if same else np.nan
+        self.turned[1] = np.fmax(self.turned[1], later.turned[1]) if same else np.nan
+        self.axes[...] = self.axes if same else np.nan
 
     def keep_sample(self, points: NDArray[np.float64]) -> None:
         """Keep some centroids of more blocks: every second of all where they get too many."""
@@ -257,9 +303,11 @@ class Tally:
                     self.own_volumes[index] += volume[found.inside].sum()
             self.sized &= not self.unsized and bool(np.isfinite(self.volumes).all())
         self._count_overlaps(verdict, volume)
-        if axes is not None and sizes is not None:
-            sizes = sizes @ np.abs(axes)  # of the box of a turned block
-        self._grow(points, sizes, finite)
+        if axes is not None:
+            self.axes[...] = axes
+            _grow(self.turned, turned(points, axes, (0.0, 0.0, 0.0)), sizes, finite)
+            sizes = None if sizes is None else sizes @ np.abs(axes)  # of the box of a turned block
+        _grow(self.bounds, points, sizes, finite)
 
     def _keep_unsized(self, unsized: Bools, sizes: NDArray[np.float64]) -> None:
         """Count blocks without a volume in a chunk that was counted already."""
@@ -268,18 +316,22 @@ class Tally:
             self.first_unsized = self.rows - len(sizes) + row + 1, sizes[row].copy()
         self.unsized += int(unsized.sum())
 
-    def _grow(
-        self, points: NDArray[np.float64], sizes: NDArray[np.float64] | None, finite: Bools
-    ) -> None:
-        """Extend the box by the finite blocks."""
-        if not finite.all():
-            points, sizes = points[finite], None if sizes is None else sizes[finite]
-        if not len(points):
-            return
-        for axis in range(3):
-            low, high = _faces(points[:, axis], None if sizes is None else sizes[:, axis])
-            self.bounds[0, axis] = np.fmin(self.bounds[0, axis], low)
-            self.bounds[1, axis] = np.fmax(self.bounds[1, axis], high)
+
+def _grow(
+    box: NDArray[np.float64],
+    points: NDArray[np.float64],
+    sizes: NDArray[np.float64] | None,
+    finite: Bools,
+) -> None:
+    """Extend a box by the finite blocks."""
+    if not finite.all():
+        points, sizes = points[finite], None if sizes is None else sizes[finite]
+    if not len(points):
+        return
+    for axis in range(3):
+        low, high = _faces(points[:, axis], None if sizes is None else sizes[:, axis])
+        box[0, axis] = np.fmin(box[0, axis], low)
+        box[1, axis] = np.fmax(box[1, axis], high)
 
 
 def _faces(centre: NDArray[np.float64], size: NDArray[np.float64] | None) -> tuple[float, float]:

@@ -28,8 +28,6 @@ Floats = NDArray[np.float64]
 
 # Blocks are held in memory, about 100 bytes each; a browser holds half of that.
 MOST_BLOCKS = 20_000_000
-# So many blocks say whether the model is turned about z.
-_FIRST = 65_536
 
 
 @dataclass(frozen=True)
@@ -181,8 +179,8 @@ class _Reading:
             raise TableError(message)
         spacing = None if self._sizes else _spacing(model, points)
         sizes = np.broadcast_to(spacing, points.shape) if spacing else _stacked(self._sizes)
-        local = model.frame.local or LocalFrame(
-            [("z", azimuth_of(points[:_FIRST], sizes[:_FIRST]))], (0.0, 0.0, 0.0)
+        local = model.frame.lattice or LocalFrame(
+            [("z", azimuth_of(points, sizes))], (0.0, 0.0, 0.0)
         )
         usable = np.all(np.isfinite(sizes) & (sizes > 0), axis=1)
         if not usable.all():
@@ -266,7 +264,7 @@ def _stacked(chunks: list[Floats]) -> Floats:
 
 def _spacing(model: BlockFile, points: Floats) -> tuple[float, float, float]:
     """Return the size of blocks without one: that of the lattice that their centroids lie on."""
-    survey = Survey(model.frame.local)
+    survey = Survey.of_model(model)
     survey.add(points, None)
     lattice = find_lattice(survey)
     if lattice is None:

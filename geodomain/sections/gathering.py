@@ -177,7 +177,7 @@ class _Source:
                 texts, codes = column(label).distinct()
                 values = column(numeric[0]).numbers() if numeric else None
                 labels = np.array(texts, np.str_)[codes] if texts else np.empty(0, np.str_)
-                add(_Chunk(model.name, model.frame.local, points, sizes, labels, values))
+                add(_Chunk(model.name, model.frame.lattice, points, sizes, labels, values))
                 return []
 
             also = sorted({label, *numeric, *model.constants})

@@ -107,7 +107,8 @@ def subblock_file(
     SubblockSummary
         ``print`` it. In text coordinates and sizes are exact decimals, and the volumes of the
         parts add up to the block's exactly; in binary files they are float64, and add up to within
-        4 units in the last place.
+        4 units in the last place. With ``frame`` the coordinates of parts are turned into the
+        world, and rounded to 6 decimals in text.
 
     Raises
     ------

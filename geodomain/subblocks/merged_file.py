@@ -66,6 +66,8 @@ def merge_file(
     TableError, OSError
         As `label_file`, for a model without sizes, and where the blocks of a parent do not follow
         each other; nothing is left behind.
+    ValueError
+        For ``frame``: faces of turned boxes agree in local coordinates alone.
 
     Examples
     --------
@@ -80,6 +82,12 @@ def merge_file(
     """
     began = time.perf_counter()
     options, source = table_options(**table), model_path(model, IN_MEMORY)
+    if options.frame is not None:
+        message = (
+            "frame= turns boxes whose coordinates are those of the world and rounded, and blocks "
+            "are joined where their faces agree exactly: join them in local coordinates"
+        )
+        raise ValueError(message)
     target = os.fspath(output)
     require_output(source, target, overwrite=overwrite)
     with (

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.domains.order import allowed_rows
-from geodomain.errors import PointError, warn
+from geodomain.errors import PointError
 from geodomain.io.blocks.rewriting.space import Space
 from geodomain.io.blocks.rewriting.task import BlockRows, NewRows
+from geodomain.io.header.azimuth import refuse_misfit, require_known_turn
 from geodomain.io.header.rotation import require_constants
 from geodomain.io.numbers import Floats, Numbers, Resolution, Rows
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.tally import Tally
-from geodomain.labelling.turned import turned_warnings
 from geodomain.subblocks.amounts import shared
 from geodomain.subblocks.cuts import Parents
 from geodomain.subblocks.pieces import Boxes, Pieces
@@ -81,10 +81,10 @@ class Splitting:
         require_constants(
             self._constants, rows.column, self._names, self._splitter.name, rows.first
         )
-        if not rows.first and not self._space.is_turned:
-            for sentence in turned_warnings(rows.points, self._splitter.name, "split"):
-                warn(sentence)
-        parents = Parents(rows.coordinates, rows.sizes, self._space.at_corner, self._resolution)
+        if not rows.first:
+            self._require_known_frame(rows)
+        coordinates = self._space.local(rows.coordinates)
+        parents = Parents(coordinates, rows.sizes, self._space.at_corner, self._resolution)
         entered = self._entered(parents)
         parts = self._splitter.parts(parents, entered, rows.first)
         parts[~entered] = 1
@@ -100,6 +100,15 @@ class Splitting:
         expected = np.cumsum(self._splitter.expected(parts, entered)) // _TOGETHER
         for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(expected)) + 1):
             yield self._made(rows, parents, some, parts[some], entered[some], allowed)
+
+    def _require_known_frame(self, rows: BlockRows) -> None:
+        """Refuse blocks that are turned where nothing says so, or otherwise than is said."""
+        frame, name = self._space.frame, self._splitter.name
+        usable = ~rows.missing
+        points, sizes = rows.points[usable], _stacked(rows.sizes)[usable]
+        refuse_misfit(points, sizes, frame, name)
+        if not self._space.is_turned:
+            require_known_turn(points, sizes, frame, name, "split")
 
     def _entered(self, parents: Parents) -> Bools:
         """Tell the blocks that any triangle enters."""
@@ -122,18 +131,21 @@ class Splitting:
         own = parents.take(some)
         pieces = self._splitter.split(own, parts, entered)
         boxes = pieces.boxes(own)
-        codes = self._labelled(rows, some[pieces.parent], pieces.alone, boxes, allowed)
+        written = self._space.written(boxes.coordinates)
+        placed = Boxes(written, boxes.sizes)
+        codes = self._labelled(rows, some[pieces.parent], pieces.alone, placed, allowed)
         self.split += int((~pieces.alone & (np.diff(pieces.parent, prepend=-1) != 0)).sum())
         self.dropped += pieces.dropped
         if self._join:
             pieces, first = pieces.joined(codes, self._threads)
             boxes, codes = pieces.boxes(own), codes[first]
+            written = self._space.written(boxes.coordinates)
         self.written += len(pieces)
         row = some[pieces.parent]
         return NewRows(
             row=row,
             unchanged=pieces.alone,
-            coordinates=boxes.coordinates,
+            coordinates=written,
             sizes=boxes.sizes,
             amounts=self._shared(rows, row, pieces, boxes),
             added=[rows.first + row, codes.astype(np.int64)],
@@ -157,7 +169,8 @@ class Splitting:
         except PointError as error:
             message = f"{self._splitter.name}, in block {rows.first + int(row[0]) + 1} on: {error}"
             raise PointError(message) from None
-        self.tally.add(points, sizes, verdict, met)
+        axes = self._space.axes if self._space.is_turned else None
+        self.tally.add(points, sizes, verdict, met, axes)
         return verdict.codes
 
     def _shared(self, rows: BlockRows, row: Rows, pieces: Pieces, boxes: Boxes) -> list[Numbers]:

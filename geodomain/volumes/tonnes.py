@@ -18,7 +18,7 @@ from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
 from geodomain.io.header.families import find_column
 from geodomain.io.header.frames import Frame
-from geodomain.io.header.keywords import TableKeywords, table_options
+from geodomain.io.header.keywords import ColumnKeywords, TableKeywords, table_options
 from geodomain.io.header.rotation import require_constants
 from geodomain.progress import Progress, show_progress
 from geodomain.volumes.metal_units import MetalUnit, metal_unit
@@ -42,7 +42,7 @@ def tonnes(
     cutoff: Cutoffs | None = None,
     proportion: Mapping[str, str] | None = None,
     grade_unit: str | Mapping[str, str] | None = None,
-    **table: Unpack[TableKeywords],
+    **table: Unpack[ColumnKeywords],
 ) -> Tonnes:
     """Add up volume, tonnes, mean grades and metal of the blocks of a table, by domain.
 
@@ -239,7 +239,8 @@ def _require(wanted: Wanted, sizes: Floats | None, frame: Frame, table: str) -> 
             "or give the sizes, with dx=, dy= and dz="
         )
         raise TableError(message)
-    if wanted.bench is not None and frame.local and frame.local.matrix[2] != (0.0, 0.0, 1.0):
+    lattice = frame.lattice
+    if wanted.bench is not None and lattice and lattice.matrix[2] != (0.0, 0.0, 1.0):
         message = (
             f"{table} is tilted about x or y: benches are horizontal and its blocks are not; leave "
             "bench= away"

@@ -23,7 +23,7 @@ from geodomain.io.header.frames import Frame
 from geodomain.io.header.options import TableOptions
 
 # What is said of a table's columns has no meaning where cells have a geometry.
-_NOT_OF_CELLS = ("x", "y", "z", "dx", "dy", "dz", "position", "rotation")
+_NOT_OF_CELLS = ("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "frame")
 
 
 class CellStore(Protocol):

@@ -22,14 +22,11 @@ from geodomain.io.datamine.definition import read_definition
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.streams import open_target
 from geodomain.io.files.unchanged import Unchanged
-from geodomain.io.header.azimuth import azimuth_of
-from geodomain.io.header.frames import LocalFrame
+from geodomain.io.header.azimuth import azimuth_of, frame_of_azimuth
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.formats import detect
 
-# So many blocks say whether the model is turned about z.
-_FIRST = 65_536
 _LATTICES = (".vti", ".vtr", ".vts", ".vtu")
 
 
@@ -164,11 +161,11 @@ class _Chunks:
             columns[name] = texts(name) if held is None else np.concatenate([*held, []])
         centroids = np.concatenate([*self._centroids, np.empty((0, 3))])
         sizes = np.concatenate([*self._sizes, np.empty((0, 3))]) if model.sizes else None
-        local = model.frame.local
+        local = model.frame.lattice
         if local is None and sizes is not None and len(sizes):
             # Coordinates of the world do not say that the model is turned; its rows of blocks do.
-            turn = azimuth_of(centroids[:_FIRST], sizes[:_FIRST])
-            local = LocalFrame([("z", turn)], (0.0, 0.0, 0.0)) if turn else None
+            turn = azimuth_of(centroids, sizes)
+            local = frame_of_azimuth(turn) if turn else None
         return Blocks(
             centroids,
             sizes,

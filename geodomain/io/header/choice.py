@@ -9,6 +9,7 @@ import numpy as np
 
 from geodomain.errors import TableError
 from geodomain.io.header import families, micromine
+from geodomain.io.header.azimuth import refuse_misfit
 from geodomain.io.header.collars import refuse_collars
 from geodomain.io.header.corners import warn_of_corners
 from geodomain.io.header.dialect import number
@@ -90,7 +91,12 @@ def choose_columns(
     if sizes and options.position is None and frame.position == "centroid":
         warn_of_corners(names, sample, xyz, sizes, table)
     # Said by the user, or in the world: then rows have no say in it.
-    trusted = options.rotation or None not in options.centroid or _is_not_datamine(names, xyz)
+    trusted = (
+        options.rotation
+        or options.frame
+        or None not in options.centroid
+        or _is_not_datamine(names, xyz)
+    )
     constants = datamine_constants(names, sample, turned=frame.local is not None)
     return Choice(xyz, sizes, frame, {} if trusted else constants)
 
@@ -139,9 +145,13 @@ def _frame(
             "sizes: name them with dx=, dy= and dz=."
         )
         raise TableError(message)
-    if options.rotation:
-        return Frame(position, options.rotation, fixed)
     blocks = micromine.first_blocks(sample, xyz, sizes, position)
+    if options.rotation or options.frame:
+        frame = Frame(position, options.rotation, fixed, options.frame, said=True)
+        lengths = frame.sized(blocks.points, blocks.sizes)
+        if lengths is not None:
+            refuse_misfit(frame.centroids(blocks.points, lengths), lengths, frame, table)
+        return frame
     named = None not in options.centroid
     local = turned.settle(names, xyz, table, named=named, blocks=blocks)
     return Frame(position, local, fixed)

@@ -74,11 +74,20 @@ class LocalFrame:
         """
         return turned(points, self.matrix, self.origin, self.local_origin)
 
+    def to_local(self, points: Floats) -> Floats:
+        """Return points of the world, (n, 3), in the local frame, rounded as `to_world` rounds."""
+        back = np.array(self.matrix).T
+        return turned(points, back, self.local_origin, self.origin)
+
     def say(self) -> str:
         """Say the frame in keywords, to the last digit."""
-        turns = ",".join(f"{axis}={shortest(angle)}" for axis, angle in self.turns)
         origins = (",".join(map(shortest, point)) for point in (self.origin, self.local_origin))
-        return "rotation='{}', origin='{}', local_origin='{}'".format(turns, *origins)
+        return "{}, origin='{}', local_origin='{}'".format(self.say_turns(), *origins)
+
+    def say_turns(self, keyword: str = "rotation") -> str:
+        """Say the turns as the keyword that takes them, to the last digit."""
+        turns = ",".join(f"{axis}={shortest(angle)}" for axis, angle in self.turns)
+        return f"{keyword}='{turns}'"
 
 
 class Frame(NamedTuple):
@@ -92,16 +101,28 @@ class Frame(NamedTuple):
         The frame that they are in, if it is not the world.
     fixed : tuple of float, optional
         The size of every block, where no columns say it.
+    boxes : LocalFrame, optional
+        The frame that blocks are boxes in, where coordinates are those of the world and the caller
+        says how blocks are turned; its origins are those of the world.
+    said : bool
+        Whether the caller says how the model is turned, and not its file.
     """
 
     position: Position = "centroid"
     local: LocalFrame | None = None
     fixed: Triple | None = None
+    boxes: LocalFrame | None = None
+    said: bool = False
+
+    @property
+    def lattice(self) -> LocalFrame | None:
+        """The frame that blocks are boxes in; None where nothing says that it is not the world."""
+        return self.local or self.boxes
 
     @property
     def axes(self) -> Floats:
         """Return the directions of the blocks' edges in the world, a row each."""
-        return np.eye(3) if self.local is None else np.array(self.local.matrix).T
+        return np.eye(3) if self.lattice is None else np.array(self.lattice.matrix).T
 
     def sized(self, points: Floats, sizes: Floats | None) -> Floats | None:
         """Return the sizes of blocks at points, (n, 3): those of columns, or the fixed one."""
@@ -113,13 +134,16 @@ class Frame(NamedTuple):
         """Give world centroids, (n, 3), of blocks of (n, 3) sizes, which corners need.
 
         A corner's centroid is corner + size / 2 in float64: halving is exact, the sum is rounded
-        once. What is a centroid in the world already comes back as it is, not copied.
+        once. Corners in the world of turned boxes are the lowest ones along the boxes' edges, and
+        half the size is turned. What is a centroid in the world already comes back as it is, not
+        copied.
         """
         if self.position == "corner":
             if sizes is None:
                 message = "corners need block sizes"
                 raise ValueError(message)
-            points = points + sizes / 2
+            half = sizes / 2
+            points = points + (half if self.boxes is None else self.boxes.to_world(half))
         return points if self.local is None else self.local.to_world(points)
 
 

@@ -21,17 +21,19 @@ Read = TypeVar("Read")
 _POSITIONS: tuple[Position, ...] = get_args(Position)
 
 
-class TableKeywords(TypedDict, total=False):
-    """The keywords of every function that reads a block model, all of them optional.
+class ColumnKeywords(TypedDict, total=False):
+    """The keywords of every function that reads blocks, of a file or a table in memory.
+
+    All of them are optional.
 
     ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz`` name the columns of the centroid and the block
     sizes; sizes may be numbers, the size of every block. ``missing`` is what stands for a
     coordinate that is missing: -99, "NA", or several.
     ``position`` is "centroid" or "corner". ``rotation`` is "z=30" or [("z", 30)], with the
-    ``origin`` in the world and the ``local_origin``, three numbers each. ``delimiter``,
-    ``decimal`` and ``encoding`` are for text. ``gslib_grid`` is "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
-    or nine numbers, for GSLIB. With ``points_are_middles`` the coordinates beside FROM and TO may
-    be the same for all samples of a hole.
+    ``origin`` in the world and the ``local_origin``, three numbers each: coordinates are local.
+    ``delimiter``, ``decimal`` and ``encoding`` are for text. ``gslib_grid`` is
+    "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", or nine numbers, for GSLIB. With ``points_are_middles`` the
+    coordinates beside FROM and TO may be the same for all samples of a hole.
     """
 
     x: str | None
@@ -52,6 +54,18 @@ class TableKeywords(TypedDict, total=False):
     points_are_middles: bool
 
 
+class TableKeywords(ColumnKeywords, total=False):
+    """The keywords of every function that reads a block model of a file, all of them optional.
+
+    ``frame`` is "z=30" or [("z", 30)]: coordinates are those of the world, and boxes are turned.
+    """
+
+    frame: str | Turns | None
+
+
+_KEYWORDS = (*ColumnKeywords.__annotations__, *TableKeywords.__annotations__)
+
+
 def table_options(**given: Unpack[TableKeywords]) -> TableOptions:
     """Return `TableOptions` of `TableKeywords`.
 
@@ -67,9 +81,9 @@ def table_options(**given: Unpack[TableKeywords]) -> TableOptions:
     >>> table_options(x="EAST", delimiter=";", missing=[-99, "NA"]).missing_words
     ('NA',)
     """
-    for name in given.keys() - TableKeywords.__annotations__.keys():
+    for name in given.keys() - set(_KEYWORDS):
         message = f"there is no keyword {name!r}; of a table there are "
-        raise TypeError(message + ", ".join(TableKeywords.__annotations__))
+        raise TypeError(message + ", ".join(_KEYWORDS))
     missing = given.get("missing", ())
     # NumPy's numbers are Real, and are no float to Python.
     codes = [*map(read_missing, (missing,) if isinstance(missing, str | float | Real) else missing)]
@@ -88,6 +102,7 @@ def table_options(**given: Unpack[TableKeywords]) -> TableOptions:
         encoding=read_encoding(given.get("encoding") or "utf-8"),
         position=_unless_none(read_position, given.get("position")),
         rotation=_frame(given),
+        frame=_boxes(given),
         gslib_grid=None if grid is None else read_gslib_grid(grid),
         points_are_middles=given.get("points_are_middles") or False,
     )
@@ -113,6 +128,20 @@ def _frame(given: TableKeywords) -> LocalFrame | None:
     return LocalFrame(
         read_turns(rotation), read_point(origin), read_point(local_origin or (0,) * 3)
     )
+
+
+def _boxes(given: TableKeywords) -> LocalFrame | None:
+    """Make the frame of boxes that are turned while their coordinates are those of the world."""
+    turns = given.get("frame")
+    if turns is None:
+        return None
+    if given.get("rotation") is not None:
+        message = (
+            "rotation says that coordinates are local, and frame that they are those of the world: "
+            "give one of them"
+        )
+        raise ValueError(message)
+    return LocalFrame(read_turns(turns), (0.0, 0.0, 0.0))
 
 
 def read_position(value: str) -> Position:

@@ -28,6 +28,8 @@ class TableOptions(NamedTuple):
         What the coordinates stand for; without it, what the head says, or centroids.
     rotation : LocalFrame, optional
         The frame that the coordinates are in, whatever the head says.
+    frame : LocalFrame, optional
+        The frame that blocks are boxes in, where coordinates are those of the world.
     gslib_grid : Grid, optional
         The cells that the rows of a GSLIB table stand for.
     points_are_middles : bool
@@ -47,6 +49,7 @@ class TableOptions(NamedTuple):
     encoding: str = "utf-8"
     position: Position | None = None
     rotation: LocalFrame | None = None
+    frame: LocalFrame | None = None
     gslib_grid: Grid | None = None
     points_are_middles: bool = False
 

@@ -10,20 +10,17 @@ from numpy.typing import NDArray
 from geodomain.domains.order import Domains, allowed_rows
 from geodomain.errors import TableError, warn
 from geodomain.io.conditions import Column
+from geodomain.io.header.azimuth import require_known_turn
+from geodomain.io.header.frames import Frame
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.shares.pieces import Bools, Floats
 from geodomain.labelling.shares.report import share_warnings
 from geodomain.labelling.shares.settings import ShareSettings
 from geodomain.labelling.shares.sharer import Sharer, frame_of
-from geodomain.labelling.turned import turned_warnings
 from geodomain.query.locator import Rule
 
 # Blocks at a time.
 _PART = 1 << 18
-_MEND = (
-    "give local coordinates with the columns of a rotated Datamine model, or label a file with "
-    "rotation= and origin="
-)
 
 
 def measure_blocks(
@@ -63,7 +60,7 @@ def measure_blocks(
     Raises
     ------
     TableError
-        For blocks without sizes.
+        For blocks without sizes, and for ones that are turned where nothing says so.
 
     Warns
     -----
@@ -81,9 +78,8 @@ def measure_blocks(
         labeller = Labeller(domains, rule=rule, backend=backend, threads=threads)
     sharer = Sharer(labeller, frame_of(labeller, axes, name), settings)
     if not sharer.tally.turned:
-        some_boxes = points[:_PART][np.isfinite(sizes[:_PART]).all(axis=1)]
-        for sentence in turned_warnings(some_boxes, name, "measured", _MEND):
-            warn(sentence)
+        mend = "write them to a file, and label it with label_file(..., frame={!r})".format
+        require_known_turn(points, sizes, Frame(), name, "measured", mend)
     allowed = allowed_rows(domains, column)
     wanted = len(labeller.targets) if settings.proportions is not None else 0
     shares, codes = np.empty((wanted, len(points))), np.empty(len(points), np.intp)

@@ -9,13 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.io.blocks.hexahedra import corners_of, measured
-from geodomain.io.header.frames import Frame, turned
+from geodomain.io.header.frames import Frame, LocalFrame, turned
+from geodomain.io.numbers import Doubles, Numbers, Resolution
 
 Floats = NDArray[np.float64]
 
 
+Triple = tuple[Numbers, Numbers, Numbers]
+# Coordinates that a turn has changed: places in the frame of boxes, and places that text is given.
+_NEAREST, _WRITTEN = Resolution(1, 9), Resolution(1, 6)
+
+
 class Space(Protocol):
     """A frame of blocks."""
+
+    @property
+    def frame(self) -> Frame:
+        """What the file and the caller say of it."""
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of the blocks' edges in the world, a row each."""
 
     @property
     def at_corner(self) -> bool:
@@ -30,6 +44,12 @@ class Space(Protocol):
 
     def turned(self, vertices: Floats) -> Floats:
         """Give points of the world, (n, 3), in the frame."""
+
+    def local(self, coordinates: Triple) -> Triple:
+        """Return coordinates of a file in the frame."""
+
+    def written(self, coordinates: Triple) -> Triple:
+        """Return coordinates in the frame as a file has them."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +66,12 @@ class TableSpace:
     @property
     def is_turned(self) -> bool:
         """Whether the model is rotated."""
-        return self.frame.local is not None
+        return bool((self.axes != np.eye(3)).any())
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of the blocks' edges."""
+        return self.frame.axes
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
         """Give centroids as `label_file` has them."""
@@ -54,11 +79,39 @@ class TableSpace:
 
     def turned(self, vertices: Floats) -> Floats:
         """Give points of the world in the frame: turned back by the transposed matrix."""
-        local = self.frame.local
-        if local is None:
-            return vertices
-        back = np.array(local.matrix).T
-        return np.ascontiguousarray(turned(vertices, back, local.local_origin, local.origin))
+        lattice = self.frame.lattice
+        return vertices if lattice is None else np.ascontiguousarray(lattice.to_local(vertices))
+
+    def local(self, coordinates: Triple) -> Triple:
+        """Return coordinates in the frame: those of turned boxes in the world are turned back."""
+        boxes = self.frame.boxes
+        if boxes is None or not self.is_turned:
+            return coordinates
+        return _changed(coordinates, boxes.to_local(_stacked(coordinates)), boxes, _NEAREST)
+
+    def written(self, coordinates: Triple) -> Triple:
+        """Return coordinates as the file has them; those that are turned are rounded in text."""
+        boxes = self.frame.boxes
+        if boxes is None or not self.is_turned:
+            return coordinates
+        return _changed(coordinates, boxes.to_world(_stacked(coordinates)), boxes, _WRITTEN)
+
+
+def _stacked(numbers: Triple) -> Floats:
+    return np.column_stack([each.doubles() for each in numbers])
+
+
+def _changed(before: Triple, points: Floats, boxes: LocalFrame, step: Resolution) -> Triple:
+    """Return points as numbers of a kind; a coordinate that is not turned stays exact."""
+    x, y, z = (
+        numbers
+        if boxes.matrix[axis][axis] == 1.0
+        else Doubles(points[:, axis])
+        if isinstance(numbers, Doubles)
+        else numbers.rounded(points[:, axis], step)
+        for axis, numbers in enumerate(before)
+    )
+    return x, y, z
 
 
 @dataclass(frozen=True)
@@ -67,6 +120,7 @@ class CellSpace:
 
     axes: Floats
     at_corner = False
+    frame = Frame()
 
     @property
     def is_turned(self) -> bool:
@@ -86,3 +140,11 @@ class CellSpace:
         if not self.is_turned:
             return vertices
         return np.ascontiguousarray(turned(vertices, self.axes, (0.0, 0.0, 0.0)))
+
+    def local(self, coordinates: Triple) -> Triple:
+        """Return coordinates as they are: those of cells are in their frame."""
+        return coordinates
+
+    def written(self, coordinates: Triple) -> Triple:
+        """Return coordinates as they are."""
+        return coordinates

@@ -1,0 +1,282 @@
+"""Models on a turned lattice: where wireframes lie in them, and what turns them once too often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from wireframes import box
+
+import geodomain
+from geodomain import Mesh, TableError, write_mesh
+from geodomain.cli import main
+from geodomain.io.header.azimuth import azimuth_of
+from geodomain.io.header.frames import LocalFrame
+
+Floats = np.ndarray
+pytestmark = pytest.mark.filterwarnings("ignore:the blocks in ORE have")
+FRAME = LocalFrame([("z", 30.0)], origin=(414_000.0, 7_480_000.0, 300.0))
+LOCAL = {"rotation": "z=30", "origin": "414000,7480000,300"}
+
+
+def lattice(nx: int, ny: int, nz: int, size: tuple[float, float, float]) -> Floats:
+    """Return local centroids and sizes, (n, 6), x fastest."""
+    axes = [(np.arange(n) + 0.5) * step for n, step in zip((nx, ny, nz), size, strict=True)]
+    z, y, x = np.meshgrid(*axes[::-1], indexing="ij")
+    points = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
+    return np.hstack([points, np.broadcast_to(size, points.shape)])
+
+
+def in_world(blocks: Floats, frame: LocalFrame = FRAME) -> Floats:
+    return np.hstack([frame.to_world(np.ascontiguousarray(blocks[:, :3])), blocks[:, 3:]])
+
+
+def write(path: Path, blocks: Floats) -> Path:
+    rows = [",".join(map(repr, row)) for row in blocks.tolist()]
+    path.write_text("X,Y,Z,DX,DY,DZ\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def solid(low: tuple[float, ...], high: tuple[float, ...]) -> Mesh:
+    """Return a box of the model's frame, in the world."""
+    local = box(low, high)
+    return Mesh(FRAME.to_world(local.vertices), local.triangles, name="ore")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work beside a local and a world model of 10 x 8 x 4 blocks, and a solid inside of them."""
+    monkeypatch.chdir(tmp_path)
+    blocks = lattice(10, 8, 4, (10.0, 8.0, 5.0))
+    write(tmp_path / "local.csv", blocks)
+    write(tmp_path / "world.csv", in_world(blocks))
+    write_mesh(solid((12.1, 9.3, 3.2), (71.3, 43.1, 17.4)), tmp_path / "ore.obj")
+    return tmp_path
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+# ---- how a lattice is turned
+
+
+ORDERS: dict[str, Callable[[Floats], Floats]] = {
+    "x runs first": lambda blocks: blocks,
+    "z runs first": lambda blocks: blocks[np.lexsort(blocks[:, :3].T[::-1])],
+    "no order": lambda blocks: np.random.default_rng(4).permutation(blocks),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("angle", [0.0, 30.0, -12.25, 44.0, 60.0, -75.5])
+def test_neighbours_show_how_a_lattice_is_turned(order: str, angle: float) -> None:
+    blocks = ORDERS[order](lattice(20, 15, 6, (10.0, 4.0, 5.0)))
+    turned = in_world(blocks, LocalFrame([("z", angle)], (500_000.0, 6_800_000.0, 0.0)))
+    assert azimuth_of(turned[:, :3], turned[:, 3:]) == angle
+
+
+def honest_models() -> dict[str, Floats]:
+    """Return models in local coordinates that any lattice off the axes could be mistaken for."""
+    random = np.random.default_rng(7)
+    whole = lattice(30, 20, 3, (10.0, 8.0, 5.0))
+    thin = lattice(30, 40, 2, (10.0, 2.0, 5.0))
+    echelon = np.array([(8.0 * i, 6.0 * i, 2.5, 10.0, 2.0, 5.0) for i in range(60)])
+    diagonal = np.array([(5.0 * i, 5.0 * i, 2.5, 5.0, 5.0, 5.0) for i in range(60)])
+    knight = np.array([(3.0 * i, 4.0 * i, 2.5, 5.0, 3.5, 5.0) for i in range(60)])
+    sub = np.vstack([whole, whole + np.array([1000, 0, 0, 0, 0, 0])])
+    sub[len(whole) :, 3:] /= 2
+    return {
+        "regular": whole,
+        "in no order": random.permutation(whole),
+        "thin blocks": thin,
+        "few blocks": whole[random.choice(len(whole), 40, replace=False)],
+        "en echelon": echelon,
+        "en echelon with gaps": knight,
+        "a diagonal": diagonal,
+        "two sizes": random.permutation(sub),
+        "one row": whole[:30],
+        "one column": whole[::600],
+    }
+
+
+@pytest.mark.parametrize("kind", honest_models())
+@pytest.mark.parametrize("frame", [{"rotation": "z=30", "origin": (5, 6, 7)}, {"frame": "z=0"}])
+@pytest.mark.filterwarnings("ignore")
+def test_an_honest_model_is_never_refused(kind: str, frame: dict, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", honest_models()[kind])
+    geodomain.inspect_file(path, **frame)
+    ore = box((-1e4, -1e4, -1e4), (1e4, 1e4, 1e4))
+    geodomain.label_file(path, {"ORE": ore}, None, **frame)
+
+
+# ---- containment
+
+
+def test_containment_is_asked_in_the_frame_of_the_lattice(folder: Path) -> None:
+    # Half of this solid lies beyond the model's eastern side, within its box in the world.
+    write_mesh(solid((90, 20, 5), (110, 30, 15)), folder / "half.obj")
+    for options in ((), ("--frame", "z=30")):
+        said = run("inspect", "world.csv", "half.obj", *options)
+        assert "closed: 50% of its box is in the model" in said
+    rotation = ("--rotation", "z=30", "--origin", "414000,7480000,300")
+    assert "closed: 50% of its box is in the model" in run(
+        "inspect", "local.csv", "half.obj", *rotation
+    )
+    note = "leaves the block model: of its volume 1,000 (50.0%) beyond its side that faces azimuth"
+    for source, options in (
+        ("world.csv", ()), ("world.csv", ("--frame", "z=30")), ("local.csv", rotation),
+    ):  # fmt: skip
+        said = run("label", source, "--solid", "ORE=half.obj", "--dry-run", *options)
+        assert f"{note} 120" in said
+        assert "leaves" not in run("label", source, "--solid", "ORE=ore.obj", "--dry-run", *options)
+    for model, options in (
+        ("world.csv", {}),
+        ("world.csv", {"frame": "z=30"}),
+        ("local.csv", LOCAL),
+    ):
+        for name, volume in (("half", None), ("ore", pytest.approx(59.2 * 33.8 * 14.2))):
+            summary = geodomain.label_file(model, {"ORE": f"{name}.obj"}, None, **options)
+            assert summary.domains[0].wireframe_volume == volume
+
+
+def test_a_wireframe_beside_a_turned_model_does_not_meet_it(folder: Path) -> None:
+    write_mesh(solid((101, 20, 5), (110, 30, 15)), folder / "beside.obj")
+    said = run("inspect", "world.csv", "beside.obj")
+    assert "does not meet the model" in said and "beside the turned model" in said
+
+
+# ---- boxes
+
+
+def labels_and_shares(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path)[["domain", "prop_ore"]]
+
+
+def test_shares_of_turned_boxes_are_those_of_the_local_model(folder: Path) -> None:
+    asked = {"proportions": "itself", "by": "majority"}
+    ore = {"ORE": "ore.obj"}
+    geodomain.label_file("local.csv", ore, "a.csv", **asked, **LOCAL)
+    with pytest.raises(TableError, match=r"turned by z=30.*give frame='z=30'") as refused:
+        geodomain.label_file("world.csv", ore, "b.csv", **asked)
+    assert "rotation" not in str(refused.value) and not Path("b.csv").exists()
+    summary = geodomain.label_file("world.csv", ore, "b.csv", **asked, frame="z=30")
+    one, other = labels_and_shares("a.csv"), labels_and_shares("b.csv")
+    assert list(one["domain"].fillna("")) == list(other["domain"].fillna(""))
+    assert np.abs(one["prop_ore"] - other["prop_ore"]).max() < 1e-6
+    assert summary.domains[0].proportion_volume == pytest.approx(59.2 * 33.8 * 14.2)
+    pd.read_csv("world.csv").to_parquet("world.parquet")
+    with pytest.raises(TableError, match="give frame='z=30'"):
+        geodomain.label_file("world.parquet", ore, "b.parquet", **asked)
+    geodomain.label_file("world.parquet", ore, "b.parquet", **asked, frame=[("z", 30)])
+    assert pd.read_parquet("b.parquet")["prop_ore"].tolist() == other["prop_ore"].tolist()
+
+
+def test_frames_in_memory_are_refused_too(folder: Path) -> None:
+    ore = {"ORE": "ore.obj"}
+    frame = pd.read_csv("world.csv")
+    for call in (
+        lambda given: geodomain.proportions_blocks(given, ore),
+        lambda given: geodomain.label_blocks(given, ore, by="majority"),
+    ):
+        with pytest.raises(TableError, match=r"label_file\(\.\.\., frame='z=30'\)"):
+            call(frame)
+        local = pd.read_csv("local.csv")
+        call(local.assign(X=local.X + 414_000, Y=local.Y + 7_480_000, Z=local.Z + 300))
+    geodomain.label_blocks(frame, ore)
+
+
+@pytest.mark.parametrize("scheme", ["octree", "grid", "seam"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_sub_blocks_of_turned_boxes_are_those_of_the_local_model(
+    folder: Path, scheme: str, kind: str
+) -> None:
+    ore = {"ORE": "ore.obj"}
+    pd.read_csv("local.csv").to_parquet("local.parquet")
+    pd.read_csv("world.csv").to_parquet("world.parquet")
+    asked = {"scheme": scheme, "minimum": "2.5,2,1.25", "merge": True}
+    with pytest.raises(TableError, match=r"split along the axes.*give frame='z=30'"):
+        geodomain.subblock_file(f"world.{kind}", ore, f"b.{kind}", **asked)
+    geodomain.subblock_file(f"local.{kind}", ore, f"a.{kind}", **asked, **LOCAL)
+    done = geodomain.subblock_file(f"world.{kind}", ore, f"b.{kind}", **asked, frame="z=30")
+    read = pd.read_csv if kind == "csv" else pd.read_parquet
+    one, other = read(f"a.{kind}"), read(f"b.{kind}")
+    assert len(one) == len(other) > 320
+    columns = ["DX", "DY", "DZ", "parent"]
+    assert np.allclose(one[columns], other[columns], rtol=0, atol=0 if kind == "csv" else 1e-9)
+    assert one["domain"].fillna("").equals(other["domain"].fillna(""))
+    places = FRAME.to_world(one[["X", "Y", "Z"]].to_numpy(np.float64))
+    away = np.abs(places - other[["X", "Y", "Z"]].to_numpy(np.float64)).max()
+    assert away < 6e-7 if kind == "csv" else away < 1e-8
+    if kind == "csv":  # blocks that no wall enters keep their rows, byte for byte
+        rows = set(Path("world.csv").read_text().splitlines()[1:])
+        kept = [",".join(row.split(",")[:6]) for row in Path("b.csv").read_text().splitlines()[1:]]
+        assert sum(row in rows for row in kept) == done.parents - done.split == 210
+
+
+def test_corners_of_turned_boxes(folder: Path) -> None:
+    blocks = lattice(10, 8, 4, (10.0, 8.0, 5.0))
+    blocks[:, :3] -= blocks[:, 3:] / 2
+    write(folder / "corners.csv", in_world(blocks))
+    ore = {"ORE": "ore.obj"}
+    geodomain.label_file("world.csv", ore, "a.csv")
+    geodomain.label_file("corners.csv", ore, "b.csv", position="corner", frame="z=30")
+    assert pd.read_csv("a.csv")["domain"].equals(pd.read_csv("b.csv")["domain"])
+
+
+# ---- one turn too many, and the wrong one
+
+
+def test_a_rotation_of_what_is_turned_already_is_refused(folder: Path) -> None:
+    rotation = ("--rotation", "z=30", "--origin", "0,0,0")
+    pd.read_csv("world.csv").to_parquet("world.parquet")
+    for source in ("world.csv", "world.parquet"):
+        for verb in ("inspect", "label"):
+            solids = ("--solid", "ORE=ore.obj", "--dry-run") if verb == "label" else ()
+            said = run(verb, source, *solids, *rotation, code=3)
+            assert "lie on a lattice that is turned by z=30 already" in said
+            assert "give --frame z=30 in their place" in said
+    frame = ("--frame=z=-30",)
+    said = run("label", "world.csv", "--solid", "ORE=ore.obj", "--dry-run", *frame, code=3)
+    assert "would overlap with --frame z=-30: give --frame z=30" in said
+
+
+def test_two_frames_are_misuse(folder: Path) -> None:
+    asked = ("--frame", "z=30", "--rotation", "z=30", "--origin", "0,0,0")
+    said = run("inspect", "world.csv", *asked, code=2)
+    assert "give one of them" in said
+    with pytest.raises(ValueError, match="give one of them"):
+        geodomain.inspect_file("world.csv", frame="z=30", **LOCAL)
+    with pytest.raises(ValueError, match="join them in local coordinates"):
+        geodomain.merge_file("world.csv", "m.csv", frame="z=30")
+
+
+def test_a_turned_model_is_drawn_and_converted_as_said(folder: Path) -> None:
+    # Two blocks show nothing; the caller does.
+    write(folder / "two.csv", in_world(lattice(2, 1, 1, (10.0, 8.0, 5.0)))[::2])
+    geodomain.convert_blocks("two.csv", "two.vtu", frame="z=30")
+    pyvista = pytest.importorskip("pyvista")
+    corners = FRAME.to_local(np.asarray(pyvista.read("two.vtu").points, np.float64))
+    assert np.allclose(np.ptp(corners, axis=0), (10, 8, 5), atol=1e-6)
+
+
+def test_the_bunny_is_measured_along_its_own_axes(shared_data: Path, tmp_path: Path) -> None:
+    model, mesh = shared_data / "bunny/bunny_blocks.csv", shared_data / "bunny/bunny.obj"
+    found = geodomain.inspect_file(model, mesh)
+    assert found.azimuth == -10 and found.meshes[0].share > 1 - 1e-9
+    with pytest.raises(TableError, match="frame='z=-10'"):
+        geodomain.label_file(model, {"ORE": mesh}, None, proportions="itself")
+    with pytest.raises(TableError, match="already"):
+        geodomain.label_file(model, {"ORE": mesh}, None, rotation="z=-10", origin=(0, 0, 0))
+    summary = geodomain.label_file(
+        model, {"ORE": mesh}, tmp_path / "b.csv", proportions="itself", frame="z=-10"
+    )
+    ore = summary.domains[0]
+    assert ore.blocks == 1774 and not summary.warnings
+    assert ore.proportion_volume == pytest.approx(ore.wireframe_volume, rel=1e-9)
