@@ -15,8 +15,6 @@ import pytest
 import geodomain
 from geodomain import GeodomainWarning, MeshError, read_mesh, read_meshes
 
-pytest.importorskip("trimesh")
-
 CORNERS = np.array([[0.5, 0, 0], [3, 0, 0], [0.5, 2, 0], [0.5, 0, 1.25]])
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 VOLUME = 2.5 * 2 * 1.25 / 6
@@ -124,6 +122,194 @@ def test_floats_at_mine_coordinates_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.glb").write_bytes(glb([{"mesh": 0}], np.add(CORNERS, [478000, 300, -6771000])))
     with pytest.warns(GeodomainWarning, match=r"a\.glb stores single precision.*only good to 0\.5"):
         read_mesh(tmp_path / "a.glb")
+
+
+def made(
+    accessors: Sequence[tuple[np.ndarray, Mapping[str, object]]],
+    part: Mapping[str, object],
+    node: Mapping[str, object] | None = None,
+    **more: object,
+) -> bytes:
+    """Return a glTF of one mesh, each of whose accessors has a view of its own."""
+    types = {"i1": 5120, "u1": 5121, "i2": 5122, "u2": 5123, "u4": 5125, "f4": 5126}
+    blob, views, described = b"", [], []
+    for array, settings in accessors:
+        views.append({"buffer": 0, "byteOffset": len(blob), "byteLength": array.nbytes})
+        described.append(
+            {
+                "bufferView": len(views) - 1,
+                "componentType": types[array.dtype.str[1:]],
+                "count": len(array),
+                "type": "SCALAR" if array.ndim == 1 else "VEC3",
+                **settings,
+            }
+        )
+        blob += array.tobytes() + b"\0" * (-array.nbytes % 4)
+    return packed(
+        {
+            "asset": {"version": "2.0"},
+            "nodes": [{"mesh": 0, **(node or {})}],
+            "meshes": [{"name": "ORE", "primitives": [part]}],
+            "accessors": described,
+            "bufferViews": views,
+            **more,
+        },
+        blob,
+    )
+
+
+def packed(tree: dict[str, object], blob: bytes) -> bytes:
+    """Return a description and its numbers as one file."""
+    text = json.dumps({"buffers": [{"byteLength": len(blob)}], **tree}).encode()
+    text += b" " * (-len(text) % 4)
+    chunks = struct.pack("<I4s", len(text), b"JSON") + text
+    chunks += struct.pack("<I4s", len(blob), b"BIN\0") + blob
+    return b"glTF" + struct.pack("<II", 2, 12 + len(chunks)) + chunks
+
+
+def read_one(folder: Path, data: bytes) -> geodomain.Mesh:
+    (folder / "a.glb").write_bytes(data)
+    return read_mesh(folder / "a.glb")
+
+
+RING = np.array([[0, 0, 0], [2, 0, 0], [3, 0, -1], [2, 0, -2], [0, 0, -2]], dtype="<f4")
+POSITION = {"attributes": {"POSITION": 0}}
+
+
+def test_fans_and_strips(tmp_path: Path) -> None:
+    mesh = read_one(tmp_path, made([(RING, {})], {**POSITION, "mode": 6}))
+    assert mesh.triangles.tolist() == [[1, 2, 0], [2, 3, 0], [3, 4, 0]]
+    # The ground seen from above: counter-clockwise, area 5.
+    assert mesh.vertices[:, :2].tolist() == [[0, 0], [2, 0], [3, 1], [2, 2], [0, 2]]
+    assert mesh.area == 5
+    order = np.array([0, 1, 4, 3, 3, 1, 1, 2, 3], dtype="<u2")
+    mesh = read_one(
+        tmp_path, made([(RING, {}), (order, {})], {**POSITION, "indices": 1, "mode": 5})
+    )
+    assert mesh.triangles.tolist() == [[0, 1, 4], [1, 3, 4], [1, 2, 3]]
+    normals = np.cross(*(np.diff(mesh.vertices[mesh.triangles], axis=1).transpose(1, 0, 2)))
+    assert mesh.area == 5 and (normals[:, 2] > 0).all()
+    short = made([(RING[:2], {})], {**POSITION, "mode": 6})
+    with pytest.raises(MeshError, match="no triangles"):
+        read_one(tmp_path, short)
+
+
+@pytest.mark.parametrize("without_view", [False, True])
+def test_sparse_accessors(tmp_path: Path, without_view: bool) -> None:
+    rows, values = np.array([1, 3], dtype="<u1"), np.array([[9, 8, 7], [6, 5, 4]], dtype="<f4")
+    sparse = {
+        "count": 2,
+        "indices": {"bufferView": 1, "componentType": 5121},
+        "values": {"bufferView": 2},
+    }
+    settings: dict[str, object] = {"sparse": sparse}
+    expected = np.zeros((5, 3)) if without_view else RING.astype(float)
+    expected[[1, 3]] = values
+    data = made([(RING, settings), (rows, {}), (values, {})], {**POSITION, "mode": 6})
+    if without_view:
+        data = data.replace(b'"bufferView": 0,', b"                ", 1)
+        expected[[0, 2, 4]] = 0
+    mesh = read_one(tmp_path, data)
+    fan = up(expected)[[[1, 2, 0], [2, 3, 0], [3, 4, 0]]]
+    assert np.array_equal(mesh.vertices[mesh.triangles], fan)
+    beyond = data.replace(rows.tobytes() + b"\0\0", bytes([1, 5, 0, 0]))
+    with pytest.raises(MeshError, match="a sparse accessor changes a row that is not there"):
+        read_one(tmp_path, beyond)
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", "i2", "u2"])
+def test_quantized_positions(tmp_path: Path, kind: str) -> None:
+    required = {"extensionsRequired": ["KHR_mesh_quantization"]}
+    top = np.iinfo(kind).max
+    whole = np.zeros((5, 4), dtype=f"<{kind}")
+    whole[:, :3] = [[0, 0, 0], [top, 0, 0], [top, 1, 2], [3, 5, top], [0, 0, 7]]
+    rows = np.ascontiguousarray(whole).view(f"<{kind}")
+    node = {"translation": [10, 20, 30], "scale": [0.5, 0.25, 2]}
+    for normalized in (False, True):
+        data = made(
+            [(rows, {"type": "VEC3", "normalized": normalized})], {**POSITION, "mode": 6}, node
+        )
+        tree = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
+        tree["bufferViews"][0]["byteStride"] = rows.itemsize * 4
+        data = packed({**tree, **required}, rows.tobytes())
+        coarse = not normalized or top < 200
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            mesh = read_one(tmp_path, data)
+        assert any("whole numbers of steps" in str(one.message) for one in caught) == coarse
+        expected = whole[:, :3].astype(float) / (top if normalized else 1)
+        assert np.array_equal(mesh.vertices, up(expected * [0.5, 0.25, 2] + [10, 20, 30]))
+
+
+def test_a_negative_normalized_number_ends_at_minus_one(tmp_path: Path) -> None:
+    rows = np.array([[-128, 0, 0], [127, 0, 0], [0, 127, 0]], dtype="i1")
+    data = made([(rows, {"normalized": True})], POSITION, {"scale": [0.001, 1e-9, 1e-9]})
+    assert read_one(tmp_path, data).vertices[:, 0].tolist() == [-0.001, 0.001, 0]
+
+
+@pytest.mark.parametrize("name", ["KHR_draco_mesh_compression", "EXT_meshopt_compression", "X"])
+def test_an_extension_that_is_required_and_not_read(tmp_path: Path, name: str) -> None:
+    data = made([(RING, {})], {**POSITION, "mode": 6}, extensionsRequired=[name])
+    with pytest.raises(MeshError, match=f"cannot be read without '{name}': export it without"):
+        read_one(tmp_path, data)
+    fine = ["KHR_materials_unlit", "KHR_texture_transform", "KHR_mesh_quantization"]
+    data = made(
+        [(RING, {})], {**POSITION, "mode": 6}, extensionsRequired=fine, extensionsUsed=[name]
+    )
+    assert len(read_one(tmp_path, data).triangles) == 3
+
+
+def test_a_mirrored_node_still_faces_outwards(tmp_path: Path) -> None:
+    accessors = [(CORNERS.astype("<f4"), {}), (FACES.reshape(-1).astype("<u2"), {})]
+    part = {**POSITION, "indices": 1}
+    mesh = read_one(tmp_path, made(accessors, part, {"scale": [1, -1, 1]}))
+    assert mesh.is_balanced and mesh.volume == pytest.approx(VOLUME)
+
+
+def test_what_changes_the_shape_and_is_not_read_is_said(tmp_path: Path) -> None:
+    node = {"skin": 0, "extensions": {"EXT_mesh_gpu_instancing": {}}}
+    part = {**POSITION, "mode": 6, "targets": [{"POSITION": 0}]}
+    data = made([(RING, {})], part, node)
+    tree = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
+    tree |= {"nodes": [*tree["nodes"], {"mesh": 0}], "scenes": [{"nodes": [0]}]}
+    told = "has '1 node outside its scene', 'instances on the GPU', 'morph targets' and 'skins'"
+    with pytest.warns(GeodomainWarning, match=told):
+        assert len(read_one(tmp_path, packed(tree, RING.tobytes())).triangles) == 3
+
+
+def test_a_mesh_without_a_name_has_the_name_of_the_file(tmp_path: Path) -> None:
+    data = made([(RING, {})], {**POSITION, "mode": 6}).replace(b'"name"', b'"nome"')
+    (tmp_path / "pit.glb").write_bytes(data)
+    assert list(read_meshes(tmp_path / "pit.glb")) == ["pit"]
+
+
+def test_damaged_descriptions(tmp_path: Path) -> None:
+    fan = {**POSITION, "mode": 6}
+    beyond = made([(RING, {"count": 6})], fan)
+    outside = (np.array([0, 1, 7], "<u4"), {})
+    file = [{"byteLength": 60, "uri": "a.bin"}]
+    old = made([(RING, {})], fan).replace(struct.pack("<I", 2), struct.pack("<I", 1), 1)
+    for data, sentence in (
+        (beyond, "an accessor reaches beyond its buffer"),
+        (made([(RING, {"byteOffset": -4})], fan), "an accessor reaches beyond its buffer"),
+        (made([(RING, {"componentType": 1})], fan), "its description is not what glTF asks for"),
+        (made([(RING, {"type": "VEC2"})], fan), "an accessor is of 5 VEC2"),
+        (made([(RING, {}), outside], {**POSITION, "indices": 1}), "vertex 7"),
+        (made([(RING, {})], fan, nodes=[{"children": [1, 1]}, {"mesh": 0}]), "has two parents"),
+        (made([(RING, {})], fan, buffers=file), "another file, 'a.bin'"),
+        (old, "version 1"),
+    ):
+        with pytest.raises(MeshError, match=sentence):
+            read_one(tmp_path, data)
+
+
+def test_meshes_that_nodes_repeat_are_counted_first(tmp_path: Path, monkeypatch) -> None:
+    nodes = [{"mesh": 0} for _ in range(500)]
+    data = made([(RING, {})], {**POSITION, "mode": 6}, nodes=nodes)
+    assert len(read_one(tmp_path, data).triangles) == 1500
+    monkeypatch.setenv("GEODOMAIN_MEMORY", "200kB")
+    with pytest.raises(MeshError, match=r"a\.glb, whose nodes repeat meshes, would take 250"):
+        read_one(tmp_path, data)
 
 
 OBJECT = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import struct
 from pathlib import Path
 
 import mining_files as files
@@ -315,11 +314,11 @@ def test_gltf_has_y_up(tmp_path):
     assert item[1].is_closed
 
 
-@pytest.mark.parametrize("name", ["a.tif", "a.glb", "a.omf"])
+@pytest.mark.parametrize("name", ["a.tif", "a.3mf", "a.omf"])
 def test_extras_are_named(tmp_path, monkeypatch, name):
     import sys
 
-    contents = {"a.tif": b"II*\0" + b"\0" * 20, "a.glb": b"glTF" + struct.pack("<II", 2, 12)}
+    contents = {"a.tif": b"II*\0" + b"\0" * 20, "a.3mf": b"PK\3\4 3D/3dmodel.model"}
     write_mesh(cube(), tmp_path / "b.omf")
     contents["a.omf"] = (tmp_path / "b.omf").read_bytes()
     for module in ("tifffile", "trimesh", "pyarrow.parquet"):

@@ -46,7 +46,7 @@ _CLOSED_M, _CLOSED_N = 1, 32
 _POINT, _RECORD = 64, 128  # flags of a VERTEX of a polyface mesh
 _REFERENCE = 4 | 8 | 16 | 32  # flags of a BLOCK that is another file (xref)
 _FROZEN = 1  # flag of a layer
-_CORNER_BYTES, _PLACEMENT_BYTES = 400, 400  # at the peak, until equal vertices are merged
+_CORNER_BYTES, _PLACEMENT_BYTES = 250, 400  # at the peak, until equal vertices are merged
 _ESCAPED = re.compile(r"\\[Uu]\+([0-9A-Fa-f]{4})")
 _CODE_PAGE = re.compile(
     rb"\$DWGCODEPAGE(?:\s+3\s+|\x00\x03\x00?)(?:ANSI_|DOS)(\d{2,5})\b", re.IGNORECASE

@@ -40,8 +40,8 @@ _READERS = {
     "OMF 2": "omf2.read",
     "ESRI ASCII grid": "grid.read_ascii",
     "TIFF": "grid.read_tiff",
-    "glTF": "gltf.read_glb",
-    "3MF": "gltf.read_3mf",
+    "glTF": "gltf.read",
+    "3MF": "threemf.read",
     "Surpac triangles": "surpac.read_triangles",
     "Surpac strings": "surpac.read_strings",
 }
