@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from geodomain.labelling import repeated
-from geodomain.labelling.repeated import RepeatedCentroids
+from geodomain.checks import repeated
+from geodomain.checks.repeated import RepeatedCentroids
 
 Floats = NDArray[np.float64]
 

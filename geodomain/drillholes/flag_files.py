@@ -8,6 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
+from geodomain.checks.blocks import say_box
 from geodomain.domains.sources import DomainsGiven, domains_to_label
 from geodomain.drillholes.cutting import check_length, make_cuts
 from geodomain.drillholes.drillholes import Drillholes
@@ -32,7 +33,7 @@ from geodomain.io.files.streams import open_target
 from geodomain.labelling.cells import Labels, labels_of
 from geodomain.labelling.columns import ColumnPlan
 from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.overlap import apart, explain_apart, say_box
+from geodomain.labelling.overlap import apart, explain_apart
 from geodomain.labelling.verdict import LOST
 from geodomain.query.locator import Rule
 

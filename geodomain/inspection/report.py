@@ -10,6 +10,12 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.blocks import (
+    MISSING_OPTION,
+    BlockChecks,
+    has_realisations,
+    say_box,
+)
 from geodomain.errors import counted
 from geodomain.html.table import html_table
 from geodomain.inspection.lattice_guess import LatticeGuess, find_lattice, sub_blocking
@@ -17,8 +23,7 @@ from geodomain.inspection.repeats import Repeats
 from geodomain.inspection.survey import Survey
 from geodomain.io.blocks.model import BlockFile, Floats, Progress, Relabelling
 from geodomain.io.header.frames import shortest
-from geodomain.labelling.block_checks import MISSING_OPTION, BlockChecks, has_realisations
-from geodomain.labelling.overlap import explain_apart, explain_better, meet, say_box, share_within
+from geodomain.labelling.overlap import explain_apart, explain_better, meet, share_within
 from geodomain.mesh.mesh import Mesh
 
 # Measured on two cores of a server: what labelling takes besides the pass that was timed.

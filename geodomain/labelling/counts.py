@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.blocks import BlockChecks
+from geodomain.checks.lattice_bits import StoredArray
 from geodomain.domains.order import DomainOrLayer
-from geodomain.labelling.block_checks import BlockChecks
-from geodomain.labelling.lattice_bits import StoredArray
 from geodomain.labelling.tally import SUMS, Folds, Tally
 
 Arrays = Mapping[str, StoredArray]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.blocks import BlockChecks
 from geodomain.domains.order import Domains
 from geodomain.errors import warn
-from geodomain.labelling.block_checks import BlockChecks
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.overlap import all_apart, say_apart
 from geodomain.labelling.placement import exchanged_axes, placement_warnings

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.blocks import say_box
 from geodomain.domains.order import DomainOrLayer
 from geodomain.errors import TableError
 
@@ -173,15 +174,6 @@ def say_apart(solids: Sequence[DomainOrLayer], model: NDArray[np.float64], table
     return (
         f"no {what} meets the block model: the blocks of {table} are in {say_box(model)}; "
         f"{'; '.join([*said, *more])}. {_guess(solids, model)}"
-    )
-
-
-def say_box(box: NDArray[np.float64]) -> str:
-    """Format a box, axis by axis; axes without ends are left out."""
-    return ", ".join(
-        f"{axis} {low:.10g} to {high:.10g}"
-        for axis, low, high in zip(_AXES, *box, strict=True)
-        if np.isfinite([low, high]).all()
     )
 
 

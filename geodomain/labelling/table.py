@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from geodomain.checks.blocks import MISSING_OPTION, BlockChecks, has_realisations, overfull
 from geodomain.domains.order import allowed_rows, condition_columns
 from geodomain.errors import PointError, TableError, warn
 from geodomain.io.blocks.cell_file import CellModel
@@ -21,7 +22,6 @@ from geodomain.io.header.azimuth import (
 )
 from geodomain.io.header.families import find_column
 from geodomain.io.header.rotation import require_constants
-from geodomain.labelling.block_checks import MISSING_OPTION, BlockChecks, has_realisations, overfull
 from geodomain.labelling.block_lattice import BlockLattice
 from geodomain.labelling.columns import ColumnPlan
 from geodomain.labelling.counts import Counts

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from geodomain.labelling import lattice_bits, repeated
-from geodomain.labelling.lattice_bits import LatticeBits
-from geodomain.labelling.repeated import RepeatedCentroids
+from geodomain.checks import lattice_bits, repeated
+from geodomain.checks.lattice_bits import LatticeBits
+from geodomain.checks.repeated import RepeatedCentroids
 
 Floats = NDArray[np.float64]
 

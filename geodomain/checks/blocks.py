@@ -1,4 +1,4 @@
-"""Checks of the blocks themselves, on what is read anyway: coordinates and sizes that cannot be."""
+"""Check block models for impossible coordinates and sizes, and for blocks that are there twice."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.labelling.lattice_bits import StoredArray
-from geodomain.labelling.overlap import say_box
-from geodomain.labelling.repeated import RepeatedCentroids
+from geodomain.checks.lattice_bits import StoredArray
+from geodomain.checks.repeated import RepeatedCentroids
 
 Floats = NDArray[np.float64]
 
@@ -201,6 +200,47 @@ class BlockChecks:
                 )
 
 
+class VolumeChecks:
+    """The checks that `label` makes, for a verb that adds up the volumes of a model.
+
+    Parameters
+    ----------
+    axes : (3, 3) float64
+        Directions of the blocks' edges, a row each.
+    once : bool
+        Whether each block is there once: a model's realisations fill it several times.
+    """
+
+    def __init__(self, axes: Floats, *, once: bool = True) -> None:
+        self._axes = None if (axes == np.eye(3)).all() else axes
+        self._once, self._blocks = once, BlockChecks(compare=once)
+        self._bounds, self._volume = np.array([[np.inf] * 3, [-np.inf] * 3]), 0.0
+
+    def add(self, points: Floats, sizes: Floats | None) -> None:
+        """Add a chunk: (n, 3) world centroids, NaN where missing, and (n, 3) sizes, or None."""
+        good = np.isfinite(points).all(axis=1)
+        if sizes is not None:
+            good &= (np.isfinite(sizes) & (sizes > 0)).all(axis=1)
+        if not good.all():
+            points, sizes = points[good], None if sizes is None else sizes[good]
+        if not len(points):
+            return
+        self._blocks.add(points, sizes, axes=self._axes)
+        if sizes is None:
+            return
+        with np.errstate(over="ignore"):
+            self._volume += float(np.prod(sizes, axis=1).sum())
+        half = sizes / 2 if self._axes is None else sizes @ np.abs(self._axes) / 2
+        self._bounds[0] = np.minimum(self._bounds[0], (points - half).min(axis=0))
+        self._bounds[1] = np.maximum(self._bounds[1], (points + half).max(axis=0))
+
+    def warnings(self, *, mend: str = MISSING_OPTION) -> Iterator[str]:
+        """Yield what `label` warns of; in `mend`, how codes become missing, {} is the code."""
+        yield from self._blocks.warnings(mend=mend)
+        if self._once:
+            yield from overfull(self._volume, self._bounds)
+
+
 def _with_prefix(arrays: Mapping[str, StoredArray], prefix: str) -> dict[str, StoredArray]:
     """Return the arrays whose names begin with a prefix, without it."""
     return {
@@ -236,3 +276,12 @@ def overfull(volume: float, bounds: Floats) -> Iterator[str]:
             f"the blocks have {volume / room:.4g} times the volume of the box that they are in: "
             "some overlap, or are there twice"
         )
+
+
+def say_box(box: Floats) -> str:
+    """Format a box, axis by axis; axes without ends are left out."""
+    return ", ".join(
+        f"{axis} {low:.10g} to {high:.10g}"
+        for axis, low, high in zip("xyz", *box, strict=True)
+        if np.isfinite([low, high]).all()
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.labelling.lattice_bits import LatticeBits, StoredArray
+from geodomain.checks.lattice_bits import LatticeBits, StoredArray
 
 Floats = NDArray[np.float64]
 
