@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import click
 
 from geodomain.cli import values
-from geodomain.cli.grades import density_option, grade_option
+from geodomain.cli.grades import density_option, density_unit_option, grade_option
 from geodomain.cli.options import Decorator, together
 
-AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion", "grade_unit")
+AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion", "grade_unit", "density_unit")
 
 
 Cutoff = list[float] | dict[str, list[float]]
@@ -83,6 +83,7 @@ def amounts_options(*, required: bool = False) -> Decorator:
     what = "The column of densities, or one number for all blocks."
     return together(
         density_option(what if required else f"Add up tonnes too. {what}", required=required),
+        density_unit_option(),
         grade_option("A grade; may be repeated."),
         click.option(
             "--bench",
@@ -107,7 +108,7 @@ def amounts_options(*, required: bool = False) -> Decorator:
             multiple=True,
             metavar="NAME=COLUMN",
             help="A domain, and the column of the part of each block, 0 to 1, that is its own, "
-            "instead of labels; may be repeated.",
+            "instead of labels; may be repeated. The rest of each block is of --background.",
         ),
         click.option(
             "--grade-unit",

@@ -1,4 +1,4 @@
-"""The options --density and --grade, shared by `geodomain tonnes` and `geodomain report`."""
+"""The options of densities and grades that `geodomain tonnes`, `label` and `report` share."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ def density_option(what: str, *, required: bool = False) -> Decorator:
     """Make the option for the density of blocks."""
     return click.option(
         "--density", type=_density, required=required, metavar="COLUMN|VALUE", help=what
+    )
+
+
+def density_unit_option() -> Decorator:
+    """Make the option for the unit of densities."""
+    return click.option(
+        "--density-unit",
+        type=click.Choice(["t/m3", "lb/ft3", "t/ft3", "kg/m3"]),
+        help="Unit of the densities, by the unit of the coordinates: tonnes are then of 1,000 kg, "
+        "and densities that no rock has are warned of.  [default: volume times density, as it is]",
     )
 
 

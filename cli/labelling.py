@@ -52,7 +52,7 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
         summary = _verb(in_parts)(**asked, record=run, progress=console.on_terminal)
         if not as_json and not quiet:
             print_text(summary, err=True)
-        tonnes = _add_up(amounts, asked)
+        tonnes = _add_up(amounts, asked, summary.background.label)
         if as_json:
             added = {"tonnes": tonnes.as_dict()} if tonnes else {}
             print_json(summary.as_dict() | added, err=to_stdout)
@@ -128,7 +128,7 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
     if not any(amounts.values()):
         return
     if amounts["density"] is None:
-        named = "--grade, --bench, --cutoff, --proportion and --grade-unit"
+        named = "--grade, --bench, --cutoff, --proportion, --grade-unit and --density-unit"
         _misuse(f"{named} add up tonnes: give --density")
     if asked.get("output") in (None, "-") or in_parts:
         _misuse("--density adds up one labelled file: use -o OUT.csv, or geodomain tonnes")
@@ -143,7 +143,7 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
         require_amounts(asked["model"], amounts["density"], amounts["grade"], **table)
 
 
-def _add_up(amounts: dict[str, Any], asked: dict[str, Any]) -> Tonnes | None:
+def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> Tonnes | None:
     """Return the tonnes of the labelled file, if they are asked for."""
     if amounts.get("density") is None:
         return None
@@ -155,6 +155,7 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any]) -> Tonnes | None:
         asked["output"],
         domain=asked["column"],
         threads=asked["threads"],
+        background=(background or None) if proportion else None,
         **(amounts | {"proportion": proportion} | table),
     )
 

@@ -9,7 +9,7 @@ import click
 
 from geodomain.cli import hole_options, options
 from geodomain.cli.console import Console
-from geodomain.cli.grades import density_option, grade_option
+from geodomain.cli.grades import density_option, density_unit_option, grade_option
 from geodomain.cli.section import section_option, title_option
 from geodomain.cli.sectioned import Sectioned
 from geodomain.cli.values import by_name
@@ -52,6 +52,7 @@ Example:
     "the first file.",
 )
 @density_option("Add up tonnes: the column of densities, or one number for all blocks.")
+@density_unit_option()
 @grade_option(
     "Draw histograms by domain, and grade-tonnage curves with --density; may be repeated."
 )
@@ -97,6 +98,9 @@ def report(
         raise click.UsageError(message)
     if samples and given["within"] is None:
         message = "--sample-grade needs --within: how near to a section samples are drawn"
+        raise click.UsageError(message)
+    if given["density_unit"] and given["density"] is None:
+        message = "--density-unit is of the densities: give --density"
         raise click.UsageError(message)
     holes = hole_options.read_optional(given)
     console = Console(quiet)

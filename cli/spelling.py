@@ -20,6 +20,7 @@ KEYWORDS = {
         *("proportions", "percent", "by", "lines"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
         *("within", "colour_by", "grade", "sample_grade", "grade_unit", "scheduler"),
+        *("density", "density_unit", "proportion", "background"),
         *("resolution", "extensive", "parent", "scheme"),
     )
 } | {

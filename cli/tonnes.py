@@ -20,6 +20,7 @@ Example:
 @click.argument("labelled", metavar="LABELLED")
 @click.option("--domain", metavar="COLUMN", help="The column of labels.  [default: domain]")
 @amounts_options(required=True)
+@options.background_option("With --proportion: domain of the rest of each block.  [default: rest]")
 @options.output_option("OUT.csv", "Table to write; - is stdout.")
 @options.overwrite_option
 @options.table_options
@@ -46,6 +47,9 @@ def tonnes(
 
     options.require_rotation(given)
     require_sense(domain, proportion, given["grade"], given["cutoff"], given["grade_unit"])
+    if given["background"] is not None and not (proportion and given["background"]):
+        message = "--background names the rest of each block that --proportion leaves"
+        raise click.UsageError(message)
     to_stdout = given["output"] == "-"
     console = Console(quiet or (as_json and to_stdout))
     with console.listening():

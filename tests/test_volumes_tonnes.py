@@ -137,9 +137,11 @@ def test_shares_of_blocks(model: Path) -> None:
         found = geodomain.tonnes_file(
             model, density="SG", grade="AU", proportion={"IN": "ore"}, domain="not read"
         )
-    (row,) = found.rows
+    row, rest = found.rows
     assert (row.domain, row.blocks, row.volume, row.tonnes) == ("IN", 3, 2250, 2750)
     assert row.grades[0].metal == 2000 + 3000
+    assert (rest.domain, rest.blocks, rest.volume, rest.tonnes) == ("rest", 3, 2250, 2250 + 1250)
+    assert found.totals[0].volume == 4500 and found.totals[0].blocks == 4
     model.write_text(MODEL.replace("0.25\n", "25\n"))
     assert "ore is 25 in block 2: a share is from 0 to 1" in run(
         "model.csv", "--density", "2", "--proportion", "IN=ore", code=3

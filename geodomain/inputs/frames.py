@@ -234,6 +234,15 @@ class BlockFrame:
                 return points, None, choice.frame
         return points, self._triple(choice.sizes) if choice.sizes else None, choice.frame
 
+    def geometry(
+        self, options: TableOptions | None = None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the columns of the centroid, and of the sizes."""
+        choice = self._choose(options)
+        places = choice.xyz, choice.sizes or ()
+        centroid, sizes = (tuple(self.names[place] for place in each) for each in places)
+        return centroid, sizes
+
     def _choose(self, options: TableOptions | None) -> Choice:
         """Find the columns of the centroid and the sizes."""
         choice = choose_columns(self.names, self._sample(), options or TableOptions(), table=NAME)

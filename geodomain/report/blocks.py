@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.blocks import VolumeChecks, has_realisations
+from geodomain.checks.densities import refuse_geometry
 from geodomain.errors import TableError, counted, warn
 from geodomain.inspection.lattice_guess import find_lattice
 from geodomain.inspection.survey import Survey
@@ -26,6 +28,8 @@ from geodomain.report.texts import TextCollector, TextColumns
 
 Floats = NDArray[np.float64]
 
+# So many blocks are checked at a time.
+_TOGETHER = 1 << 18
 # Blocks are held in memory, about 100 bytes each; a browser holds half of that.
 MOST_BLOCKS = 20_000_000
 
@@ -78,6 +82,7 @@ def read_blocks(
     column: str,
     *,
     numeric: Sequence[str] = (),
+    density: str | float | None = None,
     progress: Progress | None = None,
 ) -> Blocks:
     """Read a labelled model of any kind of file.
@@ -92,6 +97,8 @@ def read_blocks(
         The column of labels.
     numeric : sequence of str
         Columns that are wanted as numbers.
+    density : str or float, optional
+        The column of densities, which must be no coordinate and no size.
     progress : callable, optional
         Called with what is done and its total.
 
@@ -108,6 +115,8 @@ def read_blocks(
     digest = Digest()
     with open_model(path, options, digest=digest) as model:
         label = _find_label(model, column)
+        if density is not None:
+            refuse_geometry(density, model.centroid, model.sizes, model.name)
         reading = _Reading(model, label, numeric, options.missing)
         wanted = sorted({*range(len(model.columns)), *model.constants})
         model.relabel(Relabelling(reading.add, also=wanted, progress=progress))
@@ -189,6 +198,7 @@ class _Reading:
             message = f"{model.name} has no block with sizes above 0: correct them, or name others"
             raise TableError(message)
         _warn_of_sizes(model.name, usable, points)
+        _warn_of_blocks(model, points, None if spacing else sizes)
         labels, codes = self._labels(model)
         matrix = np.array(local.matrix)
         numbers = {name: np.concatenate(chunks) for name, chunks in self._numbers.items()}
@@ -249,6 +259,16 @@ def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None
             f"first at ({at}): the volume of {those} counts as 0, and the view leaves {those} out"
         )
         warn(message)
+
+
+def _warn_of_blocks(model: BlockFile, points: Floats, sizes: Floats | None) -> None:
+    """Make the checks of `label`: blocks that are there twice, sizes that do not fit."""
+    checks = VolumeChecks(model.axes, once=not has_realisations(model.facts()))
+    for start in range(0, len(points), _TOGETHER):
+        rows = slice(start, start + _TOGETHER)
+        checks.add(points[rows], None if sizes is None else sizes[rows])
+    for sentence in checks.warnings():
+        warn(sentence)
 
 
 def _stacked(chunks: list[Floats]) -> Floats:

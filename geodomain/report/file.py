@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
+from geodomain.checks.densities import density_unit as unit_of
 from geodomain.domains.sources import DomainsGiven, drawn_source
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.places import files_of
@@ -93,6 +94,7 @@ def report_file(
     samples: TableLike | None = None,
     sample_grade: str | None = None,
     density: str | float | None = None,
+    density_unit: str | None = None,
     grade: str | Sequence[str] = (),
     title: str | None = None,
     note: str | None = None,
@@ -139,6 +141,8 @@ def report_file(
         Their column; needed with ``samples``.
     density : str or float, optional
         A column, or one for all blocks: tonnes are added up by domain.
+    density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
+        As for `tonnes`.
     grade : str or sequence of str
         Columns of grades: histograms by domain and, with ``density``, grade-tonnage curves.
     title, note : str, optional
@@ -180,7 +184,8 @@ def report_file(
     """
     source, place = model_path(model, IN_MEMORY), Path(output)
     require_places([place], overwrite=overwrite)
-    grades = GradesAsked((grade,) if isinstance(grade, str) else tuple(grade), density)
+    names = (grade,) if isinstance(grade, str) else tuple(grade)
+    grades = GradesAsked(names, density, unit_of(density_unit))
     sampled = tuple(files_of([samples]))
     near = _near(holes, within, samples, sample_grade)
     content, asked = gather_content(
@@ -235,7 +240,14 @@ def gather_content(
         with collect_warnings() as warned, show_progress(progress, "reading") as told:
             listed, files = drawn_source(domains)
             refuse_inputs(places, files)
-            blocks = read_blocks(source, options, column, numeric=grades.columns, progress=told)
+            blocks = read_blocks(
+                source,
+                options,
+                column,
+                numeric=grades.columns,
+                density=grades.density,
+                progress=told,
+            )
         if known is None and not listed.targets:
             require_labels(blocks.labels, column, blocks.name)
         if known is not None:

@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 
+from geodomain.checks.densities import DensityUnit
 from geodomain.report.blocks import Blocks
 from geodomain.report.curves import curve_svg, histogram_svg
 from geodomain.report.grade_sums import add_up
@@ -33,10 +34,13 @@ class GradesAsked:
         Columns of grades.
     density : str or float, optional
         A column, or one number for all blocks; without it there are no tonnes.
+    unit : DensityUnit, optional
+        Of the densities.
     """
 
     names: tuple[str, ...] = ()
     density: str | float | None = None
+    unit: DensityUnit | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -63,7 +67,10 @@ def grades_html(
     """
     tops = {name: _top(blocks, name, labels) for name in asked.names}
     sums = _sums(blocks, asked, tops, column)
-    parts = [_tonnes(one, asked.names, labels) for one in list(sums.values())[:1]]
+    parts = []
+    for whole in list(sums.values())[:1]:
+        parts.append(_tonnes(whole, asked.names, labels))
+        parts += [f'<p class="hint">{escape(note)}</p>' for note in whole.notes]
     for number, (name, top) in enumerate(tops.items()):
         if top is None:
             parts.append(f"<p>No block has a number in the column {escape(name)}.</p>")
@@ -97,7 +104,9 @@ def _sums(
     for name, top in [one for one in tops.items() if one[1] is not None] or [("", None)]:
         cutoffs = () if top is None else tuple(ticks(0.0, top, _CUTOFFS))
         grades = (name,) if found else asked.names
-        wanted = Wanted(column, asked.density, grades, cut=name, cutoffs=cutoffs)
+        wanted = Wanted(
+            column, asked.density, grades, cut=name, cutoffs=cutoffs, density_unit=asked.unit
+        )
         found[name] = add_up(blocks, wanted)
     return found
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.densities import DensityChecks, DensityUnit
 from geodomain.errors import TableError
 from geodomain.volumes.benches import split_by_bench
 from geodomain.volumes.exact_sums import exact_sums, numbered_keys
@@ -22,8 +23,11 @@ GiveLabels = Callable[[list[str]], tuple[list[str], Places]]
 
 # More different labels are no domains.
 _MOST_LABELS = 1000
-# Shares are rounded when they are written; more than this above 1 is an overlap.
+# Shares are rounded when they are written: more than this above 1 is an overlap, and what is left
+# of a block below it is no rest.
 _ROUNDED = 1e-6
+# The rest of blocks whose shares are added up, where the background has no name.
+REST = "rest"
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,10 @@ class Wanted:
         Numbers that stand for a missing value.
     units : mapping of str to MetalUnit
         Of the metal of grades whose unit is known.
+    density_unit : DensityUnit, optional
+        Of the densities; the sums are in tonnes then.
+    rest : str
+        The domain of what the shares leave of a block.
     """
 
     domain: str
@@ -61,6 +69,13 @@ class Wanted:
     shares: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[float, ...] = ()
     units: Mapping[str, MetalUnit] = field(default_factory=dict)
+    density_unit: DensityUnit | None = None
+    rest: str = REST
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """Name the domains of shares, in the order of the table, with that of the rest."""
+        return tuple(dict.fromkeys([*self.shares, self.rest])) if self.shares else ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -121,6 +136,8 @@ class Tonnage:
         Of domains with shares the blocks without one.
     over : tuple, optional
         How many blocks have shares above 1 together, and the first.
+    densities : DensityChecks
+        What the densities say of themselves.
     """
 
     def __init__(self, wanted: Wanted) -> None:
@@ -131,7 +148,8 @@ class Tonnage:
         self.negative: dict[str, tuple[int, int]] = {}
         self.over: tuple[int, int] | None = None
         self.unshared: dict[str, int] = {}
-        self._labels: list[str] = list(wanted.shares)
+        self.densities = DensityChecks(wanted.density, wanted.grades, wanted.density_unit)
+        self._labels: list[str] = list(wanted.domains)
 
     @property
     def _kinds(self) -> int:
@@ -164,6 +182,7 @@ class Tonnage:
             self._refuse(density < 0, density, wanted.density, "a density cannot be negative")
         else:
             density = np.full(len(sizes), wanted.density)
+        self.densities.add(density, self.rows)
         grades = tuple(self._known(name, numbers) for name in wanted.grades)
         for name, grade in zip(wanted.grades, grades, strict=True):
             self._note_negative(name, grade < 0)
@@ -219,6 +238,9 @@ class Tonnage:
             self.unshared[domain] = self.unshared.get(domain, 0) + lost
             total = total + np.nan_to_num(share)
             yield np.full(len(share), place), np.nan_to_num(share)
+        rest = 1 - np.asarray(total)
+        rest_place = self._labels.index(self.wanted.rest)
+        yield np.full(len(rest), rest_place), np.where(rest > _ROUNDED, rest, 0.0)
         above = np.asarray(total) > 1 + _ROUNDED
         if above.any():
             count, first = self.over or (0, self.rows + int(above.argmax()) + 1)

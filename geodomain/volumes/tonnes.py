@@ -9,6 +9,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from geodomain.checks.blocks import VolumeChecks, has_realisations
+from geodomain.checks.densities import density_unit as unit_of
+from geodomain.checks.densities import refuse_geometry
 from geodomain.errors import TableError, collect_warnings, warn
 from geodomain.inputs.frames import NAME, BlockFrame
 from geodomain.io.blocks.model import BlockFile, Floats, Relabelling, open_model
@@ -22,7 +25,7 @@ from geodomain.io.header.keywords import ColumnKeywords, TableKeywords, table_op
 from geodomain.io.header.rotation import require_constants
 from geodomain.progress import Progress, show_progress
 from geodomain.volumes.metal_units import MetalUnit, metal_unit
-from geodomain.volumes.tonnage import Tonnage, Wanted
+from geodomain.volumes.tonnage import REST, Tonnage, Wanted
 from geodomain.volumes.tonnes_report import report, tonnage_warnings
 from geodomain.volumes.tonnes_table import Tonnes
 
@@ -42,6 +45,8 @@ def tonnes(
     cutoff: Cutoffs | None = None,
     proportion: Mapping[str, str] | None = None,
     grade_unit: str | Mapping[str, str] | None = None,
+    density_unit: str | None = None,
+    background: str | None = None,
     **table: Unpack[ColumnKeywords],
 ) -> Tonnes:
     """Add up volume, tonnes, mean grades and metal of the blocks of a table, by domain.
@@ -62,10 +67,18 @@ def tonnes(
     cutoff : float, sequence or mapping of str to them, optional
         Rows of blocks at or above each cut-off too, of the one grade or of the one that is named.
     proportion : mapping of str to str, optional
-        Domains, and the columns of the part of each block, 0 to 1, that is theirs.
+        Domains, and the columns of the part of each block, 0 to 1, that is theirs. What they leave
+        of a block is of the background, so that the table adds up to the model; less than a
+        millionth of a block is taken for rounding.
     grade_unit : str or mapping of str to str, optional
         The unit of the one grade, or of those that are named: ``"%"``, ``"ppm"``, ``"ppb"`` or a
         mass per tonne such as ``"g/t"``. The metal is then in t, g, mg or that mass, and says so.
+    density_unit : {"t/m3", "lb/ft3", "t/ft3", "kg/m3"}, optional
+        The unit of the densities, by the unit of the coordinates: tonnes are then of 1,000 kg, and
+        it warns of densities that no rock has (outside of 0.5 to 8 t/m3). Without it tonnes are
+        volume times density as it is.
+    background : str, optional
+        With ``proportion``: the domain of the rest of each block; by default it is called "rest".
     **table
         What the names do not say: ``x`` .. ``dz``, ``missing``, ``position``, ``rotation``; as
         for `label_file`.
@@ -83,14 +96,16 @@ def tonnes(
     ------
     TableError
         For columns that are ambiguous or not there, a model without sizes, a share outside 0 to 1,
-        a negative density, benches of a model that is tilted about x or y.
+        a negative density, a density column that is a coordinate or a size of the blocks, benches
+        of a model that is tilted about x or y.
     ValueError, TypeError
         For a density, height, cut-off or unit that cannot be, and for what is no table.
 
     Warns
     -----
     GeodomainWarning
-        For negative grades, and for all that is missing.
+        For blocks that are there twice or overlap, densities that no rock has or that are a grade
+        too, negative grades, and for all that is missing.
 
     Examples
     --------
@@ -105,11 +120,17 @@ def tonnes(
     total         2       1   1,000   2,500    4    10,000
     """
     options = table_options(**table)
-    wanted = _wanted(domain, density, grade, bench, cutoff, proportion, grade_unit, options.missing)
+    wanted = _wanted(
+        domain, density, grade, bench, cutoff, proportion, grade_unit, options.missing,
+        density_unit, background,
+    )  # fmt: skip
     with collect_warnings() as warned:
         blocks = BlockFrame(frame)
         points, sizes, where = blocks.blocks(options)
         sizes = _require(wanted, sizes, where, NAME)
+        refuse_geometry(density, *blocks.geometry(options), NAME)
+        checks = VolumeChecks(where.axes)
+        checks.add(points, sizes)
         known = {name: blocks.column(blocks.find(name)) for name in wanted.columns}
         tonnage = Tonnage(wanted)
         tonnage.add(
@@ -118,7 +139,7 @@ def tonnes(
             lambda name: known[name].numbers(),
             lambda texts: known[domain].distinct(texts),
         )
-        for sentence in tonnage_warnings(tonnage):
+        for sentence in (*checks.warnings(mend="make it NaN"), *tonnage_warnings(tonnage)):
             warn(sentence)
     return report(tonnage, warned)
 
@@ -134,6 +155,8 @@ def tonnes_file(
     cutoff: Cutoffs | None = None,
     proportion: Mapping[str, str] | None = None,
     grade_unit: str | Mapping[str, str] | None = None,
+    density_unit: str | None = None,
+    background: str | None = None,
     overwrite: bool = False,
     threads: int | None = None,
     progress: Progress | bool = False,
@@ -148,7 +171,7 @@ def tonnes_file(
         read once, chunk by chunk: the sums are exact, so that chunks make no difference.
     output : path, optional
         Gets `Tonnes.to_csv`, whole or not at all; "-" is stdout.
-    density, grade, domain, bench, cutoff, proportion, grade_unit
+    density, grade, domain, bench, cutoff, proportion, grade_unit, density_unit, background
         As for `tonnes`.
     overwrite : bool
         Whether an output that is there may be replaced.
@@ -177,15 +200,19 @@ def tonnes_file(
     ('ORE', 1000.0, 2500.0, 3750.0)
     """
     options = table_options(**table)
-    wanted = _wanted(domain, density, grade, bench, cutoff, proportion, grade_unit, options.missing)
+    wanted = _wanted(
+        domain, density, grade, bench, cutoff, proportion, grade_unit, options.missing,
+        density_unit, background,
+    )  # fmt: skip
     path = os.fspath(model)
     if output is not None and STANDARD not in (path, os.fspath(output)):
         refuse_inputs([Path(output)], [Path(path)])
     writing = nullcontext() if output is None else open_target(output, overwrite=overwrite)
     with collect_warnings() as warned, writing as target, show_progress(progress, "adding") as told:
         with open_model(path, options) as opened:
-            tonnage = _add_up(opened, wanted, threads=threads, progress=told)
-        for sentence in tonnage_warnings(tonnage):
+            checks = VolumeChecks(opened.axes, once=not has_realisations(opened.facts()))
+            tonnage = _add_up(opened, wanted, checks, threads=threads, progress=told)
+        for sentence in (*checks.warnings(), *tonnage_warnings(tonnage)):
             warn(sentence)
         found = report(tonnage, warned)
         if target is not None:
@@ -206,12 +233,19 @@ def require_amounts(
     with open_model(os.fspath(model), table_options(**table)) as opened:
         for name in named:
             find_column(opened.columns, name, opened.name)
+        refuse_geometry(density, opened.centroid, opened.sizes, opened.name)
 
 
 def _add_up(
-    model: BlockFile, wanted: Wanted, *, threads: int | None, progress: Progress | None
+    model: BlockFile,
+    wanted: Wanted,
+    checks: VolumeChecks,
+    *,
+    threads: int | None,
+    progress: Progress | None,
 ) -> Tonnage:
     """Pass over a model once."""
+    refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
     places = {name: find_column(model.columns, name, model.name) for name in wanted.columns}
     also = list(dict.fromkeys([*places.values(), *model.constants]))
     tonnage = Tonnage(wanted)
@@ -219,6 +253,7 @@ def _add_up(
     def add(points: Floats, sizes: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
         known = _require(wanted, sizes, model.frame, model.name)
         require_constants(model.constants, column, model.columns, model.name, tonnage.rows)
+        checks.add(points, known)
         tonnage.add(
             points,
             known,
@@ -258,6 +293,8 @@ def _wanted(
     proportion: Mapping[str, str] | None,
     grade_unit: str | Mapping[str, str] | None,
     missing: tuple[float, ...],
+    density_unit: str | None,
+    background: str | None,
 ) -> Wanted:
     """Check what a caller asks for."""
     grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
@@ -269,7 +306,13 @@ def _wanted(
         raise ValueError(message)
     cut, cutoffs = _cutoffs(cutoff, grades)
     shares, units = dict(proportion or {}), _units(grade_unit, grades)
-    return Wanted(domain, density, grades, bench, cut, cutoffs, shares, missing, units)
+    if background is not None and not (shares and background):
+        message = "background= names the rest of each block that proportion= leaves"
+        raise ValueError(message)
+    return Wanted(
+        domain, density, grades, bench, cut, cutoffs, shares, missing, units,
+        unit_of(density_unit), background or REST,
+    )  # fmt: skip
 
 
 def _units(

@@ -25,7 +25,7 @@ def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
             group.counts = tonnage.blocks.get((name, step), np.zeros_like(group.counts))
     for step, group in enumerate(whole):
         group.counts = tonnage.all_blocks[step]
-    order = {name: place for place, name in enumerate(tonnage.wanted.shares)}
+    order = {name: place for place, name in enumerate(tonnage.wanted.domains)}
     return Tonnes(
         rows=_in_order(tonnage, by_bench, order),
         domains=_in_order(tonnage, by_domain, order),
@@ -34,6 +34,7 @@ def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
         cutoff_grade=tonnage.wanted.cut,
         bench=tonnage.wanted.bench,
         warnings=tuple(warned),
+        notes=tuple(tonnage.densities.notes()),
     )
 
 
@@ -87,19 +88,21 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
     units = [wanted.units.get(name, MetalUnit("")) for name in wanted.grades]
     blocks, no_volume, no_density, *no_grade = group.counts.tolist()
     volume, tonnes, *rest = group.sums
+    # Sums are exact, and so is the factor of a unit: each is rounded once.
+    parts, whole = wanted.density_unit.tonnes if wanted.density_unit else (1, 1)
     return TonnesRow(
         domain=key[0],
         bench=key[1],
         cutoff=cutoff,
         blocks=blocks,
         volume=nearest_float(volume),
-        tonnes=nearest_float(tonnes),
+        tonnes=nearest_float(tonnes * parts, whole * ONE),
         grades=tuple(
             GradeTotal(
                 name=name,
                 mean=nearest_float(metal, graded) if graded else None,
-                metal=nearest_float(metal, unit.parts * ONE),
-                tonnes=nearest_float(graded),
+                metal=nearest_float(metal * parts, unit.parts * whole * ONE),
+                tonnes=nearest_float(graded * parts, whole * ONE),
                 missing=missing,
                 unit=unit.name,
             )
@@ -133,6 +136,7 @@ def tonnage_warnings(tonnage: Tonnage) -> Iterator[str]:
             f"{name} is negative in {count:,} of the blocks, the first in block {first}, and "
             "counts so; if that stands for a missing value, name it with missing="
         )
+    yield from tonnage.densities.warnings()
     for name, count in tonnage.unshared.items():
         if count:
             yield f"{_blocks(count)} no {wanted.shares[name]}, and no part in {name}"

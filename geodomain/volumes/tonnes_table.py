@@ -92,6 +92,8 @@ class Tonnes:
         The height of a bench.
     warnings : tuple of str
         Everything that was warned of.
+    notes : tuple of str
+        What is worth knowing of the densities: blocks of density 0, and a wide spread.
     """
 
     rows: tuple[TonnesRow, ...]
@@ -101,6 +103,7 @@ class Tonnes:
     cutoff_grade: str = ""
     bench: float | None = None
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
@@ -194,3 +197,4 @@ def _notes(found: Tonnes) -> Iterator[str]:
         if grade.missing:
             lost = counted(grade.missing, "block")
             yield f"without {grade.name}: {lost}, in tonnes, not in its mean"
+    yield from found.notes
