@@ -112,3 +112,43 @@ def test_a_renamed_file_is_known_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(FAULT)
     with pytest.warns(UserWarning, match=r"a\.txt is GOCAD called \.txt"):
         assert len(read_mesh(tmp_path / "a.txt").triangles) == 2
+
+
+@pytest.mark.parametrize("name", ['say "it"', "a {b} c", "two  blanks", "{x}", 'in "quotes"'])
+def test_braces_and_quotes_of_a_name(tmp_path: Path, name: str) -> None:
+    for header in (f"HEADER {{\nname:{name}\n*x:1\n}}", f"HEADER {{name: {name}}}"):
+        text = FAULT[: FAULT.index("HEADER")] + header + "\n" + FAULT[FAULT.index("GOCAD_") :]
+        assert list(read(tmp_path, text)) == [name]
+
+
+@pytest.mark.parametrize(
+    "axes", ["X Y Z", '"Easting" "Northing" "Depth"', "U V W", "east north rl", "X Y", "LON LAT Z"]
+)
+@pytest.mark.parametrize("units", ["m m m", '"ft" "ft" "ft"', "M m m", "none none m", ""])
+def test_axes_that_are_as_usual(tmp_path: Path, axes: str, units: str) -> None:
+    system = f"NAME Default\nAXIS_NAME {axes}\nAXIS_UNIT {units}"
+    (mesh,) = read(tmp_path, FAULT.replace("NAME Default", system)).values()
+    assert mesh.vertices[0].tolist() == [478000.1, 6771000.2, 300.3]
+
+
+@pytest.mark.parametrize("axes", ["Y X Z", '"Northing" "Easting" "Elevation"', "N E U"])
+def test_axes_that_are_north_and_east_are_swapped(tmp_path: Path, axes: str) -> None:
+    system = f"NAME Default\nAXIS_NAME {axes}"
+    (mesh,) = read(tmp_path, FAULT.replace("NAME Default", system)).values()
+    assert mesh.vertices[0].tolist() == [6771000.2, 478000.1, 300.3]
+    two = FAULT.replace("NAME Default", system) + FAULT.replace("North", "South")
+    assert read(tmp_path, two)["South fault"].vertices[0, 0] == 478000.1
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('AXIS_UNIT "m" "m" "ft"', "line 9: its axes are in m, m, ft: export the surface with one"),
+        ("AXIS_UNIT m m ms", "its axes are in m, m, ms"),
+        ("AXIS_NAME X Z Y", "line 9: its axes are X, Z, Y: export"),
+        ("AXIS_NAME Z X Y", "its axes are Z, X, Y"),
+    ],
+)
+def test_axes_that_are_refused(tmp_path: Path, line: str, sentence: str) -> None:
+    with pytest.raises(MeshError, match=sentence):
+        read(tmp_path, FAULT.replace("NAME Default", f"NAME Default\n{line}"))

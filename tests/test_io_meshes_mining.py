@@ -104,6 +104,22 @@ class TestDatamine:
             assert same(found["2"], VERTICES + self.shift(width), TRIANGLES[:4])
             assert read_mesh(path.with_name(name)).is_closed
 
+    def test_colours_that_are_missing_or_long(self, tmp_path, width, order):
+        corners = {f"PID{i + 1}": (TRIANGLES[:, i] + 1.0).tolist() for i in range(3)}
+        points = dict(
+            zip(("XP", "YP", "ZP"), (VERTICES - [478000, 6771000, 0]).T.tolist(), strict=True)
+        )
+        put(
+            tmp_path,
+            "apt.dm",
+            files.datamine_table({"PID": [1.0, 2, 3, 4, 5, 6], **points}, width, order),
+        )
+        colours = [1.1, -1e30, 1000001.0, 1000002.0, 1.1, -1e30, 1000001.0, 1000002.0]
+        table = files.datamine_table({**corners, "COLOUR": colours}, width, order)
+        found = read_meshes(put(tmp_path, "atr.dm", table))
+        counts = {name: len(mesh.triangles) for name, mesh in found.items()}
+        assert counts == {"1.1": 2, "atr": 2, "1000001": 2, "1000002": 2}
+
     def test_records_do_not_cross_pages(self, tmp_path, width, order):
         path = files.datamine_pair(tmp_path, width, order, self.shift(width), repeat=40)
         assert len(read_mesh(path).triangles) == 320
@@ -171,6 +187,38 @@ BAD_LANDXML = {
 def test_landxml_that_cannot_be_read(tmp_path, text, sentence):
     with pytest.raises(MeshError, match=sentence):
         read_mesh(put(tmp_path, "a.xml", text))
+
+
+def test_what_a_point_or_a_face_has_within_moves_nothing(tmp_path):
+    before = read_meshes(put(tmp_path, "a.xml", LANDXML))
+    inner = '<Feature code="x"><Property label="a" value="1"/>7 8 9</Feature></P>'
+    for text in (LANDXML.replace("</P>", inner, 1), LANDXML.replace("</F>", "<Note>1</Note></F>")):
+        assert text != LANDXML
+        after = read_meshes(put(tmp_path, "a.xml", text))
+        for name, mesh in before.items():
+            assert np.array_equal(mesh.vertices, after[name].vertices)
+            assert np.array_equal(mesh.triangles, after[name].triangles)
+
+
+@pytest.mark.parametrize(
+    ("units", "refused"),
+    [
+        ('<Metric linearUnit="meter" elevationUnit="feet"/>', "in meter and elevations in feet"),
+        ('<Imperial linearUnit="foot" elevationUnit="meter"/>', "in foot and elevations in meter"),
+        ('<Metric linearUnit="meter" elevationUnit="meter"/>', None),
+        ('<Imperial linearUnit="USSurveyFoot" elevationUnit="feet"/>', None),
+        ('<Imperial linearUnit="foot"/>', None),
+    ],
+)
+def test_units_of_lengths_and_of_elevations(tmp_path, units, refused):
+    text = LANDXML.replace("<Surfaces>", f"<Units>{units}</Units><Surfaces>", 1)
+    assert text != LANDXML
+    path = put(tmp_path, "a.xml", text)
+    if refused is None:
+        assert len(read_meshes(path)) == 2
+    else:
+        with pytest.raises(MeshError, match=refused):
+            read_mesh(path)
 
 
 def test_landxml_that_is_clipped(tmp_path):
@@ -355,6 +403,46 @@ def test_several_solids_come_back(tmp_path, extension):
     for mesh, again in zip(solids.values(), found.values(), strict=True):
         assert same(again, mesh.vertices, mesh.triangles)
     assert {path.suffix for path in tmp_path.iterdir()} <= {extension, ".str"}
+
+
+NAMES = [
+    "two  blanks",
+    "a {b}",
+    'say "it"',
+    '"quoted"',
+    "it's",
+    "a,b;c=d*",
+    "a:b",
+    "#1",
+    "END",
+    "Ã©",
+]
+NAMES += ["\\U+0041", "日本", "⛏ 🪨", "back\\", "{", "x\u00a0y", "0", "nan", "name: x", "ore"]
+
+
+@pytest.mark.parametrize("extension", [".dxf", ".ts", ".omf"])
+def test_every_name_survives_or_is_said(tmp_path, extension):
+    path, one = tmp_path / f"a{extension}", cube(1.0)
+    changed = {".ts": {"{": "("}}.get(extension, {})
+    told = (
+        pytest.warns(GeodomainWarning, match=r"'\{' is '\('")
+        if changed
+        else contextlib.nullcontext()
+    )
+    with told:
+        write_mesh(dict.fromkeys(NAMES, one), path)
+    assert list(read_meshes(path)) == [changed.get(name, name) for name in NAMES]
+    with pytest.warns(
+        GeodomainWarning, match=r"cannot hold all names as they are: ' x ' is 'x', '' is"
+    ):
+        write_mesh({" x ": one, "": one, "a\nb\tc": one}, path, overwrite=True)
+    assert list(read_meshes(path)) == ["x", "a", "a b c"]
+    before = path.read_bytes()
+    with pytest.raises(
+        MeshError, match="would have two solids 'x', 'x ' is the second: rename one"
+    ):
+        write_mesh({"x": one, "x ": one}, path, overwrite=True)
+    assert path.read_bytes() == before
 
 
 def test_formats_without_names_get_all_as_one(tmp_path):

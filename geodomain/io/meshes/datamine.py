@@ -103,7 +103,18 @@ def _groups(triangles: Table) -> list[tuple[str, NDArray[np.bool_]]]:
     if "COLOUR" not in triangles.columns:
         return [("", np.ones(count, dtype=bool))]
     values = triangles.columns["COLOUR"]
-    kept, first = np.unique(values, return_index=True)
-    named = [kept[i] for i in np.argsort(first)]
-    shown = [f"{value:g}" if isinstance(value, float) else str(value) for value in named]
-    return [(name, values == value) for name, value in zip(shown, named, strict=True)]
+    kept, first, which = np.unique(values, return_index=True, return_inverse=True)
+    which = which.reshape(-1)
+    order = np.argsort(first)
+    return [(_shown(kept[i]), which == i) for i in order.tolist()]
+
+
+def _shown(value: float | str) -> str:
+    """Return a COLOUR as a name: none where it is missing, a number in the digits that it needs."""
+    if not isinstance(value, float):
+        return str(value)
+    if np.isnan(value):
+        return ""
+    short = f"{value:g}"
+    single = value == np.float32(value) == np.float32(short)  # of a file of single precision
+    return short if single or float(short) == value else repr(float(value)).removesuffix(".0")

@@ -48,6 +48,7 @@ _REFERENCE = 4 | 8 | 16 | 32  # flags of a BLOCK that is another file (xref)
 _FROZEN = 1  # flag of a layer
 _CORNER_BYTES, _PLACEMENT_BYTES = 250, 400  # at the peak, until equal vertices are merged
 _ESCAPED = re.compile(r"\\[Uu]\+([0-9A-Fa-f]{4})")
+_SPECIAL = re.compile(r"[^ -~]|\\(?=[Uu]\+)")  # not of ASCII, or what would be read as an escape
 _CODE_PAGE = re.compile(
     rb"\$DWGCODEPAGE(?:\s+3\s+|\x00\x03\x00?)(?:ANSI_|DOS)(\d{2,5})\b", re.IGNORECASE
 )
@@ -189,7 +190,8 @@ def _decoded(name: bytes, page: str) -> str:
         text = name.decode()
     except UnicodeDecodeError:
         text = name.decode(page, "replace")
-    return _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), text)
+    text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), text)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _fault(fault: int, place: int, data: bytes, file: str) -> MeshError:
@@ -736,7 +738,7 @@ def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
     """Write R12 text: a 3DFACE a triangle, a layer a solid, numbers that read back the same."""
     file.write(b"0\nSECTION\n2\nENTITIES\n")
     for name, mesh in solids.items():
-        layer = "".join(c if _fits(c) else f"\\U+{ord(c):04X}" for c in " ".join(name.split()))
+        layer = _SPECIAL.sub(_escaped, name)
         head = f"0\n3DFACE\n8\n{layer}\n"
         codes = [f"{axis}{corner}\n" for corner in range(4) for axis in (1, 2, 3)]
         for start in range(0, len(mesh.triangles), 1 << 16):
@@ -749,12 +751,11 @@ def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
                     for row in zip(*values, strict=True)
                 ]
             )
-            file.write(text.encode("cp1252"))
+            file.write(text.encode("ascii"))
     file.write(b"0\nENDSEC\n0\nEOF\n")
 
 
-def _fits(character: str) -> bool:
-    try:
-        return bool(character.encode("cp1252"))
-    except UnicodeEncodeError:
-        return False
+def _escaped(character: re.Match[str]) -> str:
+    """Return a character as the numbers of its UTF-16, which every program reads alike."""
+    code = character[0].encode("utf-16-be", "surrogatepass").hex().upper()
+    return "".join(f"\\U+{code[i : i + 4]}" for i in range(0, len(code), 4))

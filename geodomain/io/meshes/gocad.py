@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,12 @@ from geodomain.mesh.faces import Faces
 from geodomain.mesh.mesh import Mesh
 
 _VERTEX, _ATOM = {b"VRTX", b"PVRTX"}, {b"ATOM", b"PATOM"}
+_WORD = re.compile(r'"([^"]*)"|(\S+)')  # of a line, in quotes or not
+_AXES = {
+    **dict.fromkeys(("x", "e", "east", "easting", "eastings"), "x"),
+    **dict.fromkeys(("y", "n", "north", "northing", "northings"), "y"),
+    **dict.fromkeys(("z", "elevation", "rl", "depth", "height", "altitude"), "z"),
+}
 
 
 @dataclass
@@ -26,6 +33,7 @@ class _Object:
     kind: str
     name: str = ""
     depth: bool = False
+    swapped: bool = False  # the axes are north, then east
     ids: list[bytes] = field(default_factory=list)
     places: list[bytes] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
@@ -68,9 +76,9 @@ def _objects(text: bytes, file: str) -> Iterator[_Object]:
             continue
         elif braces or b"{" in line:
             named = key.startswith(b"HEADER") if not braces else named
-            braces = b"}" not in line
+            inner, braces = _within_braces(line, opens=not braces)
             if named:
-                _read_header(now, line)
+                _read_header(now, inner)
         elif key == b"END":
             yield now
             now = None
@@ -80,13 +88,48 @@ def _objects(text: bytes, file: str) -> Iterator[_Object]:
         raise _cut(file, "its last object has no line END")
 
 
-def _read_header(now: _Object, line: bytes) -> None:
+def _within_braces(line: bytes, *, opens: bool) -> tuple[str, bool]:
+    """Return what a line has between braces, and whether they are open after it.
+
+    Braces within a value come in pairs: only the one that is over closes.
+    """
+    text = decoded(line).strip()
+    if opens:
+        text = text.partition("{")[2]
+    closes = text.endswith("}") and text.count("}") > text.count("{")
+    return text.removesuffix("}") if closes else text, not closes
+
+
+def _read_header(now: _Object, text: str) -> None:
     """Take the name out of `name:VALUE` or `name = VALUE`, the first one that there is."""
-    text = decoded(line).replace("{", " ").replace("}", " ").strip()
-    text = text.removeprefix("HEADER").strip()
     key, colon, value = text.partition(":" if ":" in text else "=")
     if colon and key.strip().lower() == "name" and not now.name:
-        now.name = value.strip().strip('"')
+        value = value.strip()
+        quoted = len(value) > 1 and value[0] == value[-1] == '"'
+        now.name = value[1:-1] if quoted else value
+
+
+def _read_axes(now: _Object, line: bytes, number: int, file: str) -> None:
+    """Apply the order of axes, or refuse it, and refuse units that differ."""
+    key, *words = (a or b for a, b in _WORD.findall(decoded(line)))
+    if key.upper() == "AXIS_UNIT":
+        units = [word.casefold() for word in words[:3]]
+        if len(units) == 3 and len(set(units)) > 1 and "none" not in units:
+            message = (
+                f"{file}, line {number}: its axes are in {', '.join(words[:3])}: export the surface"
+                " with one unit for all axes"
+            )
+            raise MeshError(message)
+        return
+    order = [_AXES.get(word.casefold(), "") for word in words[:3]]
+    now.swapped = order[:2] == ["y", "x"] and order[2] in {"z", ""}
+    wrong = any(axis and axis != expected for axis, expected in zip(order, "xyz", strict=False))
+    if wrong and not now.swapped:
+        message = (
+            f"{file}, line {number}: its axes are {', '.join(words[:3])}: export the surface with"
+            " the axes X, Y, Z"
+        )
+        raise MeshError(message)
 
 
 def _read_line(now: _Object, key: bytes, words: list[bytes], number: int, file: str) -> None:
@@ -105,7 +148,9 @@ def _read_line(now: _Object, key: bytes, words: list[bytes], number: int, file: 
         now.atoms += words[1:3]
         now.atom_lines.append(number)
     elif key == b"ZPOSITIVE" and len(words) > 1:
-        now.depth = words[1].lower() == b"depth"
+        now.depth = words[1].strip(b'"').lower() == b"depth"
+    elif key in {b"AXIS_NAME", b"AXIS_UNIT"}:
+        _read_axes(now, b" ".join(words), number, file)
 
 
 def _require_words(words: list[bytes], count: int, number: int, file: str) -> None:
@@ -127,6 +172,8 @@ def _faces(one: _Object, file: str) -> Faces:
     vertices = floats(one.places, file, lambda i: f"line {one.lines[i // 3]}").reshape(-1, 3)
     if one.depth:
         vertices[:, 2] *= -1
+    if one.swapped:
+        vertices = vertices[:, [1, 0, 2]]
     ids = integers(one.ids, file, lambda i: f"line {one.lines[i]}")
     atoms = integers(one.atoms, file, lambda i: f"line {one.atom_lines[i // 2]}").reshape(-1, 2)
     lines = np.array([*one.lines, *one.atom_lines])
@@ -178,11 +225,21 @@ def _points(
     return names, rows[order]
 
 
+def spelled(name: str) -> str:
+    """Return a name as a header can hold it: braces that are not in pairs become round ones."""
+    level = 0
+    for character in name:
+        level += (character == "{") - (character == "}")
+        if level < 0:
+            break
+    return name if level == 0 else name.replace("{", "(").replace("}", ")")
+
+
 def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
     """Write a TSurf a solid, elevations upwards, numbers that read back the same."""
     for name, mesh in solids.items():
-        clean = " ".join(name.split())
-        file.write(f"GOCAD TSurf 1\nHEADER {{\nname:{clean}\n}}\n".encode())
+        value = f'"{name}"' if name[0] == name[-1] == '"' else name
+        file.write(f"GOCAD TSurf 1\nHEADER {{\nname:{value}\n}}\n".encode())
         file.write(b'GOCAD_ORIGINAL_COORDINATE_SYSTEM\nNAME Default\nAXIS_NAME "X" "Y" "Z"\n')
         file.write(b'AXIS_UNIT "m" "m" "m"\nZPOSITIVE Elevation\n')
         file.write(b"END_ORIGINAL_COORDINATE_SYSTEM\nTFACE\n")

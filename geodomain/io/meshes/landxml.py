@@ -13,6 +13,8 @@ from geodomain.io.meshes.text import floats
 from geodomain.mesh.faces import Faces
 
 _CLIPS = {"outer", "void", "island"}
+# What LandXML calls the same unit of lengths and of elevations, which know of one foot only.
+_FEET = {"foot": "feet", "ussurveyfoot": "feet", "feet": "feet"}
 
 
 class _Surface:
@@ -33,24 +35,26 @@ class _Parser:
         self.surfaces: list[_Surface] = []
         self._inside: list[str] = []
         self._text: list[str] = []
-        self._wanted = False
+        self._point_or_face = 0  # how deep the one is that is being read, 0 for none
         self.clipped: str | None = None
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(":")[2]
         parent = self._inside[-1] if self._inside else ""
         self._inside.append(tag)
-        self._wanted = False
+        if tag in {"Metric", "Imperial"} and parent == "Units":
+            self._require_one_unit(attributes)
         if tag == "Surface":
             self.surfaces.append(_Surface(attributes.get("name", "")))
-        if not self.surfaces or "Surface" not in self._inside:
+        if not self.surfaces or "Surface" not in self._inside or self._point_or_face:
             return
         now = self.surfaces[-1]
         if tag == "P" and parent == "Pnts":
             now.ids.append(attributes.get("id", ""))
-            self._wanted = True
+            self._point_or_face = len(self._inside)
         elif tag == "F" and parent == "Faces":
-            self._wanted = attributes.get("i") != "1"  # an invisible face is no part of it
+            if attributes.get("i") != "1":  # an invisible face is no part of it
+                self._point_or_face = len(self._inside)
         elif tag == "Definition":
             now.kind = attributes.get("surfType", "")
         elif tag == "Boundary" and attributes.get("bndType") in _CLIPS:
@@ -58,15 +62,26 @@ class _Parser:
         self._text = []
 
     def text(self, text: str) -> None:
-        if self._wanted:
+        if self._point_or_face == len(self._inside):  # and not of a Feature within it
             self._text.append(text)
 
     def end(self, tag: str) -> None:
-        self._inside.pop()
-        if self._wanted:
+        if self._point_or_face == len(self._inside):
             now = self.surfaces[-1]
-            (now.points if tag.endswith("P") else now.faces).append("".join(self._text))
-        self._wanted = False
+            (now.points if self._inside[-1] == "P" else now.faces).append("".join(self._text))
+            self._point_or_face = 0
+        self._inside.pop()
+
+    def _require_one_unit(self, attributes: dict[str, str]) -> None:
+        """Refuse elevations in another unit than the lengths: nobody says whose the points' are."""
+        across, up = (attributes.get(key, "") for key in ("linearUnit", "elevationUnit"))
+        across, up = across or up, up or across
+        if _FEET.get(across.casefold(), across) != _FEET.get(up.casefold(), up):
+            message = (
+                f"{self.file} has lengths in {across} and elevations in {up}: export it with one"
+                " unit for both"
+            )
+            raise MeshError(message)
 
     def refuse_doctype(self, *_: object) -> None:
         message = f"{self.file} has a DOCTYPE, which LandXML does not need: remove it"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, warn
 from geodomain.io.files.atomic import refuse_to_replace
 from geodomain.io.files.streams import replaced
 from geodomain.io.meshes import dxf, gocad, leapfrog, obj, off, omf2, ply, stl, surpac, vtk
@@ -29,6 +30,7 @@ _SOLID_WRITERS: dict[str, Callable[[dict[str, Mesh], BinaryIO], None]] = {
     ".ts": gocad.write,
     ".omf": omf2.write,
 }
+_UNPRINTABLE = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _PAIRS = (".dtm", ".str")  # Surpac's: the one is written with the other
 
 
@@ -45,6 +47,8 @@ def write_mesh(
             f"{path.name} names no format that is written: end it in one of {', '.join(known)}"
         )
         raise MeshError(message)
+    if extension in _SOLID_WRITERS:
+        solids = _named(solids, path)
     refuse_to_replace(filter(Path.is_file, files_of(path)), overwrite=overwrite)
     if extension in _PAIRS:
         _write_pair(solids, path, overwrite=overwrite)
@@ -54,6 +58,30 @@ def write_mesh(
             _WRITERS[extension](_as_one(solids), file)
         else:
             _SOLID_WRITERS[extension](solids, file)
+
+
+def _named(solids: dict[str, Mesh], path: Path) -> dict[str, Mesh]:
+    """Return solids by the names that the format can hold, and say which are others.
+
+    A name is one line without blanks around it, and there is one.
+    """
+    spelled = gocad.spelled if path.suffix.lower() == ".ts" else str
+    made: dict[str, Mesh] = {}
+    changed = []
+    for name, mesh in solids.items():
+        new = spelled(_UNPRINTABLE.sub(" ", name).strip()) or path.stem
+        if new in made:
+            message = (
+                f"{path.name} would have two solids {new!r}, {name!r} is the second: rename one"
+            )
+            raise MeshError(message)
+        made[new] = mesh
+        if new != name:
+            changed.append(f"{name!r} is {new!r}")
+    if changed:
+        message = f"{path.name} cannot hold all names as they are: {', '.join(changed[:12])}"
+        warn(message + (f" and {len(changed) - 12} more" if len(changed) > 12 else ""))
+    return made
 
 
 def files_of(path: Path) -> list[Path]:
