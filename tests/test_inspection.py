@@ -15,6 +15,7 @@ from wireframes import box
 import geodomain
 from geodomain import write_mesh
 from geodomain.cli import main
+from geodomain.errors import TableError
 from geodomain.inspection.lattice_guess import find_lattice, sub_blocking
 from geodomain.inspection.survey import Survey
 from geodomain.io.header.azimuth import azimuth_of
@@ -169,3 +170,59 @@ def test_check_file_reports_on_what_it_wrote(tmp_path: Path) -> None:
         geodomain.check_file(path, tmp_path / "no" / "x.ply", weld=0.001)
     assert out.read_bytes() == before
     assert sorted(one.name for one in tmp_path.iterdir()) == ["closed.ply", "hair.ply"]
+
+
+LATTICES = {
+    "even": ("0 9 0 8 0 10", "1 2 0.5"),
+    "small": ("3 5 0 1 -2 9", "0.1 0.3 0.7"),
+    "far": ("80000000 80000009 0 8 0 12", "0.1 10 10"),
+    "reversed": ("0 9 0 8 0 10", "1 -2 0.5"),
+    "a code": ("-99 -90 0 8 -99 -89", "1 1 1"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+@pytest.mark.parametrize("kind", LATTICES)
+def test_a_lattice_is_described_without_its_cells(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extent, spacing = LATTICES[kind]
+    (tmp_path / "a.vti").write_text(
+        f'<VTKFile type="ImageData" byte_order="LittleEndian"><ImageData WholeExtent="{extent}" '
+        f'Origin="-1.5 7 2" Spacing="{spacing}"><Piece Extent="{extent}"><CellData></CellData>'
+        "</Piece></ImageData></VTKFile>"
+    )
+    box = geodomain.Mesh([[0, 9, 3], [3, 9, 3], [0, 12, 3], [0, 9, 9]], [[0, 1, 2], [0, 2, 3]])
+    short = geodomain.inspect_file(tmp_path / "a.vti", [box]).as_dict()
+    monkeypatch.setattr("geodomain.inspection.report.even_lattice", lambda *_, **__: None)
+    full = geodomain.inspect_file(tmp_path / "a.vti", [box]).as_dict()
+    assert short.pop("volume") == pytest.approx(full.pop("volume"), rel=1e-12)
+    del short["seconds"], full["seconds"]
+    filled = full["lattice"].pop("filled")
+    assert short["lattice"].pop("filled") == pytest.approx(filled, rel=1e-12)
+    assert short == full
+
+
+@pytest.mark.parametrize("extent", ["0 1000 0 1000 0 1000", "0 100000 0 1 0 100000"])
+def test_a_billion_cells_are_described_at_once(extent: str, tmp_path: Path) -> None:
+    (tmp_path / "a.vti").write_text(
+        f'<VTKFile type="ImageData" byte_order="LittleEndian"><ImageData WholeExtent="{extent}" '
+        f'Origin="0 0 0" Spacing="1 1 1"><Piece Extent="{extent}"><CellData></CellData>'
+        "</Piece></ImageData></VTKFile>"
+    )
+    found = geodomain.inspect_file(tmp_path / "a.vti")
+    assert found.rows == found.volume >= 10**9 and found.lattice is not None
+
+
+@pytest.mark.parametrize(
+    ("extent", "size"),
+    [("0 2000000000 0 1 0 1", "2,000,000,000 x 1 x 1"), ("0 90000 0 90000 0 90000", "TB")],
+)
+def test_a_lattice_larger_than_memory_is_refused(extent: str, size: str, tmp_path: Path) -> None:
+    (tmp_path / "a.vti").write_text(
+        f'<VTKFile type="ImageData" byte_order="LittleEndian"><ImageData WholeExtent="{extent}" '
+        f'Origin="0 0 0" Spacing="1 1 1"><Piece Extent="{extent}"><CellData></CellData>'
+        "</Piece></ImageData></VTKFile>"
+    )
+    with pytest.raises(TableError, match=f"{size}.* allow more with GEODOMAIN_MEMORY="):
+        geodomain.inspect_file(tmp_path / "a.vti")

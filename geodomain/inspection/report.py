@@ -21,8 +21,10 @@ from geodomain.html.table import html_table
 from geodomain.inspection.lattice_guess import LatticeGuess, find_lattice, sub_blocking
 from geodomain.inspection.repeats import Repeats
 from geodomain.inspection.survey import Survey
+from geodomain.io.blocks.cell_file import CellModel
 from geodomain.io.blocks.model import BlockFile, Floats, Progress, Relabelling
 from geodomain.io.header.frames import shortest
+from geodomain.labelling.even_lattice import even_lattice
 from geodomain.labelling.overlap import explain_apart, explain_better, meet, share_within
 from geodomain.mesh.mesh import Mesh
 
@@ -164,7 +166,12 @@ def inspect_model(
         return []
 
     began = time.perf_counter()
-    model.relabel(Relabelling(look, threads=threads, progress=progress))
+    cells = model.lattice if isinstance(model, CellModel) else None
+    even = cells is not None and even_lattice(cells, fewest=1) is not None
+    if cells is not None and even and not survey.is_turned:
+        survey.add_lattice(cells.centres, cells.sizes)  # whose cells are all there, and once
+    else:
+        model.relabel(Relabelling(look, threads=threads, progress=progress))
     reading = time.perf_counter() - began - looking
     fits = tuple(_fit(mesh, survey, number) for number, mesh in enumerate(meshes))
     triangles = sum(fit.triangles for fit in fits)

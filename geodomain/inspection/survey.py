@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +112,38 @@ class Survey:
             self.inside[number] += within.all(axis=1).sum()
         self._measure(points, self._usable(sizes))
 
+    def add_lattice(
+        self, centres: tuple[Floats, Floats, Floats], sizes: tuple[Floats, Floats, Floats]
+    ) -> None:
+        """Add every combination of coordinates, with sizes above zero along each axis.
+
+        What is kept is what `add` keeps of all these blocks, without making them.
+        """
+        count = math.prod(map(len, centres))
+        self.rows += count
+        for number, box in enumerate(self._boxes):
+            within = [
+                np.count_nonzero((low <= axis) & (axis <= high))
+                for axis, low, high in zip(centres, *box, strict=True)
+            ]
+            self.inside[number] += math.prod(within)
+        kinds = [np.unique(axis, return_counts=True) for axis in sizes]
+        for (dx, nx), (dy, ny), (dz, nz) in product(*(zip(*kind, strict=True) for kind in kinds)):
+            if len(self.sizes) <= MOST_SIZES:
+                self.sizes[float(dx), float(dy), float(dz)] += int(nx) * int(ny) * int(nz)
+        self.volume += math.prod(float((size * n).sum()) for size, n in kinds)
+        lows = [axis - size / 2 for axis, size in zip(centres, sizes, strict=True)]
+        highs = [axis + size / 2 for axis, size in zip(centres, sizes, strict=True)]
+        ends = np.array([[axis.min() for axis in lows], [axis.max() for axis in highs]])
+        middle = np.array([[axis.min() for axis in centres], [axis.max() for axis in centres]])
+        _grow(self.centroids, middle, middle)
+        _grow(self.local, ends, ends)
+        _grow(self.extent, ends, ends)
+        if not self._begun:
+            self._begun, self._start = True, np.array([axis[0] for axis in centres])
+            self._quantum = np.array([axis.min() for axis in sizes]) / _PARTS
+        self._remember(lows)
+
     def _usable(self, sizes: Floats | None) -> Floats | None:
         """Count the sizes, and return them with zero for unusable ones."""
         if sizes is None:
@@ -134,10 +167,14 @@ class Survey:
         _grow(self.local, local - half, local + half)
         reach = half if self._turn is None else half @ np.abs(self._turn)
         _grow(self.extent, points - reach, points + reach)
-        steps = np.round((local - half - self._start) / self._quantum).astype(np.int64)
+        self._remember([*(local - half).T])
+
+    def _remember(self, lows: Sequence[Floats]) -> None:
+        """Remember the coordinates of lowest corners along each axis."""
         for axis, known in enumerate(self._places):
             if known is not None:
-                merged = np.union1d(known, steps[:, axis])
+                steps = np.round((lows[axis] - self._start[axis]) / self._quantum[axis])
+                merged = np.union1d(known, steps.astype(np.int64))
                 self._places[axis] = merged if len(merged) <= MOST_VALUES else None
 
     def to_local(self, points: Floats) -> Floats:

@@ -78,16 +78,15 @@ class EvenLattice:
         return x, y, z
 
 
-def even_lattice(cells: LatticeCells) -> EvenLattice | None:
-    """Give the lattice that cells are; None for turned, uneven, unsorted and small ones."""
-    if cells.matrix is not None or cells.z_fastest:
+def even_lattice(cells: LatticeCells, fewest: int = _FEWEST) -> EvenLattice | None:
+    """Return the lattice of even cells; None for turned, uneven, unsorted and small ones."""
+    if cells.matrix is not None:
         return None
-    lengths = cells.lengths or tuple(np.abs(np.diff(axis)) for axis in cells.faces)
     sizes, ends = [], []
-    for centres, size in zip(cells.centres, lengths, strict=True):
+    for centres, size in zip(cells.centres, cells.sizes, strict=True):
         mean = float(size.mean())
         even = bool((np.abs(size - mean) <= _EVEN * mean).all())
-        if len(centres) < _FEWEST or not even or not (np.diff(centres) > 0).all():
+        if len(centres) < fewest or not even or not (np.diff(centres) > 0).all():
             return None
         sizes.append(float(size[0]) if (size == size[0]).all() else mean)
         ends.append(((centres - size / 2).min(), (centres + size / 2).max()))

@@ -64,7 +64,7 @@ def label_whole(
         cells. None where cells must be asked for one by one, and nothing was counted.
     """
     lattice, shells = even_lattice(cells), _shells(labeller)
-    if lattice is None or shells is None or len(shells) + REST > _MOST_CODES:
+    if lattice is None or cells.z_fastest or shells is None or len(shells) + REST > _MOST_CODES:
         return None
     parts = _parts(lattice, [shell for some in shells for shell in some], labeller.threads)
     if parts is None:

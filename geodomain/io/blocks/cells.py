@@ -7,6 +7,7 @@ axis; that of any other is the mean of its eight corners.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain import memory
 from geodomain.errors import TableError, counted
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.blocks.hexahedra import measured
@@ -28,6 +30,8 @@ Where = slice | NDArray[np.intp]
 Chunk = tuple[Where, Floats, Floats]
 
 _CHUNK = 1 << 20
+# Faces, centres and sizes along an axis, while they are made and compared.
+_AXIS_BYTES = 80
 # How far from perpendicular unit vectors a turn's may be: some programs write five digits.
 _SQUARE = 1e-3
 _CORNERS = {11: "voxels", 12: "hexahedra"}
@@ -97,6 +101,14 @@ class LatticeCells:
         x, y, z = ((axis[:-1] + axis[1:]) / 2 for axis in self.faces)
         return x, y, z
 
+    @property
+    def sizes(self) -> tuple[Floats, Floats, Floats]:
+        """Give the sizes of the cells along each axis."""
+        if self.lengths is not None:
+            return self.lengths
+        x, y, z = (np.abs(np.diff(axis)) for axis in self.faces)
+        return x, y, z
+
     def say(self) -> str:
         """Say how many there are along each axis."""
         return f"{self.kind} of {' x '.join(map(str, reversed(self.shape)))} cells"
@@ -104,23 +116,27 @@ class LatticeCells:
     def chunks(self) -> Iterator[tuple[NDArray[np.intp], Floats, Floats]]:
         """Give slabs across y, so that each column of blocks is in one chunk, and found once."""
         x, y, z = self.centres
-        lengths = self.lengths or [np.abs(np.diff(axis)) for axis in self.faces]
+        lengths = self.sizes
         nz, ny, nx = self.shape
         across, along, up = (ny * nz, nz, 1) if self.z_fastest else (1, nx, nx * ny)
-        layers = np.add.outer(up * np.arange(nz), across * np.arange(nx))[:, None]
-        rows: NDArray[np.intp] = along * np.arange(ny)[:, None]
         step = max(1, _CHUNK // max(1, len(x) * len(z)))
-        sizes, thick = np.empty((0, 3)), np.empty(0)
-        for begin in range(0, len(y), step):
-            slab = slice(begin, begin + step)
-            points = product(x, y[slab], z)
-            if self.matrix is not None and self.origin is not None:
-                points = turned(points, self.matrix, self.origin)
-            if not len(sizes) or not np.array_equal(thick, lengths[1][slab]):
-                thick = lengths[1][slab]
-                sizes = product(lengths[0], thick, lengths[2])
-                sizes.flags.writeable = False  # slabs share them
-            yield (layers + rows[slab]).ravel(), points, sizes
+        # A slab of one layer may be too large itself: then it is cut across x.
+        width = max(1, _CHUNK // max(1, len(z)))
+        for left in range(0, len(x), width):
+            part = slice(left, left + width)
+            layers = np.add.outer(up * np.arange(nz), across * np.arange(nx)[part])[:, None]
+            sizes, thick = np.empty((0, 3)), np.empty(0)
+            for begin in range(0, len(y), step):
+                slab = slice(begin, begin + step)
+                points = product(x[part], y[slab], z)
+                if self.matrix is not None and self.origin is not None:
+                    points = turned(points, self.matrix, self.origin)
+                if not len(sizes) or not np.array_equal(thick, lengths[1][slab]):
+                    thick = lengths[1][slab]
+                    sizes = product(lengths[0][part], thick, lengths[2])
+                    sizes.flags.writeable = False  # slabs share them
+                rows: NDArray[np.intp] = along * np.arange(ny)[slab, None]
+                yield (layers + rows).ravel(), points, sizes
 
 
 def lattice(
@@ -253,7 +269,9 @@ def image_cells(
     TableError
         If it is flat, or what turns it also stretches it.
     """
-    _require_thickness([extent[2 * axis + 1] - extent[2 * axis] for axis in range(3)], name)
+    counts = [extent[2 * axis + 1] - extent[2 * axis] for axis in range(3)]
+    _require_thickness(counts, name)
+    require_axes(counts, name)
     steps = [
         np.arange(extent[2 * axis], extent[2 * axis + 1] + 1) * np.float64(spacing[axis])
         for axis in range(3)
@@ -269,6 +287,18 @@ def image_cells(
         return LatticeCells("ImageData, turned,", (steps[0], steps[1], steps[2]), place, matrix)
     x, y, z = (start + step for start, step in zip(origin, steps, strict=True))
     return LatticeCells("ImageData", (x, y, z))
+
+
+def require_axes(counts: Sequence[int], name: str) -> None:
+    """Refuse a lattice whose axes, or a byte for each cell, take more memory than there is.
+
+    Raises
+    ------
+    TableError
+    """
+    said = " x ".join(f"{count:,}" for count in counts)
+    needed = _AXIS_BYTES * sum(counts) + math.prod(counts)
+    memory.require(needed, f"{name}, with {said} cells,", TableError)
 
 
 def _rectilinear(grid: Any, name: str) -> Cells:
