@@ -142,3 +142,45 @@ def test_check_lists_the_solids(pit: Path) -> None:
 def test_long_lists_are_cut() -> None:
     assert listed(["A"]) == "'A'"
     assert listed(["A", "B", "C"], 2) == "'A', 'B' and 1 more"
+
+
+@pytest.mark.parametrize("way", ["--solid", "--domains"])
+def test_a_drawing_of_many_layers_is_read_twice_at_most(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it was read again for each layer: 1,000 of them took half a minute."""
+    from geodomain.io.meshes import reading
+
+    monkeypatch.chdir(tmp_path)
+    layers = {f"L{i}": box((20 * i, 0, 0), (20 * i + 10, 10, 10)) for i in range(40)}
+    write_mesh(layers, "pit.dxf")
+    tables = [f'[[domain]]\nname = "{name}"\nmesh = "pit.dxf:{name}"\n' for name in layers]
+    Path("pit.toml").write_text("".join(tables))
+    Path("in.csv").write_text("x,y,z\n" + "".join(f"{20 * i + 5},5,5\n" for i in range(40)))
+    times, parse = 0, reading._parsed
+
+    def parsed(path: Path) -> dict:
+        nonlocal times
+        times += 1
+        return parse(path)
+
+    monkeypatch.setattr(reading, "_parsed", parsed)
+    given = [way, "pit.dxf" if way == "--solid" else "pit.toml", "-o", "out.csv"]
+    result = CliRunner().invoke(main, ["label", "in.csv", *given])
+    assert result.exit_code == 0, result.output
+    rows = Path("out.csv").read_text().split()[1:]
+    assert [row.rpartition(",")[2] for row in rows] == list(layers)
+    assert times <= 2
+    write_mesh({"L0": cube(), "B": cube()}, "pit.dxf", overwrite=True)
+    assert list(read_meshes("pit.dxf")) == ["L0", "B"]
+
+
+def test_a_file_that_changes_is_read_again(pit: Path) -> None:
+    from geodomain.io.meshes.reading import reading_once
+
+    with reading_once() as kept:
+        first = read_mesh("pit.ts:WASTE")
+        assert read_mesh("pit.ts:WASTE") == first or len(kept) == 1
+        write_mesh({"WASTE": box((0, 0, 0), (1, 2, 3)), "A": cube()}, "new.ts")
+        Path("new.ts").replace("pit.ts")
+        assert read_mesh("pit.ts:WASTE").bounds.tolist() == [[0, 0, 0], [1, 2, 3]]

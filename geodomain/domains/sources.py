@@ -14,7 +14,7 @@ from geodomain.domains.solids import Weld, read_solid, welded
 from geodomain.domains.stack import Stack
 from geodomain.domains.toml import read_domains
 from geodomain.inputs.kinds import MeshesLike
-from geodomain.io.meshes.reading import read_mesh
+from geodomain.io.meshes.reading import read_mesh, reading_once
 from geodomain.io.meshes.solids import split_name
 from geodomain.mesh.mesh import Mesh
 
@@ -104,6 +104,16 @@ def _gathered(
     given: DomainsGiven, read: Callable[[Path], Mesh], keep: Callable[[Mesh], Mesh]
 ) -> tuple[Domains, tuple[Path, ...]]:
     """Return domains and the files that they come from; meshes that are there go through `keep`."""
+    with reading_once() as kept:
+        gathered = _gather(given, read, keep)
+        kept.clear()
+    return gathered
+
+
+def _gather(
+    given: DomainsGiven, read: Callable[[Path], Mesh], keep: Callable[[Mesh], Mesh]
+) -> tuple[Domains, tuple[Path, ...]]:
+    """Return what `_gathered` does, with each path read once."""
     once: dict[Path, Mesh] = {}
 
     def read_once(path: str | os.PathLike[str]) -> Mesh:

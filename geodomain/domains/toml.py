@@ -27,7 +27,7 @@ from geodomain.domains.toml_keys import (
 )
 from geodomain.errors import DomainError, shown
 from geodomain.io.files.whole import read_whole
-from geodomain.io.meshes.reading import read_mesh
+from geodomain.io.meshes.reading import read_mesh, reading_once
 from geodomain.io.meshes.solids import split_name
 from geodomain.mesh.mesh import Mesh
 
@@ -112,7 +112,8 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
     ['AIR', 'ROCK']
     """
     place = Path(path)
-    return _Reader(place, read or _read_mesh).domains()
+    with reading_once():
+        return _Reader(place, read or _read_mesh).domains()
 
 
 def _read_mesh(path: Path) -> Mesh:

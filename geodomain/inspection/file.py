@@ -15,6 +15,7 @@ from geodomain.inputs.paths import model_path
 from geodomain.inspection.report import Inspection, inspect_model
 from geodomain.io.blocks.model import open_model
 from geodomain.io.header.keywords import TableKeywords, table_options
+from geodomain.io.meshes.reading import reading_once
 from geodomain.progress import Progress, show_progress
 
 
@@ -76,7 +77,8 @@ def inspect_file(
     options = table_options(**table)
     with collect_warnings() as warned, show_progress(progress, "reading") as report:
         listed = Domains() if domains is None else domains_to_draw(domains)
-        read = [*as_meshes(meshes), *listed.meshes]
+        with reading_once():
+            read = [*as_meshes(meshes), *listed.meshes]
         with open_model(source, options) as opened:
             condition_columns(listed, opened.columns, opened.name)
             found = inspect_model(opened, read, threads=threads, progress=report)

@@ -26,6 +26,7 @@ from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.io.header.rotation import require_constants
+from geodomain.io.meshes.reading import reading_once
 from geodomain.io.meshes.solids import split_name
 from geodomain.progress import Progress, show_progress
 from geodomain.volumes.distance import MeshDistance
@@ -103,9 +104,11 @@ def distance_file(
         message = "there is no mesh to have a distance from: give meshes={'ORE': 'ore.stl'}"
         raise ValueError(message)
     _require_place(source, target, meshes, overwrite=overwrite)
+    with reading_once():
+        read = {name: as_mesh(mesh) for name, mesh in meshes.items()}
     asked = {
-        name: MeshDistance(as_mesh(mesh), signed=signed, backend=backend, threads=threads)
-        for name, mesh in meshes.items()
+        name: MeshDistance(mesh, signed=signed, backend=backend, threads=threads)
+        for name, mesh in read.items()
     }
     found = [DistanceColumn(name, f"dist_{name}".lower()) for name in asked]
     for column in found:

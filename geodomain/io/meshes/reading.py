@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from geodomain.io.meshes.solids import NamedFaces, Solids, as_one, gather, pick,
 from geodomain.mesh.faces import Faces
 from geodomain.mesh.mesh import Mesh
 
+_FileState = tuple[Path, int, int, int, int]
+_KEPT: ContextVar[dict[_FileState, Solids] | None] = ContextVar("kept", default=None)
 # The function that reads each kind of file, and its module, which is imported when one comes.
 _PARSERS = {
     "binary STL": "stl.read_binary",
@@ -150,10 +154,44 @@ def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
     }
 
 
+@contextmanager
+def reading_once() -> Iterator[dict[_FileState, Solids]]:
+    """Read each file of several solids once within the block, however many of them are wanted.
+
+    What is kept is yielded, to be cleared as soon as no more solids are wanted. A file that has
+    changed is read again. A block within another keeps what that keeps.
+    """
+    outer = _KEPT.get()
+    if outer is not None:
+        yield outer
+        return
+    kept: dict[_FileState, Solids] = {}
+    token = _KEPT.set(kept)
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(token)
+
+
 def _read_solids(path: Path) -> Solids:
     """Return the polygons of a file, which must not change meanwhile, by the name of the solid."""
+    kept = _KEPT.get()
+    state = _state(path) if kept is not None else None
+    if kept is not None and state in kept:
+        return kept[state]
     with Unchanged(path):
-        return _parsed(path)
+        solids = _parsed(path)
+    if kept is not None and state is not None and len(solids) > 1:
+        kept[state] = solids
+    return solids
+
+
+def _state(path: Path) -> _FileState | None:
+    """Return what tells a file from others and from what it was; None for pipes and devices."""
+    if not path.is_file():
+        return None
+    status = path.stat()
+    return path.resolve(), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _parsed(path: Path) -> Solids:
