@@ -86,18 +86,20 @@ def first_codes(
     out: object = None,
 ) -> NDArray[np.int32]:
     """Return the index of the first solid that contains each point, of none too."""
-    for solid in solids:
+    distinct = list({id(solid): solid for solid in solids}.values())
+    for solid in distinct:
         if isinstance(solid, Mesh):
             fitness.require_fit(solid, allow_open=allow_open)
     found = _on_lattice(points, solids, backend, threads, out)
     if found is not None:
         return found
-    locators = [
-        solid
+    made = {
+        id(solid): solid
         if isinstance(solid, PointLocator)
         else locate(solid, backend=backend, threads=threads, allow_open=allow_open)
-        for solid in solids
-    ]
+        for solid in distinct
+    }
+    locators = [made[id(solid)] for solid in solids]
     chosen = locators[0].backend if locators else choose(backend)
     if any(locator.backend is not chosen for locator in locators):
         message = "the meshes are ready for different backends: make all of them with one"
