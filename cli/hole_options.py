@@ -102,14 +102,17 @@ def min_length_option(what: str) -> options.Decorator:
 
 # For commands that can do without holes: none of these is required, nor clashes with others.
 optional_holes = options.together(*_tables, *_reading)
-hole_options = options.together(*_tables, *_reading, *options.text_options)
+hole_options = options.together(*_tables, *_reading, *options.text_options, *options.number_options)
+
+
+_TEXT = ("delimiter", "decimal", "encoding", "missing", "below_detection", "detection_limit")
 
 
 def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
     """Take the options of holes out of those given, as keywords of `Drillholes`."""
     require_collar(given)
     asked = {name: given.pop(name) for name in ("collar", "survey", "vertical", "strict")}
-    asked |= {name: given.pop(name) for name in ("delimiter", "decimal", "encoding", "missing")}
+    asked |= {name: given.pop(name) for name in _TEXT}
     if "intervals" in given:
         asked["intervals"] = list(given.pop("intervals"))
     asked["method"] = given.pop("desurvey").replace("-", " ")

@@ -108,6 +108,7 @@ def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
 _TABLE = (
     *("x", "y", "z", "dx", "dy", "dz", "missing", "position", "rotation", "origin"),
     *("local_origin", "frame", "delimiter", "decimal", "encoding", "gslib_grid"),
+    *("below_detection", "detection_limit"),
 )
 _SHARED = (*_TABLE, "points_are_middles", "column", "domains", "overwrite")
 

@@ -63,9 +63,27 @@ text_options = (
         "--missing",
         type=values.read_by("read_missing"),
         multiple=True,
-        metavar="VALUE",
-        help="Value that marks a missing coordinate, such as -99, - or NA; may be repeated. Empty "
-        "cells and NaN always count as missing.",
+        metavar="[COLUMN=]VALUE",
+        help="Value that marks a missing one, such as -99, - or NA, in all columns or in COLUMN; "
+        "may be repeated. Empty cells and NaN always count as missing.",
+    ),
+)
+
+number_options = (
+    click.option(
+        "--below-detection",
+        type=click.Choice(["half", "limit", "zero", "missing"]),
+        help="What texts such as <0.01, and negative grades, count as where a column is used as "
+        "numbers: half of the detection limit, the limit, 0, or missing.  [default: refuse texts]",
+    ),
+    click.option(
+        "--detection-limit",
+        "detection_limit",
+        type=values.limit,
+        multiple=True,
+        callback=values.as_mapping,
+        metavar="COLUMN=LIMIT",
+        help="With --below-detection: the limit of words such as BDL in a column; may be repeated.",
     ),
 )
 
@@ -139,6 +157,7 @@ table_options = together(
     *[_column(f"--{axis}", f"centroid's {axis}") for axis in "xyz"],
     *[_column(f"--d{axis}", f"block's size in {axis}, or its size") for axis in "xyz"],
     *text_options,
+    *number_options,
     click.option(
         "--gslib-grid",
         type=values.read_by("read_gslib_grid"),

@@ -15,7 +15,7 @@ SECTIONS = {
     ),
     "Columns and text": (
         *("x", "y", "z", "dx", "dy", "dz", "delimiter", "decimal", "encoding", "missing"),
-        *("gslib_grid", "points_are_middles"),
+        *("below_detection", "detection_limit", "gslib_grid", "points_are_middles"),
     ),
     "Drillholes": (
         *("collar", "survey", "intervals", "desurvey", "dip_down", "vertical", "hole_columns"),

@@ -21,7 +21,7 @@ KEYWORDS = {
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
         *("within", "colour_by", "grade", "sample_grade", "grade_unit", "scheduler"),
         *("density", "density_unit", "proportion", "background"),
-        *("resolution", "extensive", "parent", "scheme"),
+        *("resolution", "extensive", "parent", "scheme", "below_detection", "detection_limit"),
     )
 } | {
     "domains": "--solid",

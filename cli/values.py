@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -61,6 +61,26 @@ def read_by(reader: str) -> Callable[[str], str]:
         return value
 
     return check
+
+
+def limit(value: str) -> tuple[str, float]:
+    """Split COLUMN=LIMIT, a number above 0."""
+    column, _, number = value.rpartition("=")
+    try:
+        found = float(number)
+    except ValueError:
+        found = math.nan
+    if not column or not 0 < found < math.inf:
+        message = f"{value!r} is not COLUMN=LIMIT, such as AU=0.01"
+        raise click.BadParameter(message)
+    return column, found
+
+
+def as_mapping(
+    _: click.Context, __: click.Parameter, given: Sequence[tuple[str, float]]
+) -> dict[str, float]:
+    """Return the values of an option that is repeated by their names."""
+    return dict(given)
 
 
 def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:

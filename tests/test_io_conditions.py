@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geodomain.errors import TableError
 from geodomain.io.conditions import ArrayColumn, read_conditions
 from geodomain.io.csv.scanner import Scanner
 from geodomain.io.header.layout import read_layout
@@ -37,10 +38,10 @@ ROWS = b"""1,1,1,OX,0.5
 1,1,1, OX\t,0.30000000000000004
 1,1,1,"OX",5d-1
 1,1,1,"a ""quoted"" one",
-1,1,1,,x
+1,1,1,,
 1,1,1,ox,-99
 1,1,1,3,NaN
-1,1,1,3.0,1e999
+1,1,1,3.0,1e99
 """
 
 
@@ -56,9 +57,9 @@ ROWS = b"""1,1,1,OX,0.5
         ({"ROCK": "3"}, "------x-"),
         ({"ROCK": [3, "OX"]}, "xxx---xx"),
         ({"AU": 0.5}, "x-x-----"),
-        ({"AU": {">": 0.3}}, "xxx-----"),
+        ({"AU": {">": 0.3}}, "xxx----x"),
         ({"AU": {"<=": 0.30000000000000004}}, "-x---x--"),
-        ({"AU": {"!=": 0.5}}, "-x--xx-x"),
+        ({"AU": {"!=": 0.5}}, "-x---x-x"),
         ({"AU": {">": 0.3}, "ROCK": "OX"}, "xxx-----"),
     ],
 )
@@ -104,7 +105,56 @@ def test_text_and_arrays_agree(cells) -> None:
     text = scan(rows)[0].column(3)
     for given_values in ("A", ["b", 1], {"!=": "A"}, {">": 0}, {"<=": 1}, 1000, {"!=": 1}):
         (one, *_) = read_conditions({"ROCK": given_values})
-        assert one.holds(text).tolist() == one.holds(array).tolist(), given_values
+        assert rows_or_refusal(one, text) == rows_or_refusal(one, array), given_values
+
+
+def rows_or_refusal(condition, column) -> list[bool] | str:
+    try:
+        found: list[bool] = condition.holds(column).tolist()
+    except TableError as error:
+        return str(error).partition("such as ")[2].partition(" in ")[0]
+    return found
+
+
+@pytest.mark.parametrize(
+    "cell, values, said",
+    [
+        ("1,410", {">=": 500}, "'1,410' in line 3. The decimal mark of the table is '.': export "),
+        ("1,410", 1410, "'1,410' in line 3."),
+        ("1,001,410.5", {"<": 5}, "'1,001,410.5' in line 3. Export it without thousands"),
+        ("0,5", {">": 0.1}, "or, if ',' is its decimal mark, use decimal=','."),
+        ("<0.01", {">": 0.1}, "below_detection='half' (or limit, zero, missing); if it means"),
+        ("BDL", {">": 0.1}, "its limit with detection_limit={'AU': 0.01}"),
+        ("inf", {">": 0.1}, "A number must be finite"),
+        ("1e400", 3, "A number must be finite"),
+        ("n.a.", {">": 0.1}, "if it means that there is no value, use missing={'AU': 'n.a.'}."),
+        ("true", 1, "A truth value is no 1 or 0"),
+    ],
+)
+def test_text_in_a_column_of_numbers_is_refused(cell, values, said) -> None:
+    rows = f'1,1,1,A,1\n1,1,1,A,"{cell}"\n1,1,1,A,2\n1,1,1,A,"{cell}"\n'.encode()
+    (condition,) = read_conditions({"AU": values})
+    with pytest.raises(TableError) as caught:
+        condition.holds(scan(rows)[0].column(4))
+    assert "table: AU is not a number in 2 of the rows up to line 5, such as" in str(caught.value)
+    assert said in str(caught.value)
+    array = ArrayColumn(np.array([1.0, cell, 2.0, cell], object), "AU")
+    with pytest.raises(TableError, match=r"^AU is not a number in 2 of the rows up to row 4"):
+        condition.holds(array)
+
+
+def test_codes_beside_texts_can_be_compared() -> None:
+    rows = b"1,1,1,AIR,1\n1,1,1,101,2\n1,1,1,101.0,2\n"
+    assert holds(rows, {"ROCK": 101}) == [False, True, True]
+    assert holds(rows, {"ROCK": {"!=": 101}}) == [True, False, False]
+
+
+def test_bools_are_texts() -> None:
+    (condition,) = read_conditions({"ROCK": 1})
+    with pytest.raises(TableError, match=r"such as 'True' in row 1"):
+        condition.holds(ArrayColumn(np.array([True, False]), "ROCK"))
+    (condition,) = read_conditions({"ROCK": "True"})
+    assert condition.holds(ArrayColumn(np.array([True, False]), "ROCK")).tolist() == [True, False]
 
 
 def test_columns_in_memory() -> None:

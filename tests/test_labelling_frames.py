@@ -18,7 +18,7 @@ pd = pytest.importorskip("pandas")
 FAR = box((90, 90, 90), (99, 99, 99))
 ORE = Domain("ORE", cube())
 HALO = Domain("HALO", box((5, 5, 5), (15, 15, 15)))
-RICH = Domain("RICH", cube(), only_if={"grade": {">=": 2}, "rock": ["OX"], "fresh": 1})
+RICH = Domain("RICH", cube(), only_if={"grade": {">=": 2}, "rock": ["OX"], "fresh": "True"})
 BLOCKS = pd.DataFrame(
     {
         "IJK": range(6),

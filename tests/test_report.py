@@ -138,12 +138,11 @@ def test_tonnes_of_blocks_whose_lattice_shows_their_size(tmp_path: Path) -> None
     assert page.tables["tonnes"][1][:4] == ["A", "24", "576", "1,440"]
 
 
-def test_a_grade_without_numbers_is_said(labelled: Path) -> None:
-    page_of(labelled, grade="domain")
-    assert (
-        "No block has a number in the column domain"
-        in (labelled.parent / "report.html").read_text()
-    )
+def test_a_grade_without_numbers_is_refused(labelled: Path) -> None:
+    done = run(labelled, "--grade", "domain", "-o", labelled.parent / "report.html")
+    assert done.exit_code == 3 and not (labelled.parent / "report.html").exists()
+    assert "domain is not a number in 192 of the rows up to line 193" in done.output
+    assert "It holds texts: name a column of numbers." in done.output
 
 
 def test_drillholes_are_drawn_where_they_are(labelled: Path) -> None:

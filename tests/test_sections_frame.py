@@ -151,7 +151,10 @@ def test_a_grade_is_a_ramp_of_colours(model: str) -> None:
         "no colour map"
         in plot(model, "--colour-by", "AU", "--cmap", "viridi", "-o", "t.svg", code=2).stderr
     )
-    assert "no number" in plot(model, "--colour-by", "domain", "-o", "t.svg", code=3).stderr
+    assert (
+        "domain is not a number in 400"
+        in plot(model, "--colour-by", "domain", "-o", "t.svg", code=3).stderr
+    )
     assert not Path("t.svg").exists()
 
 

@@ -103,5 +103,5 @@ def test_what_cannot_be_drawn_is_one_sentence(folder: Path) -> None:
         plot_sections("b.csv", "s.svg", samples="a.csv")
     with pytest.raises(ValueError, match="holes="):
         plot_sections("b.csv", "s.svg", samples="a.csv", grade="AU")
-    with pytest.raises(TableError, match="no number"):
+    with pytest.raises(TableError, match="domain is not a number in 100 of the rows"):
         plot_sections("b.csv", "t.svg", "y=5", colour_by="domain")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from fractions import Fraction
@@ -237,6 +238,66 @@ def test_negative_and_missing_values(model: Path) -> None:
     model.write_text(MODEL.replace("WASTE,2.5", "WASTE,-1"))
     result = run("model.csv", "--density", "SG", code=3)
     assert "SG is -1 in block 3" in result.stderr and "--missing=-1" in result.stderr
+
+
+THOUSANDS = MODEL.replace("2,1,0.5,1", '2,"1,410",0.5,1')
+
+
+def test_thousands_in_a_grade_a_density_and_a_share_are_refused(model: Path) -> None:
+    model.write_text(THOUSANDS)
+    for options in (
+        ("--density", "2", "--grade", "AU"),
+        ("--density", "AU"),
+        ("--density", "2", "--proportion", "ORE=AU"),
+    ):
+        result = run("model.csv", *options, code=3)
+        assert "model.csv: AU is not a number in 1 of the rows" in result.stderr
+        assert "'1,410' in line 2" in result.stderr and "thousands separators" in result.stderr
+        assert not result.stdout
+    frame = pandas.read_csv(io.StringIO(THOUSANDS))
+    with pytest.raises(TableError, match="the frame: AU is not a number in 1 of the rows"):
+        geodomain.tonnes(frame, density=2, grade="AU")
+
+
+@pytest.mark.filterwarnings("ignore:1 block")
+def test_a_mark_of_one_column_leaves_the_others(model: Path) -> None:
+    model.write_text(MODEL.replace("2,1,0.5,1", "2,5,0.5,1"))
+    everywhere = run("model.csv", "--density", "2", "--grade", "AU", "--missing", "5")
+    own = run("model.csv", "--density", "2", "--grade", "AU", "--missing", "AU=5")
+    assert "no volume" in everywhere.stderr or "no AU" in everywhere.stderr
+    assert "1 block has no AU" in own.stderr and "no volume" not in own.stderr
+    frame = pandas.read_csv(model)
+    made = geodomain.tonnes(frame, density=2, grade="AU", missing={"AU": 5})
+    assert made.totals == geodomain.tonnes_file(model, density=2, grade="AU", missing="AU=5").totals
+    result = run("model.csv", "--density", "2", "--missing", "AUX=5", code=3)
+    assert "no column 'AUX'" in result.stderr
+
+
+@pytest.mark.filterwarnings("ignore:1 block")
+def test_below_detection_is_what_the_user_says(model: Path) -> None:
+    model.write_text(MODEL.replace("2,1,0.5,1", "2,<0.02,0.5,1"))
+    grade = ("--density", "2", "--grade", "AU")
+    said = run("model.csv", *grade, code=3).stderr
+    assert (
+        "'<0.02' in line 2" in said and "--below-detection half (or limit, zero, missing)" in said
+    )
+    found = {}
+    for policy in ("half", "limit", "zero", "missing"):
+        model.write_text(MODEL.replace("2,1,0.5,1", "2,<0.02,0.5,1"))
+        by_limit = geodomain.tonnes_file(model, density=2, grade="AU", below_detection=policy)
+        model.write_text(MODEL.replace("2,1,0.5,1", "2,BDL,0.5,1"))
+        by_word = geodomain.tonnes_file(
+            model, density=2, grade="AU", below_detection=policy, detection_limit={"AU": 0.02}
+        )
+        assert by_word.totals == by_limit.totals
+        value = {"half": "0.01", "limit": "0.02", "zero": "0", "missing": ""}[policy]
+        model.write_text(MODEL.replace("2,1,0.5,1", f"2,{value},0.5,1"))
+        assert geodomain.tonnes_file(model, density=2, grade="AU").totals == by_limit.totals
+        found[policy] = by_limit.totals[0].grades[0].metal
+    assert found["limit"] > found["half"] > found["zero"] == found["missing"]
+    said = run("model.csv", *grade, "--below-detection", "most", code=2).stderr
+    assert "half" in said
+    assert "AU=0.01" in run("model.csv", *grade, "--detection-limit", "AU", code=2).stderr
 
 
 MISUSED = {

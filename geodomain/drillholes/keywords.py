@@ -11,6 +11,7 @@ from geodomain.drillholes.directions import DipDown
 from geodomain.drillholes.naming import check_roles
 from geodomain.io.header.keywords import Missing, table_options
 from geodomain.io.header.options import TableOptions
+from geodomain.io.number_columns import BelowDetection
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class TextKeywords(TypedDict, total=False):
     delimiter: str | None
     decimal: str | None
     encoding: str
+    below_detection: BelowDetection | None
+    detection_limit: Mapping[str, float] | None
 
 
 class HoleKeywords(TextKeywords, total=False):
@@ -72,6 +75,8 @@ def reading_of(
         delimiter=text.get("delimiter"),
         decimal=text.get("decimal"),
         encoding=text.get("encoding") or "utf-8",
+        below_detection=text.get("below_detection"),
+        detection_limit=text.get("detection_limit"),
     )
     return Reading(dict(columns or {}), options, threads)
 

@@ -95,7 +95,7 @@ class HoleTable:
 
     def numbers_of(self, name: str) -> NDArray[np.float64]:
         """Return the numbers of a column by its name, NaN where missing."""
-        return self._numbers(find_column(self.names, name, self.name))
+        return self.column(name).numbers()
 
     def column(self, name: str) -> Column:
         """Return a column by its name, as conditions take it."""
@@ -181,7 +181,7 @@ def several_tables(intervals: TableLike | Sequence[TableLike] | None) -> list[Ta
 
 def _of_frame(native: IntoDataFrame, table: Table, reading: Reading, name: str) -> HoleTable:
     """Take a table in memory."""
-    frame = BlockFrame(native, name)
+    frame = BlockFrame(native, name, reading.options, every=False)
     return HoleTable(
         name=name,
         names=frame.names,
@@ -261,7 +261,8 @@ def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[Tab
         missing_words=tuple(word.encode(options.encoding) for word in options.missing_words),
         encoding=options.encoding,
     )
-    return layout, roles
+    rule = options.number_rule(names, name, layout.decimal, every=False)
+    return replace(layout, numbers=rule), roles
 
 
 def _decimal(
@@ -280,8 +281,8 @@ def _decimal(
     ]
     numeric = {place for role, place in roles.items() if role != "hole"}
     cells = _cells(rows, numeric)
-    others = [] if delimiter == b"," else _cells(rows, set(range(max(map(len, rows), default=0))))
-    return decimal_mark(cells, others, name) or b"."
+    others = _cells(rows, set(range(max(map(len, rows), default=0))))
+    return decimal_mark(cells, others, name, delimiter) or b"."
 
 
 def _cells(rows: Iterable[Sequence[str]], places: set[int]) -> list[str]:

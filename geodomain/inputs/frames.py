@@ -88,6 +88,10 @@ class BlockFrame:
         A block to a row.
     name : str
         What messages call it.
+    options : TableOptions, optional
+        What the user says of it.
+    every : bool
+        Whether all columns that the options name must be there.
 
     Attributes
     ----------
@@ -100,7 +104,14 @@ class BlockFrame:
         For what is no such table.
     """
 
-    def __init__(self, native: IntoDataFrame, name: str = NAME) -> None:
+    def __init__(
+        self,
+        native: IntoDataFrame,
+        name: str = NAME,
+        options: TableOptions | None = None,
+        *,
+        every: bool = True,
+    ) -> None:
         import narwhals.stable.v1 as nw
 
         refuse_lazy(native, "compute it first")
@@ -111,6 +122,9 @@ class BlockFrame:
         self.native = native
         given = names_of(native)
         self.names = tuple(str(name) for name in given)
+        self._options = options or TableOptions()
+        mark = self._options.decimal or b"."
+        self._rule = self._options.number_rule(self.names, name, mark, every=every)
         self._frame: nw.DataFrame[IntoDataFrame] = nw.from_native(
             native if given == list(dict.fromkeys(self.names)) else numbered(native, len(given)),
             eager_only=True,
@@ -131,11 +145,9 @@ class BlockFrame:
 
     def column(self, place: int) -> ArrayColumn:
         """Return a column for conditions: numbers with NaN, or texts with None."""
-        import narwhals.stable.v1 as types
-
-        series = self._series(place)
-        numeric = is_numeric(series) or series.dtype == types.Boolean
-        return ArrayColumn(numbers_of(series) if numeric else objects_of(series), self.names[place])
+        series, name = self._series(place), self.names[place]
+        values = numbers_of(series) if is_numeric(series) else objects_of(series)
+        return ArrayColumn(values, name, self._rule.of(name))
 
     def numbers(self, place: int) -> Floats:
         """Give a column as numbers, NaN where missing; TableError where it holds others."""
@@ -254,6 +266,8 @@ class BlockFrame:
         numbers = np.empty((len(self), 3), order="F")
         for axis, place in enumerate(places):
             numbers[:, axis] = self._coordinates(place)
+            codes = self._rule.of(self.names[place]).codes
+            numbers[np.isin(numbers[:, axis], codes), axis] = np.nan
         if any(self._is_single(place) for place in places):
             warn_of_single(numbers, ", ".join(self.names[place] for place in places))
         return numbers

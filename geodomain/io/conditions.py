@@ -8,12 +8,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.errors import DomainError
+from geodomain.io.number_columns import ColumnRule, Kind, read_numbers, read_texts
 
 Bools = NDArray[np.bool_]
 
@@ -30,8 +32,17 @@ class Column(Protocol):
     def among(self, texts: Sequence[str]) -> Bools:
         """Tell the rows whose value is one of the texts, outer blanks left out."""
 
-    def numbers(self) -> NDArray[np.float64]:
-        """Give the values as numbers, NaN where missing or none."""
+    def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
+        """Give the values as numbers, NaN where missing; TableError where a cell is none.
+
+        With `words` texts that nobody takes for a number are NaN too.
+        """
+
+    def loose_numbers(self) -> NDArray[np.float64]:
+        """Give the values as numbers, NaN where missing or no number: nothing is refused."""
+
+    def below_detection(self) -> int:
+        """Count the texts below detection that `numbers` gives a value."""
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Give the different values as texts, and the place of each row's among them.
@@ -85,7 +96,7 @@ class Condition:
         if texts:
             equal |= column.among(texts)
         if numbers:
-            equal |= np.isin(column.numbers(), numbers)
+            equal |= np.isin(column.numbers(words=True), numbers)
         return equal
 
 
@@ -162,30 +173,48 @@ class ArrayColumn:
     Parameters
     ----------
     values : array_like of shape (n,)
-        Numbers, or texts with None or NaN where missing; masked values are missing.
+        Numbers, or texts with None or NaN where missing; masked values are missing. Bools are
+        texts, True and False, which are no 1 and 0.
     name : str
         What messages call it.
+    rule : ColumnRule, optional
+        What its cells mean where it is used as numbers, and which are missing.
+    first : int or (n,) int
+        The number of the first row in its table, from 0, or of every row.
     """
 
-    def __init__(self, values: ArrayLike, name: str) -> None:
+    def __init__(
+        self,
+        values: ArrayLike,
+        name: str,
+        rule: ColumnRule | None = None,
+        first: int | NDArray[np.integer] = 0,
+    ) -> None:
         array: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]
         array = np.ma.asarray(values)
         hidden = np.ma.getmaskarray(array)
         data = np.asarray(array.data)
-        self._name = name
-        self._numbers: NDArray[np.float64] | None = None
-        self._texts: NDArray[np.object_] = np.empty(0, object)
-        self._numeric = data.dtype.kind in "fiub"
+        self._name, self._first = name, first
+        self._rule = ColumnRule(name) if rule is None else rule
+        self._values: NDArray[np.float64] = np.empty(0)
+        self._texts: list[str] = []
+        self._codes: NDArray[np.intp] = np.empty(0, np.intp)
+        self._numeric = data.dtype.kind in "fiu"
         if data.ndim != 1:
             message = f"column {name!r} must be one-dimensional, not of shape {data.shape}"
             raise ValueError(message)
         if self._numeric:
-            self._numbers = np.where(hidden, np.nan, data.astype(np.float64))
-        elif data.dtype.kind in "OUST":
-            self._texts = np.array(
-                ["" if lost else _text(one) for one, lost in zip(data, hidden, strict=True)],
-                dtype=object,
+            self._values = np.where(hidden, np.nan, data.astype(np.float64))
+        elif data.dtype.kind in "OUSTb":
+            missing = {"", *self._rule.words}
+            places: dict[str, int] = {}
+            said = (
+                "" if lost or (text := _text(one)) in missing else text
+                for one, lost in zip(data, hidden, strict=True)
             )
+            codes = (places.setdefault(text, len(places)) for text in said)
+            self._codes = np.fromiter(codes, np.intp, len(data))
+            self._texts = list(places)
         else:
             message = f"column {name!r} holds {data.dtype}, neither numbers nor texts"
             raise DomainError(message)
@@ -193,32 +222,64 @@ class ArrayColumn:
     def present(self) -> Bools:
         """Tell the rows with a value."""
         if self._numeric:
-            return ~np.isnan(self.numbers())
-        return np.fromiter(map(bool, self._texts), np.bool_, len(self._texts))
+            known: Bools = self._cells[1] != Kind.MISSING
+            return known
+        there = np.array([not self._rule.is_missing(text) for text in self._texts], np.bool_)
+        found: Bools = there[self._codes]
+        return found
 
     def among(self, texts: Sequence[str]) -> Bools:
         """Tell the rows whose value is one of the texts."""
         if self._numeric:
             message = f"column {self._name!r} holds numbers; compare it with {texts[0]} unquoted"
             raise DomainError(message)
-        wanted = set(texts)
-        return np.fromiter((one in wanted for one in self._texts), np.bool_, len(self._texts))
+        wanted = np.fromiter((text in texts for text in self._texts), np.bool_, len(self._texts))
+        equal: Bools = wanted[self._codes] & self.present()
+        return equal
 
-    def numbers(self) -> NDArray[np.float64]:
-        """Give the values as numbers, NaN where missing or none."""
-        if self._numbers is None:
-            self._numbers = np.array([_number(one) for one in self._texts], np.float64)
-        return self._numbers
+    def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
+        """Give the values as numbers, NaN where missing; TableError where a cell is none."""
+        numbers, kinds = self._cells
+        self._rule.require(kinds, self._said, self._where, words=words)
+        return numbers
+
+    def loose_numbers(self) -> NDArray[np.float64]:
+        """Give the values as numbers, NaN where missing or no number."""
+        return self._values if self._numeric else self._cells[0]
+
+    def below_detection(self) -> int:
+        """Count the texts below detection that `numbers` gives a value."""
+        return int((self._cells[1] == Kind.BELOW).sum())
+
+    @cached_property
+    def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """The number of each row, and its `Kind`."""
+        if self._numeric:
+            return read_numbers(self._values, self._rule)
+        return read_texts(self._texts, self._codes, self._rule)
+
+    def _said(self, row: int) -> str:
+        """Give what a row says."""
+        if self._numeric:
+            return _shortest(float(self._values[row]))
+        return self._texts[int(self._codes[row])]
+
+    def _where(self, row: int) -> str:
+        """Say where a row stands."""
+        number = self._first + row if isinstance(self._first, int) else int(self._first[row])
+        return f"row {number + 1:,}"
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Give the different values as texts, and the place of each row's among them."""
         places = {text: place for place, text in enumerate(known)}
-        if not self._numeric:
-            found = (places.setdefault(text, len(places)) for text in self._texts)
-            texts = np.fromiter(found, np.intp, len(self._texts))
-            return list(places), texts
-        values, codes = np.unique(self.numbers(), return_inverse=True)
-        said = ["" if value != value else _shortest(value) for value in values.tolist()]
+        said, codes = self._texts, self._codes
+        if self._numeric:
+            values, codes = np.unique(
+                np.where(self.present(), self._values, np.nan), return_inverse=True
+            )
+            said = ["" if value != value else _shortest(value) for value in values.tolist()]
+        else:
+            said = ["" if self._rule.is_missing(text) else text for text in said]
         here = np.array([places.setdefault(text, len(places)) for text in said], np.intp)
         return list(places), here[codes]
 
@@ -237,11 +298,3 @@ def _text(value: object) -> str:
     if value is None or value != value:
         return ""
     return (value.decode() if isinstance(value, bytes) else str(value)).strip()
-
-
-def _number(text: str) -> float:
-    """Give the number that a text says, NaN where it says none."""
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")

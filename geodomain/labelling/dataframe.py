@@ -195,7 +195,7 @@ def _label(
 ) -> LabelColumn:
     """Label a table in memory; of one that is not `whole`, domains may lie apart."""
     domains, asked = shared.domains, shared.asked
-    frame = BlockFrame(native)
+    frame = BlockFrame(native, options=centroid)
     if frame.library not in _CATEGORICALS or is_wrapped(native):
         raise TypeError(refusal(native))
     keeps = any(domain.keep for domain in domains)

@@ -36,7 +36,7 @@ class ShareColumns:
     def add(self, column: Callable[[int], Column]) -> None:
         """Take a chunk."""
         for place, parts in self._parts.items():
-            parts.append(column(place).numbers())
+            parts.append(column(place).loose_numbers())
 
     def result(self) -> dict[str, Floats]:
         """Return shares, 0 to 1, by the rest of the name; a column with other numbers is none."""

@@ -233,7 +233,11 @@ def _layout(
         end=end,
         delimiter=text.delimiter,
         decimal=text.decimal,
-        missing=(*text.missing, *text.missing_words),
+        missing=(
+            *text.missing,
+            *text.missing_words,
+            *(f"{column}={mark}" for column, mark in text.own_missing),
+        ),
         encoding=text.encoding,
         name=source.name,
         whole=len(head) < _PEEK,

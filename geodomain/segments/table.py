@@ -15,6 +15,7 @@ from geodomain.io.files.pipeline import ByteSource
 from geodomain.io.header.dialect import DELIMITERS, cell_text, split_rows
 from geodomain.io.header.encoding import UTF8_MARK, require_text
 from geodomain.io.header.families import listed, plain_name
+from geodomain.io.header.keywords import table_options
 from geodomain.io.header.layout import TableLayout, read_layout
 from geodomain.io.header.options import TableOptions
 
@@ -116,6 +117,7 @@ def read_segment_layout(
     _require_six([*start, *end], name)
     x, y, z = start
     dx, dy, dz = end
+    marks = table_options(missing=missing)
     options = TableOptions(
         x=x,
         y=y,
@@ -125,8 +127,9 @@ def read_segment_layout(
         dz=dz,
         delimiter=delimiter,
         decimal=decimal,
-        missing=tuple(code for code in missing if not isinstance(code, str)),
-        missing_words=tuple(word for word in missing if isinstance(word, str)),
+        missing=marks.missing,
+        missing_words=marks.missing_words,
+        own_missing=marks.own_missing,
         encoding=encoding,
     )
     return read_layout(head, options, name=name, whole=whole)

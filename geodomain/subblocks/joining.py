@@ -68,7 +68,7 @@ class Joining:
     def rewrite(self, rows: BlockRows) -> Iterator[NewRows]:
         """Join some blocks, with all that belong to their parents."""
         column = rows.column(self._parent)
-        parent = column.numbers()[: len(rows)]
+        parent = column.loose_numbers()[: len(rows)]
         self._refuse_words(np.isnan(parent) & column.present()[: len(rows)], rows.first)
         lost = rows.missing | np.isnan(parent)
         changes = np.flatnonzero((np.diff(parent) != 0) | lost[1:] | lost[:-1]) + 1

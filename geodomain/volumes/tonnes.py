@@ -125,7 +125,7 @@ def tonnes(
         density_unit, background,
     )  # fmt: skip
     with collect_warnings() as warned:
-        blocks = BlockFrame(frame)
+        blocks = BlockFrame(frame, options=options)
         points, sizes, where = blocks.blocks(options)
         sizes = _require(wanted, sizes, where, NAME)
         refuse_geometry(density, *blocks.geometry(options), NAME)

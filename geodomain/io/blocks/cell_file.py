@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -71,8 +71,9 @@ class CellModel:
     frame = Frame()
     constants: dict[int, float] = {}  # noqa: RUF012
 
-    def __init__(self, store: CellStore, missing: Sequence[float] = ()) -> None:
-        self._store, self._missing = store, missing
+    def __init__(self, store: CellStore, options: TableOptions) -> None:
+        self._store = store
+        self._rule = options.number_rule(store.columns, store.name)
         self.name, self.status, self.columns = store.name, store.status, store.columns
 
     def close(self) -> None:
@@ -134,10 +135,9 @@ class CellModel:
 
     def _column(self, where: Where, column: int) -> Column:
         """Give another array of some cells as conditions take it."""
-        values = self._store.values(column)[where]
-        if values.dtype.kind in "fiub":
-            values = np.where(np.isin(values, self._missing), np.nan, values.astype(np.float64))
-        return ArrayColumn(values, self.columns[column])
+        name = self.columns[column]
+        first = (where.start or 0) if isinstance(where, slice) else where
+        return ArrayColumn(self._store.values(column)[where], name, self._rule.of(name), first)
 
 
 def refuse_columns(path: str, options: TableOptions) -> None:

@@ -179,7 +179,7 @@ def _numbers(column: Callable[[int], Column], number: int) -> Floats | None:
     """Give a column of numbers, None where it has texts or what is neither."""
     try:
         asked = column(number)
-        numbers = asked.numbers()
     except TableError:
         return None
+    numbers = asked.loose_numbers()
     return None if (np.isnan(numbers) & asked.present()).any() else numbers.copy()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geodomain.arrays import COARSE, single_resolution
 from geodomain.errors import TableError, warn
@@ -20,7 +21,6 @@ from geodomain.io.blocks.block_file import Floats, Relabelling, Rows
 from geodomain.io.blocks.datamine_fields import NewFields
 from geodomain.io.blocks.new_values import said
 from geodomain.io.blocks.table_model import TableModel
-from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.csv.new_columns import place_columns
 from geodomain.io.datamine.definition import (
     WORDS,
@@ -107,7 +107,7 @@ class DatamineModel(TableModel[Words]):
                 target.write(memoryview(new.head(self._pages(0, 1))))
             done = 0
             for words in self._chunks(new.each):
-                codes = self._label(words, task.label)
+                codes = self._label(words, task.label, done)
                 if target is not None:
                     target.write(memoryview(new.pages(words, codes)))
                 done += len(words)
@@ -161,12 +161,12 @@ class DatamineModel(TableModel[Words]):
     def _is_text(self, name: str) -> bool:
         return self._found.parts(name)[0].kind == "A"
 
-    def _column(self, chunk: Words, column: int) -> Column:
-        """Give another field as conditions take it."""
+    def _values(self, chunk: Words, column: int) -> ArrayLike:
+        """Give a field as it is: numbers with NaN, or texts."""
         name = self.columns[column]
         if column < len(self._fields) and self._is_text(name):
-            return ArrayColumn(texts_of(self._found, name, chunk), name)
-        return ArrayColumn(self._numbers(chunk, [column])[:, 0], name)
+            return texts_of(self._found, name, chunk)
+        return self._doubles(chunk, column)
 
     def _texts(self, chunk: Words, column: int) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
         if column < len(self._fields) and self._is_text(self.columns[column]):

@@ -59,7 +59,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
             )
             raise TableError(message)
         store = GslibStore(file, head, grid, place.name, status)
-        yield CellModel(store, options.missing)
+        yield CellModel(store, options)
 
 
 @dataclass(frozen=True)

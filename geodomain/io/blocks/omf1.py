@@ -49,7 +49,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     with data:
         with refusing(place.name, TableError):
             store = Omf1Store(Project1(data, place.name, TableError), wanted, status)
-        yield CellModel(store, options.missing)
+        yield CellModel(store, options)
 
 
 class Omf1Store:

@@ -61,7 +61,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
         with refusing(place.name, TableError):
             project = Project2(members, status.st_size, place.name, TableError)
             store = Omf2Store(project, wanted, status)
-        yield CellModel(store, options.missing)
+        yield CellModel(store, options)
 
 
 class Omf2Store:

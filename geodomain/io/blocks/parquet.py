@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Floats, LabelChunk, Relabelling, Rows
@@ -20,7 +21,6 @@ from geodomain.io.blocks.rewriting.parquet import ParquetRewriting
 from geodomain.io.blocks.rewriting.space import TableSpace
 from geodomain.io.blocks.rewriting.task import Rewriting, open_rewritten
 from geodomain.io.blocks.table_model import TableModel
-from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.csv.new_columns import NewColumn, place_columns
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
@@ -169,7 +169,7 @@ class ParquetModel(TableModel[Any]):
             done = 0
             for group in range(self._file.num_row_groups):
                 table = self._groups.read(group, None if writer and kept is None else looked)
-                codes = self._codes(table, task.label, columns)
+                codes = self._codes(table, task.label, columns, done)
                 if writer:
                     others = table.columns if kept is None else []
                     made = _with(others, writer.schema, columns, codes, at)
@@ -233,24 +233,28 @@ class ParquetModel(TableModel[Any]):
                 yield writer
                 writer.add_key_value_metadata(keys_beside(self._file, schema))
 
-    def _codes(self, table: Any, label: LabelChunk, columns: Sequence[NewColumn]) -> list[NewCells]:
+    def _codes(
+        self, table: Any, label: LabelChunk, columns: Sequence[NewColumn], first: int
+    ) -> list[NewCells]:
         """Label a row group, some rows at a time, and put the codes together."""
-        starts = range(0, len(table), _CHUNK_ROWS)
-        parts = [self._label(table.slice(start, _CHUNK_ROWS), label) for start in starts]
+        parts = [
+            self._label(table.slice(start, _CHUNK_ROWS), label, first + start)
+            for start in range(0, len(table), _CHUNK_ROWS)
+        ]
         empty = [column.room(0) for column in columns]
         return [np.concatenate([*each]) for each in zip(empty, *parts, strict=True)]
 
-    def _column(self, chunk: Any, column: int) -> Column:
-        """Give another column as conditions take it: numbers with NaN, or texts with None."""
+    def _values(self, chunk: Any, column: int) -> ArrayLike:
+        """Give a column as it is: numbers with NaN, or texts with None where missing."""
         from pyarrow import types
 
         name = self.columns[column]
         values = chunk.column(name)
         kind = values.type.value_type if types.is_dictionary(values.type) else values.type
-        if types.is_string(kind) or types.is_large_string(kind):
+        if types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind):
             with readable(self.name):
-                return ArrayColumn(np.array(values.to_pylist(), object), name)
-        return ArrayColumn(self._numbers(chunk, [column])[:, 0], name)
+                return np.array(values.to_pylist(), object)
+        return self._doubles(chunk, column)
 
     def _doubles(self, chunk: Any, column: int) -> Floats:
         """Give a column as float64, NaN where a value is null."""

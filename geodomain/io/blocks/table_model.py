@@ -9,9 +9,10 @@ from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geodomain.io.blocks.block_file import Floats, LabelChunk
-from geodomain.io.conditions import Column
+from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.header.choice import Choice, choose_columns
 from geodomain.io.header.frames import Frame, shortest
@@ -40,7 +41,7 @@ class TableModel(ABC, Generic[Chunk]):
         options: TableOptions,
     ) -> None:
         self.name, self.status, self.columns = name, status, columns
-        self._missing = options.missing
+        self._rule = options.number_rule(columns, name)
         self._choice: Choice = choose_columns(columns, self._sample(), options, table=name)
 
     @abstractmethod
@@ -52,8 +53,8 @@ class TableModel(ABC, Generic[Chunk]):
         """Give a column as float64, NaN where it is missing."""
 
     @abstractmethod
-    def _column(self, chunk: Chunk, column: int) -> Column:
-        """Give a column as conditions take it."""
+    def _values(self, chunk: Chunk, column: int) -> ArrayLike:
+        """Give a column as it is: numbers with NaN, or texts with None where missing."""
 
     @property
     def centroid(self) -> tuple[str, ...]:
@@ -96,10 +97,16 @@ class TableModel(ABC, Generic[Chunk]):
     def _numbers(self, chunk: Chunk, columns: Sequence[int]) -> Floats:
         """Give some columns, (n, k), NaN where a value is missing or stands for that."""
         out = np.array([self._doubles(chunk, column) for column in columns]).T
-        for value in self._missing:
-            out[out == value] = np.nan
+        for place, column in enumerate(columns):
+            codes = self._rule.of(self.columns[column]).codes
+            out[np.isin(out[:, place], codes), place] = np.nan
         return out
 
-    def _label(self, chunk: Chunk, label: LabelChunk) -> Sequence[NewCells]:
-        """Label some rows."""
-        return label(*self._measured(chunk), partial(self._column, chunk))
+    def _column(self, chunk: Chunk, column: int, first: int = 0) -> Column:
+        """Give a column as conditions take it; `first` is the number of the chunk's first row."""
+        name = self.columns[column]
+        return ArrayColumn(self._values(chunk, column), name, self._rule.of(name), first)
+
+    def _label(self, chunk: Chunk, label: LabelChunk, first: int) -> Sequence[NewCells]:
+        """Label some rows, the first of which has a number, from 0."""
+        return label(*self._measured(chunk), partial(self._column, chunk, first=first))

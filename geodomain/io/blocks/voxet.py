@@ -45,7 +45,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     status = place.stat()
     found = list(_objects(unify_lines(place.read_bytes()).decode("latin-1"), place))
     lines = pick_model(found, wanted, place.name, ["GOCAD"])
-    yield CellModel(VoxetStore(lines, place, status), options.missing)
+    yield CellModel(VoxetStore(lines, place, status), options)
 
 
 def _objects(text: str, place: Path) -> Iterator[tuple[str, Lines]]:

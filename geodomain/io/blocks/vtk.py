@@ -44,7 +44,7 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
         return VtkStore(dataset, place.name, status)
 
     image = image_store(place, whole) if place.suffix.lower() == ".vti" else None
-    with closing(CellModel(image or whole(), options.missing)) as model:
+    with closing(CellModel(image or whole(), options)) as model:
         yield model
 
 

@@ -65,7 +65,7 @@ class TextRows:
     def numbers(self, field: int) -> NDArray[np.float64]:
         """Return a field as numbers, NaN where it is empty; TableError for a word."""
         column = self._scanner.column(field)
-        values = column.numbers()
+        values = column.loose_numbers()
         words = np.flatnonzero(np.isnan(values) & column.present())
         if words.size:
             row = int(words[0])

@@ -92,6 +92,13 @@ class Scanner:
         self._layout = layout
         self._table = table
         self._wanted = [*layout.xyz, *(layout.sizes or ())]
+        names = [layout.names[field] for field in self._wanted]
+        marked = {column for column, _ in layout.numbers.missing}
+        self._own_missing = [
+            (wanted, layout.numbers.of(name).codes)
+            for wanted, name in enumerate(names)
+            if name in marked
+        ]
         self._also = list(also)
         self._threads = thread_count(threads)
         self._piece_bytes = piece_bytes or PIECE_BYTES
@@ -170,12 +177,20 @@ class Scanner:
             before = np.isnan(points[row]).any()  # undecided counts as missing
             (points if wanted < 3 or sizes is None else sizes)[row, wanted % 3] = value
             missing += int(np.isnan(points[row]).any()) - int(before)
+        for wanted, codes in self._own_missing:
+            numbers = (points if wanted < 3 or sizes is None else sizes)[:, wanted % 3]
+            lost = np.isin(numbers, codes)
+            if wanted < 3:
+                missing += int((lost & ~np.isnan(points).any(axis=1)).sum())
+            numbers[lost] = math.nan
         return points, sizes, missing
 
     def column(self, field: int) -> TextColumn:
         """Return one of the fields `also` in the rows that were found, before the next scan."""
         which = self._also.index(field)
-        return TextColumn(self, self._handle, self._text, self._found.rows, which, self._layout)
+        return TextColumn(
+            self, self._handle, self._text, self._found.rows, which, self._layout, field, self._line
+        )
 
     def places(self, field: int) -> NDArray[np.int64]:
         """Return where one of the fields `also` is in each row, (n, 2), quotes left out."""

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from geodomain.backends.native import pointer
 from geodomain.io.csv.core import core, exactly
 from geodomain.io.header.dialect import cell_text
+from geodomain.io.header.encoding import count_line_ends
 from geodomain.io.header.layout import TableLayout
-
-# Of Kind in column.h.
-_MISSING, _UNSURE = 0, 3
+from geodomain.io.number_columns import Kind, read_texts
 
 
 class TextColumn:
@@ -36,6 +35,10 @@ class TextColumn:
         The field's place among those that the table keeps.
     layout : TableLayout
         How the table is written.
+    field : int
+        The field's place among all those of the table.
+    line : int
+        The physical line where the text starts, from 1.
     """
 
     def __init__(
@@ -46,13 +49,16 @@ class TextColumn:
         rows: int,
         which: int,
         layout: TableLayout,
+        field: int,
+        line: int,
     ) -> None:
         self._owner, self._handle, self._text, self._rows = owner, handle, text, rows
-        self._which, self._layout = which, layout
+        self._which, self._layout, self._line = which, layout, line
+        self._rule = layout.numbers.of(layout.names[field])
 
     def present(self) -> NDArray[np.bool_]:
         """Tell the rows with a value: not empty, not NaN, nothing that stands for missing."""
-        found: NDArray[np.bool_] = self._cells[1] != _MISSING
+        found: NDArray[np.bool_] = self._cells[1] != Kind.MISSING
         return found
 
     def among(self, texts: Sequence[str]) -> NDArray[np.bool_]:
@@ -65,9 +71,19 @@ class TextColumn:
         )  # fmt: skip
         return found & self.present()
 
-    def numbers(self) -> NDArray[np.float64]:
-        """Return the values as numbers, NaN where missing or none."""
+    def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
+        """Return the values as numbers, NaN where missing; TableError where a cell is none."""
+        numbers, kinds = self._cells
+        self._rule.require(kinds, self._said, self._where, words=words)
+        return numbers
+
+    def loose_numbers(self) -> NDArray[np.float64]:
+        """Return the values as numbers, NaN where missing or no number."""
         return self._cells[0]
+
+    def below_detection(self) -> int:
+        """Count the texts below detection that `numbers` gives a value."""
+        return int((self._cells[1] == Kind.BELOW).sum())
 
     def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
         """Return the different values as texts, and the place of each row's among them.
@@ -115,11 +131,31 @@ class TextColumn:
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         numbers, kinds = np.empty(self._rows), np.empty(self._rows, np.uint8)
         self._call("column", pointer(self._text), self._which, pointer(numbers), pointer(kinds))
-        for row in np.flatnonzero(kinds == _UNSURE).tolist():
-            value = exactly(self._field(row), self._layout.decimal)
-            missing = value in self._layout.missing
-            numbers[row], kinds[row] = (math.nan, _MISSING) if missing else (value, _UNSURE)
+        for row in np.flatnonzero(kinds == Kind.UNSURE).tolist():
+            numbers[row], kinds[row] = exactly(self._field(row), self._layout.decimal), Kind.NUMBER
+        if self._rule.codes:
+            lost = (kinds == Kind.NUMBER) & np.isin(numbers, self._rule.codes)
+            numbers[lost], kinds[lost] = math.nan, Kind.MISSING
+        infinite = np.isinf(numbers)
+        numbers[infinite], kinds[infinite] = math.nan, Kind.INFINITE
+        words = kinds == Kind.WORD
+        if words.any():
+            texts, codes = self.spellings()
+            read_numbers, read_kinds = read_texts(texts, codes, self._rule)
+            numbers[words], kinds[words] = read_numbers[words], read_kinds[words]
         return numbers, kinds
+
+    def _said(self, row: int) -> str:
+        """Return what a row's cell says."""
+        text = self._field(row).decode(self._layout.encoding, "replace")
+        return text.strip().replace('""', '"')
+
+    def _where(self, row: int) -> str:
+        """Say in which physical line a row ends."""
+        end = np.empty(2, dtype=np.int64)
+        self._call("place", self._which, row, pointer(end))
+        text = self._text[: int(end[1])].tobytes()
+        return f"line {self._line + count_line_ends(text, 0, len(text))}"
 
     def _field(self, row: int) -> bytes:
         """Return the text of one row's field."""

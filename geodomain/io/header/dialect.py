@@ -14,7 +14,11 @@ DELIMITERS = (b",", b";", b"\t", b"|")
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+|[+-]?\d{1,3}(?:,\d{3})+\.\d+")
+_THOUSANDS = re.compile(
+    r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:\.\d{3}){2,}|(?:,\d{3}){2,})"
+)
+# Thousands as well as three decimals.
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
 
 # A block model has hundreds of columns; what has more is split at the wrong mark, or is no table.
@@ -138,16 +142,21 @@ def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
     return cell
 
 
-def decimal_mark(cells: Sequence[str], others: Sequence[str], name: str) -> bytes | None:
+def decimal_mark(
+    cells: Sequence[str], others: Sequence[str], name: str, delimiter: bytes
+) -> bytes | None:
     """Tell the decimal mark of `cells`, the coordinates of some rows.
 
-    Whole numbers tell nothing; then the `others` in those rows decide: a comma is the mark where
-    some have commas and none has a point. None where neither tells.
+    Whole numbers tell nothing; then the `others` in those rows decide, unless commas part the
+    fields: a comma is the mark where some have commas and none has a point. None where neither
+    tells.
 
     Raises
     ------
     TableError
-        Where coordinates have thousands separators, or both marks.
+        Where coordinates have thousands separators, or both marks, or where all their commas may
+        be thousands separators and the table speaks against decimal commas: commas part its
+        fields, or other columns have points.
     """
     for cell in cells:
         if _THOUSANDS.fullmatch(cell):
@@ -157,7 +166,17 @@ def decimal_mark(cells: Sequence[str], others: Sequence[str], name: str) -> byte
     if comma and point:
         message = f"{name} mixes decimal commas ({comma}) and points ({point}); export it anew."
         raise TableError(message)
-    if not comma and not point:
+    if comma and all(_EITHER.fullmatch(cell) for cell in cells if "," in cell):
+        other = _first(_DECIMAL_POINT, others)
+        if other or delimiter == b",":
+            because = f" beside {other}" if other else " where commas part the fields"
+            message = (
+                f"{name} writes {comma!r}{because}: is that {comma.replace(',', '')} or "
+                f"{comma.replace(',', '.')}? Export it without thousands separators, or, if the "
+                "comma is the decimal mark, use decimal=','."
+            )
+            raise TableError(message)
+    if not comma and not point and delimiter != b",":
         point = _first(_DECIMAL_POINT, others)
         comma = "" if point else _first(_DECIMAL_COMMA, others)
     return b"," if comma else b"." if point else None

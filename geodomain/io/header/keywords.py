@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import codecs
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import TypedDict, TypeVar, Unpack, cast, get_args
 
 from geodomain.io.header.frames import Axis, LocalFrame, Position, Triple
 from geodomain.io.header.gslib_grid import Grid, grid_of
 from geodomain.io.header.options import TableOptions
+from geodomain.io.number_columns import BELOW_DETECTION, BelowDetection, Mark
 
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
 
 Turns = Sequence[tuple[Axis, float]]
-Missing = float | str | Sequence[float | str]
+Marks = Mark | Sequence[Mark]
+Missing = Marks | Mapping[str, Marks]
 Given = TypeVar("Given")
 Read = TypeVar("Read")
 _POSITIONS: tuple[Position, ...] = get_args(Position)
@@ -28,7 +30,10 @@ class ColumnKeywords(TypedDict, total=False):
 
     ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz`` name the columns of the centroid and the block
     sizes; sizes may be numbers, the size of every block. ``missing`` is what stands for a
-    coordinate that is missing: -99, "NA", or several.
+    value that is missing: -99, "NA", or several; in one column "AU=-99" or {"AU": -99}.
+    ``below_detection`` is what texts such as "<0.01" count as in columns that are used as numbers,
+    and negative grades: "half" or "limit", of the detection limit, "zero" or "missing".
+    ``detection_limit`` is {"AU": 0.01}, the limit of words such as "BDL" in a column.
     ``position`` is "centroid" or "corner". ``rotation`` is "z=30" or [("z", 30)], with the
     ``origin`` in the world and the ``local_origin``, three numbers each: coordinates are local.
     ``delimiter``, ``decimal`` and ``encoding`` are for text. ``gslib_grid`` is
@@ -52,6 +57,8 @@ class ColumnKeywords(TypedDict, total=False):
     encoding: str
     gslib_grid: str | Sequence[float] | Grid | None
     points_are_middles: bool
+    below_detection: BelowDetection | None
+    detection_limit: Mapping[str, float] | None
 
 
 class TableKeywords(ColumnKeywords, total=False):
@@ -84,9 +91,7 @@ def table_options(**given: Unpack[TableKeywords]) -> TableOptions:
     for name in given.keys() - set(_KEYWORDS):
         message = f"there is no keyword {name!r}; of a table there are "
         raise TypeError(message + ", ".join(_KEYWORDS))
-    missing = given.get("missing", ())
-    # NumPy's numbers are Real, and are no float to Python.
-    codes = [*map(read_missing, (missing,) if isinstance(missing, str | float | Real) else missing)]
+    codes, own = _marks(given.get("missing", ()))
     grid = given.get("gslib_grid")
     return TableOptions(
         x=given.get("x"),
@@ -105,7 +110,30 @@ def table_options(**given: Unpack[TableKeywords]) -> TableOptions:
         frame=_boxes(given),
         gslib_grid=None if grid is None else read_gslib_grid(grid),
         points_are_middles=given.get("points_are_middles") or False,
+        own_missing=own,
+        below_detection=_unless_none(read_below_detection, given.get("below_detection")),
+        detection_limits=tuple(
+            (column, read_limit(limit))
+            for column, limit in (given.get("detection_limit") or {}).items()
+        ),
     )
+
+
+def _marks(given: Missing) -> tuple[list[Mark], tuple[tuple[str, Mark], ...]]:
+    """Return the marks of missing values in all columns, and those in one, with their columns."""
+    if isinstance(given, Mapping):
+        return [], tuple((name, mark) for name in given for mark in _marks(given[name])[0])
+    # NumPy's numbers are Real, and are no float to Python.
+    codes = [*map(read_missing, (given,) if isinstance(given, str | float | Real) else given)]
+    everywhere: list[Mark] = []
+    own: list[tuple[str, Mark]] = []
+    for code in codes:
+        column, _, mark = code.rpartition("=") if isinstance(code, str) else ("", "", "")
+        if column.strip() and mark.strip():
+            own.append((column.strip(), read_missing(mark)))
+        else:
+            everywhere.append(code)
+    return everywhere, tuple(own)
 
 
 def _unless_none(read: Callable[[Given], Read], value: Given | None) -> Read | None:
@@ -193,6 +221,24 @@ def read_missing(value: float | str) -> float | str:
         message = "it stands for a value; an empty field is missing without it"
         raise ValueError(message)
     return found if math.isfinite(found) else text
+
+
+def read_below_detection(value: str) -> BelowDetection:
+    """Give what values below detection count as."""
+    for known in BELOW_DETECTION:
+        if value == known:
+            return known
+    message = f"below_detection is {value!r}; it can be {', '.join(map(repr, BELOW_DETECTION))}"
+    raise ValueError(message)
+
+
+def read_limit(value: float) -> float:
+    """Give a detection limit."""
+    limit = float(value)
+    if not 0 < limit < math.inf:
+        message = f"a detection limit is {value}; it must be above 0"
+        raise ValueError(message)
+    return limit
 
 
 def read_turns(value: str | Turns) -> Turns:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from geodomain.errors import TableError
 from geodomain.io.header.choice import SAMPLE_ROWS, choose_columns
 from geodomain.io.header.dialect import cell_text, decimal_mark, may_have_decimal_commas, split_rows
 from geodomain.io.header.encoding import count_line_ends, require_text, wireframes_named
@@ -14,6 +15,7 @@ from geodomain.io.header.frames import Frame
 from geodomain.io.header.header import TableHeader, find_header
 from geodomain.io.header.options import TableOptions
 from geodomain.io.header.vendor import HeadRow, micromine_model, vendor_rows
+from geodomain.io.number_columns import Mark, NumberRule
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class TableLayout:
         What the coordinates stand for.
     constants : dict of int to float
         Columns that say so in every row, and must say the same in all of them.
+    numbers : NumberRule
+        How columns that are no coordinates are read as numbers.
     """
 
     delimiter: bytes
@@ -59,6 +63,7 @@ class TableLayout:
     encoding: str = "utf-8"
     frame: Frame = field(default_factory=Frame)
     constants: dict[int, float] = field(default_factory=dict)
+    numbers: NumberRule = field(default_factory=NumberRule)
 
 
 def read_layout(
@@ -100,6 +105,9 @@ def read_layout(
         head_rows, sample = _below(head, header, options.encoding, whole=whole)
         model = micromine_model(head_rows, options.encoding)
         choice = choose_columns(header.names, sample, options, model=model, table=name)
+    rule = options.number_rule(header.names, name)
+    for place in (*choice.xyz, *(choice.sizes or ())):
+        _require_numbers(rule.missing, header.names[place])
     decimal = options.decimal or _decimal(header, choice.xyz, sample, name)
     # A comma between digits is rare in whole numbers, unless it parts the fields.
     if decimal is None and header.delimiter != b"," and may_have_decimal_commas(head):
@@ -120,7 +128,19 @@ def read_layout(
         head_rows=head_rows,
         frame=choice.frame,
         constants=choice.constants,
+        numbers=rule._replace(decimal=(decimal or b".").decode()),
     )
+
+
+def _require_numbers(missing: Sequence[tuple[str, Mark]], coordinate: str) -> None:
+    """Refuse a text that marks missing values in the column of a coordinate alone."""
+    for column, mark in missing:
+        if column == coordinate and isinstance(mark, str):
+            message = (
+                f"{coordinate} is a coordinate or a size, and {mark!r} is no number: as a mark of "
+                f"missing coordinates a text holds for all columns, missing={mark!r}"
+            )
+            raise TableError(message)
 
 
 def _below(
@@ -146,8 +166,8 @@ def _decimal(
     header: TableHeader, xyz: Triplet, rows: Sequence[Sequence[str]], name: str
 ) -> bytes | None:
     """Tell the decimal mark of some rows, if they do."""
-    others = [] if header.delimiter == b"," else _cells(rows, range(len(header.names)))
-    return decimal_mark(_cells(rows, xyz), others, name)
+    others = _cells(rows, range(len(header.names)))
+    return decimal_mark(_cells(rows, xyz), others, name, header.delimiter)
 
 
 def _cells(sample: Sequence[Sequence[str]], columns: Iterable[int]) -> list[str]:

@@ -208,7 +208,7 @@ def require_constants(
     `done` rows were seen before those that `column` gives.
     """
     for place, value in constants.items():
-        numbers = column(place).numbers()
+        numbers = column(place).loose_numbers()
         other = (numbers != value) & ~(np.isnan(numbers) & (value == 0))
         if other.any():
             row = int(other.argmax())

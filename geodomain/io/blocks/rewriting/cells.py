@@ -95,7 +95,7 @@ class _CellRewriting:
         return self._blocks.columns[self._names[field]]
 
     def _numbers(self, field: int, where: slice) -> Floats:
-        return ArrayColumn(self._column(field)[where], self._names[field]).numbers().copy()
+        return ArrayColumn(self._column(field)[where], self._names[field]).loose_numbers().copy()
 
     def _alike(self, where: slice) -> Rows:
         """Code the cells by all arrays but those of amounts."""

@@ -104,7 +104,7 @@ class _TextRewriting:
         together, count = self._task.together, len(places.begin)
         if together is None or final or not count:
             return count
-        kept = last_group(self._scanner.column(together).numbers())
+        kept = last_group(self._scanner.column(together).loose_numbers())
         begin = int(places.begin[kept])
         if text.size - begin > _MOST_HELD:
             message = (

@@ -1,0 +1,268 @@
+"""Read columns as numbers by one rule: what is a number, what is missing, what is refused.
+
+The rule holds for every column that is no coordinate: grades, densities, shares, weights, columns
+of conditions and of colours, of text tables, typed files and frames alike.
+
+- An empty cell, NaN and a mark that was declared as missing are missing.
+- A text such as ``<0.01``, or a word such as ``BDL`` whose limit was stated, is below detection.
+  What it counts as is the user's choice; there is no default.
+- Any other text is refused, and so is infinity. The message has the count and the first rows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import TableError
+
+BelowDetection = Literal["half", "limit", "zero", "missing"]
+BELOW_DETECTION: tuple[BelowDetection, ...] = get_args(BelowDetection)
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+Mark = float | str
+
+_SHARES = {"half": 0.5, "limit": 1.0, "zero": 0.0, "missing": math.nan}
+# What laboratories write for a value below detection that has no limit in the cell.
+_WORDS = {"bdl", "bld", "bd", "dl", "lod", "lld", "nd", "n.d.", "<dl", "<lod", "<lld", "<ld"}
+_INFINITE = {"inf", "infinity", "1.#inf"}
+# Texts that mean a number to a reader, whatever the marks: 1,410 or 1'410 or 12 % or <x or true.
+_PARTS = r"[0-9.,'\u2019\u00a0\u202f ]*"
+_LIKE_NUMBERS = (
+    rf"[<>\u2264\u2265~]?\s*[+-]?\s*{_PARTS}[0-9]{_PARTS}(?:[eEdD][+-]?[0-9]+)?\s*%?"
+    r"|true|false|[+-]?inf(?:inity)?|<.*"
+)
+_THOUSANDS = r"[+-]?[0-9]{1,3}(?:[,.'\u2019\u00a0\u202f ][0-9]{3})+(?:[.,][0-9]+)?"
+_SHOWN, _LOOKED, _SNIPPET = 3, 1000, 40
+
+
+class Kind(IntEnum):
+    """What a cell says; the first four are those of `Kind` in kernels/text/column.h."""
+
+    MISSING = 0
+    NUMBER = 1
+    WORD = 2
+    UNSURE = 3
+    BELOW = 4
+    INFINITE = 5
+    UNSTATED = 6  # below detection, and nobody said what that counts as
+    UNLIMITED = 7  # a word for that, without a limit
+    GARBLED = 8  # a text that a reader takes for a number, or for true and false
+
+
+_READ = (Kind.MISSING, Kind.NUMBER, Kind.BELOW)
+_TEXTS = (Kind.WORD, Kind.UNLIMITED)
+
+
+class ColumnRule(NamedTuple):
+    """How the cells of one column are read.
+
+    Attributes
+    ----------
+    name, table : str
+        What messages call the column and its table.
+    codes, words : tuple of float, tuple of str
+        Numbers and texts that mean that a value is missing.
+    below : {"half", "limit", "zero", "missing"}, optional
+        What a value below detection counts as.
+    limit : float, optional
+        The detection limit of words such as BDL.
+    decimal : str
+        The decimal mark of texts.
+    """
+
+    name: str = ""
+    table: str = ""
+    codes: tuple[float, ...] = ()
+    words: tuple[str, ...] = ()
+    below: BelowDetection | None = None
+    limit: float | None = None
+    decimal: str = "."
+
+    def read(self, text: str) -> tuple[Kind, float]:
+        """Return what a text without outer blanks says, and its number, NaN where there is none."""
+        if not text or text in self.words or text.lower().lstrip("+-") == "nan":
+            return Kind.MISSING, math.nan
+        value = self._number(text)
+        if value is not None:
+            if value in self.codes:
+                return Kind.MISSING, math.nan
+            return (Kind.INFINITE, math.nan) if math.isinf(value) else (Kind.NUMBER, value)
+        limit = self._number(text[1:].strip()) if text[0] == "<" else None
+        if limit is not None and 0 < limit < math.inf:
+            return self._below(limit, Kind.UNSTATED)
+        if text.lower() in _WORDS:
+            return self._below(self.limit, Kind.UNLIMITED)
+        return Kind.GARBLED if _is_like_number(text) else Kind.WORD, math.nan
+
+    def is_missing(self, text: str) -> bool:
+        """Tell whether a text stands for no value, also where it is no number."""
+        return self.read(text)[0] == Kind.MISSING and text.lower() != "nan"
+
+    def _number(self, text: str) -> float | None:
+        """Return the number of a text, to the nearest float64; None for another text."""
+        if _is_number(text, self.decimal):
+            return float(text.replace(self.decimal, ".").lower().replace("d", "e"))
+        if text.lstrip("+-").lower() in _INFINITE:
+            return -math.inf if text[0] == "-" else math.inf
+        return None
+
+    def _below(self, limit: float | None, otherwise: Kind) -> tuple[Kind, float]:
+        """Return what a value below detection counts as."""
+        if self.below is None or limit is None:
+            return otherwise, math.nan
+        if self.below == "missing":
+            return Kind.MISSING, math.nan
+        return Kind.BELOW, _SHARES[self.below] * limit
+
+    def require(
+        self,
+        kinds: NDArray[np.uint8],
+        text: Callable[[int], str],
+        where: Callable[[int], str],
+        *,
+        words: bool = False,
+    ) -> None:
+        """Raise TableError where cells are neither numbers nor missing.
+
+        Parameters
+        ----------
+        kinds : (n,) uint8
+            A `Kind` for each row.
+        text, where : callable
+            What a row's cell says, and where the row stands, such as "line 12".
+        words : bool
+            Whether texts that nobody takes for a number may stand beside numbers, as where a
+            condition compares codes.
+        """
+        wrong = np.flatnonzero(~np.isin(kinds, (*_READ, *_TEXTS) if words else _READ))
+        if not wrong.size:
+            return
+        shown: dict[str, int] = {}
+        for row in wrong[:_LOOKED].tolist():
+            shown.setdefault(text(row), row)
+            if len(shown) == _SHOWN:
+                break
+        such = [f"{_quoted(said)} in {where(row)}" for said, row in shown.items()]
+        first = next(iter(shown))
+        whole = not (kinds == Kind.NUMBER).any() and not (kinds == Kind.BELOW).any()
+        message = (
+            f"{self.table}{': ' if self.table else ''}{self.name} is not a number in "
+            f"{wrong.size:,} of the rows up to {where(len(kinds) - 1)}, such as "
+            f"{', '.join(such)}. {self._mend(first, Kind(int(kinds[shown[first]])), whole=whole)}"
+        )
+        raise TableError(message)
+
+    def _mend(self, text: str, kind: Kind, *, whole: bool) -> str:
+        """Say how a cell that was refused becomes a number."""
+        named = f"missing={{{self.name!r}: {text[:_SNIPPET]!r}}}"
+        if kind in (Kind.UNSTATED, Kind.UNLIMITED):
+            limit = f" and its limit with detection_limit={{{self.name!r}: 0.01}}"
+            return (
+                "Say what a value below detection counts as with below_detection='half' (or "
+                f"limit, zero, missing){limit if kind == Kind.UNLIMITED else ''}; if it means "
+                f"that there is no value, use {named}."
+            )
+        if kind == Kind.INFINITE:
+            return f"A number must be finite: correct it, or, if it means no value, use {named}."
+        other = "," if self.decimal == "." else "."
+        if _is_number(text, other):
+            thousands = " without thousands separators" if re.fullmatch(_THOUSANDS, text) else ""
+            return (
+                f"The decimal mark of the table is {self.decimal!r}: export it anew{thousands}, "
+                f"or, if {other!r} is its decimal mark, use decimal={other!r}."
+            )
+        if re.fullmatch(_THOUSANDS, text):
+            return "Export it without thousands separators."
+        if text.lower() in ("true", "false"):
+            return f"A truth value is no 1 or 0: compare it as text, such as {text!r}."
+        if whole:
+            return "It holds texts: name a column of numbers."
+        return f"Correct it, or, if it means that there is no value, use {named}."
+
+
+class NumberRule(NamedTuple):
+    """How a table's columns are read as numbers.
+
+    Attributes
+    ----------
+    missing : tuple of (str, float or str)
+        Marks of missing values, each with its column; an empty name stands for all columns.
+    below_detection : {"half", "limit", "zero", "missing"}, optional
+        What values below detection count as.
+    limits : tuple of (str, float)
+        Detection limits by column.
+    decimal : str
+        The decimal mark of texts.
+    table : str
+        What messages call the table.
+    """
+
+    missing: tuple[tuple[str, Mark], ...] = ()
+    below_detection: BelowDetection | None = None
+    limits: tuple[tuple[str, float], ...] = ()
+    decimal: str = "."
+    table: str = ""
+
+    def of(self, name: str) -> ColumnRule:
+        """Return the rule of a column."""
+        marks = [mark for column, mark in self.missing if column in ("", name)]
+        limits = [limit for column, limit in self.limits if column == name]
+        codes = [mark for mark in marks if not isinstance(mark, str)]
+        words = [mark for mark in marks if isinstance(mark, str)]
+        infinite = [word for word in words if word.lstrip("+-").lower() in _INFINITE]
+        codes += [-math.inf if word.startswith("-") else math.inf for word in infinite]
+        return ColumnRule(
+            name,
+            self.table,
+            tuple(codes),
+            tuple(words),
+            self.below_detection,
+            limits[-1] if limits else None,
+            self.decimal,
+        )
+
+
+def read_texts(
+    texts: Sequence[str], codes: Codes, rule: ColumnRule
+) -> tuple[Floats, NDArray[np.uint8]]:
+    """Return the numbers and the `Kind` of rows, (n,) each, by the places of their texts."""
+    read = [rule.read(text) for text in texts]
+    kinds = np.array([kind for kind, _ in read], np.uint8)
+    numbers = np.array([number for _, number in read], np.float64)
+    return numbers[codes], kinds[codes]
+
+
+def read_numbers(values: Floats, rule: ColumnRule) -> tuple[Floats, NDArray[np.uint8]]:
+    """Return numbers that are typed already, NaN where missing, and the `Kind` of each row."""
+    missing = np.isnan(values)
+    if rule.codes:
+        missing |= np.isin(values, rule.codes)
+    kinds = np.where(missing, Kind.MISSING, Kind.NUMBER).astype(np.uint8)
+    kinds[np.isinf(values) & ~missing] = Kind.INFINITE
+    return np.where(kinds == Kind.NUMBER, values, np.nan), kinds
+
+
+def _is_like_number(text: str) -> bool:
+    """Tell whether a reader takes a text for a number, or for true and false."""
+    return re.fullmatch(_LIKE_NUMBERS, text, re.IGNORECASE) is not None
+
+
+def _is_number(text: str, mark: str) -> bool:
+    """Tell whether a text is a number with a decimal mark; the grammar is that of number.h."""
+    mark = re.escape(mark)
+    return bool(
+        re.fullmatch(rf"[+-]?(?:[0-9]+(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eEdD][+-]?[0-9]+)?", text)
+    )
+
+
+def _quoted(text: str) -> str:
+    """Return a text as it can be shown in one line."""
+    return repr(text if len(text) <= _SNIPPET else text[: _SNIPPET - 3] + "...")

@@ -1,0 +1,134 @@
+"""Columns that are used as numbers: one rule in every format and by every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from wireframes import box
+
+import geodomain
+from geodomain import Domain, Domains
+from geodomain.cli import main
+from geodomain.errors import TableError
+from geodomain.io.header.layout import read_layout
+from geodomain.io.header.options import TableOptions
+
+pandas = pytest.importorskip("pandas")
+pyvista = pytest.importorskip("pyvista")
+
+ALL = box((0, 0, 0), (100, 10, 10))
+RICH = Domains((Domain("RICH", ALL, only_if={"AU": {">=": 500}}),), background="POOR")
+
+
+def table(cells: list[object]) -> pandas.DataFrame:
+    """Return a row of blocks with a grade."""
+    count = len(cells)
+    frame = pandas.DataFrame({"X": [5.0 + 10 * place for place in range(count)]})
+    frame["Y"] = frame["Z"] = 5.0
+    frame["DX"] = frame["DY"] = frame["DZ"] = 10.0
+    return frame.assign(domain="ORE", AU=cells)
+
+
+def written(frame: pandas.DataFrame, kind: str, folder: Path) -> Path:
+    """Write blocks as a kind of file."""
+    path = folder / f"blocks.{kind}"
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    else:
+        grid = pyvista.ImageData(dimensions=(len(frame) + 1, 2, 2), spacing=(10, 10, 10))
+        for name in ("domain", "AU"):
+            values = frame[name].to_numpy()
+            grid.cell_data[name] = values if values.dtype.kind == "f" else values.astype(str)
+        grid.save(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "vti"])
+def test_thousands_meet_no_condition_in_silence(kind: str, tmp_path: Path) -> None:
+    frame = table(["314", "1,410", "2,003", "600"])
+    with pytest.raises(TableError, match=r"only_if of RICH: .*AU is not a number in 2 of the rows"):
+        geodomain.label_file(
+            written(frame, kind, tmp_path), RICH, tmp_path / f"out.{kind}", column="rich"
+        )
+    assert not (tmp_path / f"out.{kind}").exists()
+    with pytest.raises(TableError, match=r"'1,410' in row 2, '2,003' in row 3"):
+        geodomain.label_blocks(frame, RICH)
+    plain = frame.assign(AU=frame["AU"].str.replace(",", "").astype(float))
+    assert geodomain.label_blocks(plain, RICH).tolist() == ["POOR", "RICH", "RICH", "RICH"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "vti"])
+def test_every_command_refuses_text_in_a_grade(kind: str, tmp_path: Path) -> None:
+    path = str(written(table(["1.5", "1,410", "2.5", "0.5"]), kind, tmp_path))
+    for arguments in (
+        ["tonnes", path, "--density", "2", "--grade", "AU"],
+        ["report", path, "--grade", "AU", "-o", str(tmp_path / "r.html")],
+        ["plot", path, "--colour-by", "AU", "-o", str(tmp_path / "p.svg")],
+    ):
+        done = CliRunner().invoke(main, arguments)
+        assert done.exit_code == 3, done.output
+        assert f"blocks.{kind}: AU is not a number in 1 of the rows" in done.output
+        assert "'1,410' in " + ("line 3" if kind == "csv" else "row 2") in done.output
+
+
+@pytest.mark.filterwarnings("ignore:2 blocks have no AU")
+@pytest.mark.parametrize("kind", ["csv", "parquet", "vti"])
+def test_marks_of_missing_values_are_the_same_in_every_format(kind: str, tmp_path: Path) -> None:
+    cells = ["1.5", "-99", "n.a.", "600"]
+    frame = table(cells)
+    path = written(frame, kind, tmp_path)
+    marks = {"AU": [-99, "n.a."]}
+    of_file = geodomain.tonnes_file(path, density=2, grade="AU", missing=marks)
+    of_frame = geodomain.tonnes(frame, density=2, grade="AU", missing=["AU=-99", "AU=n.a."])
+    assert of_file.totals == of_frame.totals and of_file.totals[0].grades[0].missing == 2
+    typed = written(table([1.5, -99.0, np.nan, 600.0]), "parquet", tmp_path)
+    of_typed = geodomain.tonnes_file(typed, density=2, grade="AU", missing=["AU=-99"])
+    assert of_typed.totals == of_file.totals
+
+
+COMMAS = {
+    "beside a point": (b'X,Y,Z,AU\n"12,005","11,050",50,1.5\n', "12,005"),
+    "without one": (b'X,Y,Z\n"12,005","11,050",50\n', "12,005"),
+    "in a semicolon's table": (b"X;Y;Z;AU\n12,005;11,050;50;1.5\n", "12,005"),
+    "of a million": (b'X,Y,Z\n"6,012,005","11,050",50\n', "6,012,005"),
+}
+
+
+@pytest.mark.parametrize("case", COMMAS)
+def test_quoted_thousands_are_no_decimal_commas(case: str) -> None:
+    head, said = COMMAS[case]
+    with pytest.raises(TableError, match=f"writes '{said}'.*without"):
+        read_layout(head)
+    if case != "of a million":
+        assert read_layout(head, TableOptions(decimal=b",")).decimal == b","
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b'X,Y,Z\n"12,005","11,5",50\n',
+        b'X,Y,Z\n"0,005","11,050",50\n',
+        b"X;Y;Z;AU\n12,005;11,050;50;1,5\n",
+        b"X;Y;Z;AU\n512,0051;11,050;50;1.5\n",
+    ],
+)
+def test_decimal_commas_that_are_no_thousands_are_taken(head: bytes) -> None:
+    assert read_layout(head).decimal == b","
+
+
+def test_a_text_marks_no_coordinate_alone() -> None:
+    with pytest.raises(TableError, match=r"X is a coordinate or a size.*missing='a'"):
+        read_layout(b"X,Y,Z\na,1,1\n", TableOptions(own_missing=(("x", "a"),)))
+
+
+def test_a_mark_of_a_coordinate_holds_for_it_alone(tmp_path: Path) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text("X,Y,Z\n5,5,5\n5,6,6\n7,5,5\n")
+    found = geodomain.label_file(path, {"A": ALL}, None, missing="X=5")
+    assert found.unassigned.blocks == 2 and found.rows == 3
