@@ -346,6 +346,79 @@ def test_a_geotiff(tmp_path):
         read_mesh(tmp_path / "a.tif")
 
 
+PLACE = [
+    (33550, "d", 3, (10.0, 10.0, 0.0), False),
+    (33922, "d", 6, (0.0, 0.0, 0.0, 100.0, 220.0, 0.0), False),
+]
+HEIGHTS = np.array([[4, 5, 6], [1, 2, 3]], dtype=np.float32)
+
+
+@pytest.mark.parametrize("planes", ["separate", "contig"])
+def test_band_1_of_several_in_a_geotiff(tmp_path, planes):
+    tifffile = pytest.importorskip("tifffile")
+    bands = np.stack([HEIGHTS, HEIGHTS + 100, HEIGHTS + 200, HEIGHTS + 300])
+    data = bands if planes == "separate" else bands.transpose(1, 2, 0)
+    settings = {"planarconfig": planes, "photometric": "minisblack", "extratags": PLACE}
+    tifffile.imwrite(tmp_path / "a.tif", np.ascontiguousarray(data), **settings)
+    assert read_mesh(tmp_path / "a.tif").bounds.tolist() == [[105, 205, 1], [125, 215, 6]]
+
+
+def gdal(*items: str) -> list[tuple[object, ...]]:
+    text = f"<GDALMetadata>{''.join(items)}</GDALMetadata>"
+    return [*PLACE, (42112, "s", 0, text, False), (42113, "s", 0, "6", False)]
+
+
+def z_of_tags(scale: float, k: float, z: float) -> list[tuple[object, ...]]:
+    return [
+        (33550, "d", 3, (10.0, 10.0, scale), False),
+        (33922, "d", 6, (0.0, 0.0, k, 100.0, 220.0, z), False),
+    ]
+
+
+SCALE = '<Item name="SCALE" sample="0" role="scale">0.5</Item>'
+OFFSET = '<Item name="OFFSET" sample="0" role="offset">100</Item>'
+OTHER = '<Item name="SCALE" sample="1" role="scale">7</Item><Item name="a">scale</Item>'
+MATRIX = (34264, "d", 16, (10.0, 0, 0, 100, 0, -10, 0, 220, 0, 0, 2.0, 50, 0, 0, 0, 1), False)
+
+
+@pytest.mark.parametrize(
+    ("tags", "low", "high"),
+    [
+        (gdal(SCALE, OFFSET), 100.5, 102.5),  # 6 is no data before it is scaled
+        (gdal(OFFSET, OTHER), 101, 105),
+        (gdal(OTHER), 1, 5),
+        (z_of_tags(2.0, 0.0, 0.0), 2, 12),
+        (z_of_tags(2.0, 1.0, 50.0), 50, 60),
+        (z_of_tags(1.0, 0.0, 0.0), 1, 6),
+        ([MATRIX], 52, 62),
+    ],
+)
+def test_scales_of_heights_in_a_geotiff(tmp_path, tags, low, high):
+    tifffile = pytest.importorskip("tifffile")
+    tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=tags)
+    mesh = read_mesh(tmp_path / "a.tif")
+    assert mesh.bounds[:, 2].tolist() == [low, high]
+    assert mesh.bounds[0, :2].tolist() == [105, 205]
+
+
+def test_heights_of_a_geotiff_that_are_in_doubt(tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=z_of_tags(0.0, 0.0, 50.0))
+    with pytest.warns(GeodomainWarning, match="a tie point at the height 50 and says nothing"):
+        assert read_mesh(tmp_path / "a.tif").bounds[:, 2].tolist() == [1, 6]
+    both = [z_of_tags(2.0, 0.0, 0.0)[0], *gdal(SCALE)[1:]]
+    tifffile.imwrite(tmp_path / "a.tif", HEIGHTS, extratags=both)
+    with pytest.raises(MeshError, match=r"two scales of height, 0\.5 and 2"):
+        read_mesh(tmp_path / "a.tif")
+
+
+@pytest.mark.parametrize("mark", ["-3.40282e+38", "-3.4028234663852886e+38", "-3.403e38", "1e31"])
+def test_a_mark_in_fewer_digits_is_no_height(tmp_path, mark):
+    values = "-3.4028235e+38 5 6\n1 2 3\n".replace("-", "" if mark[0] != "-" else "-")
+    path = put(tmp_path, "a.asc", GRID.replace("NODATA_value -1", f"NODATA_value {mark}") + values)
+    assert len(read_mesh(path).triangles) == 2
+
+
 def test_gltf_has_y_up(tmp_path):
     trimesh = pytest.importorskip("trimesh")
     solid = box((1, 2, 3), (4, 6, 8))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from shapes import cube
 
-from geodomain import Mesh, MeshError, read_mesh
+from geodomain import GeodomainWarning, Mesh, MeshError, read_mesh
 from geodomain.io.meshes.vtk import vtk_errors
 from geodomain.io.meshes.vtk_encoding import encode
 
@@ -73,3 +73,19 @@ def test_the_process_keeps_its_locale(tmp_path: Path) -> None:
     assert locale.setlocale(locale.LC_ALL) == before
     assert read_mesh(path).is_closed
     assert locale.setlocale(locale.LC_ALL) == before
+
+
+def test_ghost_cells_are_left_out(tmp_path: Path) -> None:
+    surface = cube().to_pyvista()
+    twice = pyvista.merge([surface, surface], merge_points=False).extract_surface(algorithm=None)
+    flags = np.zeros(24, dtype=np.uint8)
+    flags[12:] = np.resize([1, 32, 33, 8], 12)
+    twice.cell_data["vtkGhostType"] = flags
+    twice.save(tmp_path / "a.vtp")
+    with pytest.warns(GeodomainWarning, match=r"a\.vtp: 12 ghost or hidden cells left out"):
+        mesh = read_mesh(tmp_path / "a.vtp")
+    assert len(mesh.triangles) == 12 and mesh.is_closed
+    flags[:] = 0
+    twice.cell_data["vtkGhostType"] = flags
+    twice.save(tmp_path / "a.vtp")
+    assert len(read_mesh(tmp_path / "a.vtp").triangles) == 24

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, counted, warn
 from geodomain.mesh.faces import Faces
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ _CELLS = {
 }
 
 
+_GHOSTS = "vtkGhostType"
+_LEFT_OUT = 1 | 8 | 32  # vtkDataSetAttributes: DUPLICATECELL, REFINEDCELL, HIDDENCELL
+
+
 def is_dataset(thing: object, *kinds: str) -> bool:
     """Return whether something is of one of PyVista's types, named, without importing it."""
     pyvista = sys.modules.get("pyvista")
@@ -52,6 +56,8 @@ def from_dataset(dataset: object, name: str) -> Faces:
     """
     import pyvista
 
+    if isinstance(dataset, (pyvista.PolyData, pyvista.UnstructuredGrid)):
+        dataset = _without_ghosts(dataset, name)
     if isinstance(dataset, pyvista.PolyData):
         dataset = _without_strips(dataset).cast_to_unstructured_grid()
     if not isinstance(dataset, pyvista.UnstructuredGrid):
@@ -69,6 +75,21 @@ def from_dataset(dataset: object, name: str) -> Faces:
     sizes = np.diff(_offsets(dataset)).astype(np.int64)
     corners = np.asarray(dataset.cell_connectivity).astype(np.int64)
     return Faces(vertices, corners, sizes, single=points.dtype == np.float32)
+
+
+def _without_ghosts(
+    dataset: pyvista.PolyData | pyvista.UnstructuredGrid, name: str
+) -> pyvista.PolyData | pyvista.UnstructuredGrid:
+    """Return a data set without cells that another piece has too, or that are hidden."""
+    if _GHOSTS not in dataset.cell_data:
+        return dataset
+    ghosts = np.asarray(dataset.cell_data[_GHOSTS]) & _LEFT_OUT != 0
+    if not ghosts.any():
+        return dataset
+    message = f"{name}: {counted(int(ghosts.sum()), 'ghost or hidden cell')} left out, as VTK does"
+    warn(message)
+    kept: pyvista.UnstructuredGrid = dataset.extract_cells(~ghosts)
+    return kept
 
 
 def _without_strips(surface: pyvista.PolyData) -> pyvista.PolyData:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import MeshError
+from geodomain.errors import MeshError, warn
 from geodomain.io.meshes.lattice_faces import lattice_faces
 from geodomain.io.meshes.solids import NamedFaces
 from geodomain.io.meshes.text import damaged, floats, truncated, unify_lines
@@ -19,9 +19,14 @@ from geodomain.mesh.faces import Faces
 
 _CORNER_KEYS = ("xllcorner", "xllcenter", "yllcorner", "yllcenter")
 _KEYS = ("ncols", "nrows", *_CORNER_KEYS, "cellsize", "dx", "dy", "nodata_value")
+_ITEM = re.compile(r"<Item\b([^>]*)>([^<]*)<", re.IGNORECASE)
+_SETTING = re.compile(r"""(\w+)\s*=\s*["']([^"']*)["']""")
 _KEY_LINE = re.compile(rb"\s*([A-Za-z_]+)[ \t]+(\S+)[ \t]*(?:\n|$)")
 _SCALE, _TIES, _MATRIX, _GEO_KEYS, _NO_DATA = 33550, 33922, 34264, 34735, 42113
+_GDAL_METADATA = 42112
 _POINT = 2  # GTRasterTypeGeoKey 1025
+# No height, but a mark such as -3.4028234663852886e38, which headers write with fewer digits.
+_NO_HEIGHT = 1e30
 
 
 def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
@@ -49,7 +54,7 @@ def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
     x = origin[0] + np.arange(columns) * step[0]
     y = origin[1] + np.arange(rows) * step[1]
     place = np.stack([*np.meshgrid(x, y), grid], axis=-1).transpose(1, 0, 2)
-    return [("", _surface(place, none, path.name))]
+    return [("", _surface(place, _missing(grid, none).T, path.name))]
 
 
 def _header(text: bytes, file: str) -> tuple[dict[str, bytes], int]:
@@ -85,14 +90,17 @@ def _centre(header: dict[str, bytes], axis: str, size: float, file: str) -> floa
     return _number(header, f"{axis}llcorner", file) + size / 2
 
 
-def _surface(
-    place: NDArray[np.float64], none: float | None, file: str, single: bool = False
-) -> Faces:
-    """Return the triangles between nodes (m, n, 3) that have a height."""
-    heights = place[:, :, 2]
-    missing = ~np.isfinite(heights)
+def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool_]:
+    """Tell which values are no data: the mark itself, or what 32 bits make of it, or no height."""
+    missing = ~np.isfinite(values) | (np.abs(values) >= _NO_HEIGHT)
     if none is not None:
-        missing |= (heights == none) | (heights == float(np.float32(none)))
+        with np.errstate(over="ignore"):
+            missing |= (values == none) | (values == float(np.float32(none)))
+    return np.asarray(missing)
+
+
+def _surface(place: NDArray[np.float64], missing: NDArray[np.bool_], file: str) -> Faces:
+    """Return the triangles between nodes (m, n, 3) none of which is missing."""
     place = np.ascontiguousarray(place)
     place[missing] = 0.0  # no triangle has it
     faces = lattice_faces(place, missing)
@@ -129,6 +137,8 @@ def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
             if page.size * page.dtype.itemsize > 1032 * len(data) + (1 << 20):
                 raise damaged(path.name, "it promises more pixels than it can hold")
             values = page.asarray()
+            if "S" in page.axes and values.ndim == len(page.axes):  # where the bands are
+                values = values.take(0, axis=page.axes.index("S"))
     except MeshError:
         raise
     except Exception as wrong:  # of any kind, from a library that reads any file
@@ -143,11 +153,11 @@ def _is_error(record: logging.LogRecord) -> bool:
 
 
 def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Faces:
-    values = values[..., 0] if values.ndim == 3 else values
     if values.ndim != 2 or min(values.shape) < 2:
         message = f"{file} is an image of shape {values.shape}, not a grid of heights"
         raise MeshError(message)
     matrix = _affine(tags, file)
+    raw = values.astype(np.float64)
     keys = np.array(tags.get(_GEO_KEYS, ()), dtype=np.int64)
     keys = keys[: len(keys) // 4 * 4].reshape(-1, 4)
     is_point = any(key[0] == 1025 and key[3] == _POINT for key in keys.tolist())
@@ -157,19 +167,63 @@ def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Fac
     )
     x = matrix[0, 0] * column + matrix[0, 1] * row + matrix[0, 2]
     y = matrix[1, 0] * column + matrix[1, 1] * row + matrix[1, 2]
-    place = np.stack([x, y, values.astype(np.float64)], axis=-1)[::-1].transpose(1, 0, 2)
-    return _surface(place, _no_data(tags), file)
+    z = _heights(raw, tags, matrix[2, 0] * column + matrix[2, 1] * row, file)
+    place = np.stack([x, y, z], axis=-1)[::-1].transpose(1, 0, 2)
+    return _surface(place, _missing(raw, _no_data(tags))[::-1].T, file)
+
+
+def _heights(
+    raw: NDArray[np.float64], tags: dict[int, Any], slope: NDArray[np.float64], file: str
+) -> NDArray[np.float64]:
+    """Return the heights that values stand for: scale and offset of GDAL, or those of the tags.
+
+    The z of the pixel scale, of tie points and of the matrix is 0 in most files: values are
+    heights.
+    """
+    own = _gdal_scale(tags, file)
+    scale, offset = 0.0, 0.0
+    if _MATRIX in tags:
+        scale, offset = (float(tags[_MATRIX][i]) for i in (10, 11))
+    elif len(tags.get(_SCALE, ())) > 2:
+        scale = float(tags[_SCALE][2])
+        offset = float(tags[_TIES][5]) - scale * float(tags[_TIES][2])
+    if scale == 0.0 and offset != 0.0 and own is None:
+        message = (
+            f"{file} has a tie point at the height {offset:g} and says nothing of the scale of its"
+            " values: they are taken as heights"
+        )
+        warn(message)
+    if own is None:
+        own = (scale, offset) if scale else (1.0, 0.0)
+    elif scale not in {0.0, 1.0} and own != (scale, offset):
+        message = (
+            f"{file} has two scales of height, {own[0]:g} and {scale:g}: save it with heights as"
+            " values"
+        )
+        raise MeshError(message)
+    return np.asarray(raw * own[0] + own[1] + slope)
+
+
+def _gdal_scale(tags: dict[int, Any], file: str) -> tuple[float, float] | None:
+    """Return the scale and offset of band 1 in GDAL's metadata, None where there are none."""
+    found = {}
+    for item in _ITEM.finditer(str(tags.get(_GDAL_METADATA, ""))):
+        settings = dict(_SETTING.findall(item[1]))
+        role = settings.get("role", "")
+        if role in {"scale", "offset"} and settings.get("sample", "0") == "0":
+            found[role] = float(floats([item[2].strip().encode()], file, lambda _: "metadata")[0])
+    return (found.get("scale", 1.0), found.get("offset", 0.0)) if found else None
 
 
 def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
-    """Return the rows (a, b, c) of x = a column + b row + c, and of y."""
+    """Return the rows (a, b, c) of x = a column + b row + c, of y, and of what z has of these."""
     if _MATRIX in tags:
         full = np.array(tags[_MATRIX], dtype=np.float64).reshape(4, 4)
-        return full[:2, [0, 1, 3]]
+        return full[:3, [0, 1, 3]]
     if _SCALE in tags and _TIES in tags:
         sx, sy = (float(value) for value in tags[_SCALE][:2])
         i, j, _, x, y, _ = (float(value) for value in tags[_TIES][:6])
-        return np.array([[sx, 0.0, x - i * sx], [0.0, -sy, y + j * sy]])
+        return np.array([[sx, 0.0, x - i * sx], [0.0, -sy, y + j * sy], [0.0, 0.0, 0.0]])
     message = f"{file} is a TIFF that does not say where it is: save it as a GeoTIFF"
     raise MeshError(message)
 
