@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from typing import Any
 
 import click
 
@@ -72,6 +73,11 @@ class Commands(click.Group):
         """Note whether the command is to write JSON: an error is JSON then, too."""
         ctx.meta[WANTED] = wants_json(args)
         return super().parse_args(ctx, args)
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Parse and run; what fails before a command is run, or as its error is printed, too."""
+        with exit_codes():
+            return super().main(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; bad data ends in one line and an exit code, a bug in a traceback."""

@@ -27,13 +27,17 @@ BAD_INPUT, INPUT_OUTPUT, DEVICE, INTERRUPTED = 3, 4, 5, 130
 def exit_codes() -> Iterator[None]:
     """Turn what the user can mend into an exit code; leave bugs their traceback.
 
-    A closed pipe ends quietly and well: whoever reads the output has had enough of it.
+    A closed pipe ends quietly and well: whoever reads the output has had enough of it. Where an
+    error cannot be printed, on a full disk, the exit code alone tells it.
     """
     try:
         yield
     except click.UsageError as error:
-        _write_json(error.format_message(), error.exit_code)
-        raise
+        with suppress(OSError):
+            error.show()
+        with suppress(OSError):
+            _write_json(error.format_message(), error.exit_code)
+        raise SystemExit(error.exit_code) from None
     except DeviceError as error:
         _fail(str(error), DEVICE)
     except GeodomainError as error:
@@ -63,8 +67,10 @@ def exit_codes() -> Iterator[None]:
 
 def _fail(message: str, code: int) -> NoReturn:
     """End with one red line, and with JSON where JSON was asked for."""
-    print_error(message)
-    _write_json(message, code)
+    with suppress(OSError):
+        print_error(message)
+    with suppress(OSError):
+        _write_json(message, code)
     raise SystemExit(code)
 
 

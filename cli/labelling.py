@@ -26,7 +26,7 @@ def run_labelling(command: str, given: dict[str, Any]) -> None:
     from geodomain.labelling.run_record import RunRecord
 
     page = given.pop("report", None)
-    run = RunRecord(command, dict(given), given.pop("record"), hashed=page is not None)
+    run = RunRecord(command, dict(given), given.pop("record"), page=page)
     as_json, quiet = given.pop("as_json"), given.pop("quiet")
     require_rotation(given)
     amounts = {name: given.pop(name) for name in AMOUNTS if name in given}
@@ -92,16 +92,9 @@ def _require_of_dataset(page: Path | None, asked: dict[str, Any]) -> None:
 
 
 def _require_page(page: Path | None, asked: dict[str, Any]) -> None:
-    """Refuse a report of what is not written to a file, or in a place that it cannot have."""
-    from geodomain.io.files.places import require_places, same_place
-
-    if page is None:
-        return
-    if asked["output"] in (None, "-"):
+    """Refuse a report of what is not written to a file."""
+    if page is not None and asked["output"] in (None, "-"):
         _misuse("--report needs a labelled file: use -o OUT.csv or --in-place")
-    if any(same_place(page, asked[other]) for other in ("output", "model")):
-        _misuse("--report names the model or the output: give the report a name of its own")
-    require_places([page], overwrite=asked["overwrite"])
 
 
 # What a table is read with, and what a report is asked with that a labelling is asked with too.

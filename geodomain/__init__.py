@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
-from typing import TYPE_CHECKING
+import os
 
+TYPE_CHECKING = False  # typing and pathlib take most of the time before the command minds a signal
 if TYPE_CHECKING:
     from geodomain import synthetic as synthetic
     from geodomain.backends.chosen_devices import use_devices
@@ -92,10 +92,10 @@ if __name__ != "geodomain":  # a second copy, which the path below would allow i
     raise ModuleNotFoundError(_MESSAGE, name=__name__)
 
 # In a checkout the commands and the kernels lie beside the package, once installed within it.
-_CHECKOUT = Path(__file__).parents[1]
-_IN_CHECKOUT = (_CHECKOUT / "kernels" / "CMakeLists.txt").is_file()
-if _IN_CHECKOUT and str(_CHECKOUT) not in __path__:
-    __path__.append(str(_CHECKOUT))
+_CHECKOUT = __path__[0][: -len("/geodomain")]
+_IN_CHECKOUT = os.access(f"{_CHECKOUT}/kernels/CMakeLists.txt", os.F_OK)
+if _IN_CHECKOUT and _CHECKOUT not in __path__:
+    __path__.append(_CHECKOUT)
 
 # Where each public name lives. It is imported when it is first used, so that
 # `import geodomain` costs nothing and a script pays for what it touches.

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 import signal
-from types import FrameType
+
+TYPE_CHECKING = False  # what takes time is imported once a signal ends the program quietly
+if TYPE_CHECKING:
+    from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from itertools import combinations
 from pathlib import Path
 
 from geodomain.errors import TableError
 from geodomain.inputs.paths import PathGiven
-from geodomain.io.files.places import refuse_inputs, require_places, same_place
+from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 
 
@@ -32,10 +31,9 @@ def require_outputs(
         As `refuse_inputs` and `require_places`.
     """
     given = [os.fspath(one) for one in outputs if one is not None]
-    for one, other in combinations(given, 2):
-        if one == other or (STANDARD not in (one, other) and same_place(one, other)):
-            message = f"{one} is to hold two tables: give each its own file"
-            raise TableError(message)
+    if given.count(STANDARD) > 1:
+        message = "- is to hold two outputs: give each its own file"
+        raise TableError(message)
     places = [Path(one) for one in given if one != STANDARD]
     require_places(places, overwrite=overwrite)
     refuse_inputs(places, files_of(tables))

@@ -236,12 +236,9 @@ def _require_outputs(
     written = [] if target is None or target == STANDARD else [Path(target)]
     if target is not None:
         require_same_kind(source, target)
-    if run.path is not None:
-        if written and same_place(run.path, written[0]):
-            message = f"{run.path} is the output and the record: give them different names"
-            raise ValueError(message)
-        refuse_inputs([run.path], [] if source == STANDARD else [file_of(source)])
-        written.append(run.path)
+    beside = [path for path in (run.path, run.page) if path is not None]
+    refuse_inputs(beside, [] if source == STANDARD else [file_of(source)])
+    written += beside
     require_places(written, overwrite=overwrite)
     return written
 

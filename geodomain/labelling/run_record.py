@@ -47,8 +47,8 @@ class RunRecord:
         All its options, by name, as they were given or by default.
     path : path, optional
         Where the record goes; without it there is none.
-    hashed : bool
-        Hash the table's bytes for `as_dict` even without a path.
+    page : path, optional
+        Where a report goes that holds the record, which is written after the run.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ class RunRecord:
         Files beside the table; their bytes are read for the record alone.
     parts : list of PartFacts
         The parts of a dataset, which stand for the table and the output.
-    path : Path, optional
-        Where the record goes.
+    path, page : Path, optional
+        Where the record goes, and the report.
     source, target : Digest
         The table's bytes as they go by, in and out; only where there is to be a record.
     """
@@ -68,14 +68,15 @@ class RunRecord:
         options: Mapping[str, object],
         path: str | os.PathLike[str] | None,
         *,
-        hashed: bool = False,
+        page: Path | None = None,
     ) -> None:
         self._began, self._clock = datetime.now(UTC), time.perf_counter()
         self._command, self._options = command, options
         self.path = None if path is None else Path(path)
+        self.page = page
         self.inputs: list[Path] = []
         self.parts: list[PartFacts] = []
-        self.source, self.target = (Digest() if self.path or hashed else None for _ in range(2))
+        self.source, self.target = (Digest() if self.path or page else None for _ in range(2))
 
     @property
     def seconds(self) -> float:

@@ -14,9 +14,9 @@ from geodomain.checks.densities import density_unit as unit_of
 from geodomain.checks.densities import refuse_geometry
 from geodomain.errors import TableError, collect_warnings, warn
 from geodomain.inputs.frames import NAME, BlockFrame
-from geodomain.io.blocks.model import BlockFile, Floats, Relabelling, open_model
+from geodomain.io.blocks.model import BlockFile, Floats, Relabelling, file_of, open_model
 from geodomain.io.conditions import Column
-from geodomain.io.files.places import refuse_inputs
+from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
 from geodomain.io.header.families import find_column
@@ -205,8 +205,9 @@ def tonnes_file(
         density_unit, background,
     )  # fmt: skip
     path = os.fspath(model)
-    if output is not None and STANDARD not in (path, os.fspath(output)):
-        refuse_inputs([Path(output)], [Path(path)])
+    if output is not None and os.fspath(output) != STANDARD:
+        refuse_inputs([Path(output)], [] if path == STANDARD else [file_of(path)])
+        require_places([Path(output)], overwrite=overwrite)
     writing = nullcontext() if output is None else open_target(output, overwrite=overwrite)
     with collect_warnings() as warned, writing as target, show_progress(progress, "adding") as told:
         with open_model(path, options) as opened:

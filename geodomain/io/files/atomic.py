@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import threading
@@ -37,7 +38,12 @@ class AtomicFile:
         self._named = self._descriptor < 0
         if self._named:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            self._descriptor = os.open(self._part, flags, 0o666)
+            try:
+                self._descriptor = os.open(self._part, flags, 0o666)
+            except OSError as error:  # of the output: nobody has named the file beside it
+                there = error.errno == errno.ENOENT and path.parent.is_dir()
+                reason = "no file can be made in this folder" if there else error.strerror
+                raise type(error)(error.errno, reason, str(path)) from None
         # What the system gives a new file here is the mode it shall have in the end.
         self._mode = stat.S_IMODE((self._before or os.fstat(self._descriptor)).st_mode)
         self._set_mode(0o600)

@@ -1,0 +1,163 @@
+"""Outputs are checked against each other, against inputs and against the disk before any work."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from wireframes import cube
+
+import geodomain
+from geodomain import TableError
+from geodomain.cli import main
+from geodomain.io.files.places import require_places
+
+posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+MODEL = "X,Y,Z,DX,DY,DZ,domain\n1,1,1,2,2,2,ORE\n30,1,1,2,2,2,W\n"
+COLLAR = "HOLE,X,Y,Z,AZIMUTH,DIP\nA,1,1,9,0,90\n"
+ASSAY = "HOLE,FROM,TO,AU\nA,1,2,0.5\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    geodomain.write_mesh(cube(), "ore.ply")
+    Path("ore.toml").write_text('[[domain]]\nname = "ORE"\nmesh = "ore.ply"\n')
+    for name, text in {"b.csv": MODEL, "collar.csv": COLLAR, "assay.csv": ASSAY}.items():
+        Path(name).write_text(text)
+    return tmp_path
+
+
+HOLES = ("--collar", "collar.csv")
+# Commands without their outputs, the options of these, and files that they read.
+COMMANDS: dict[str, tuple[list[str], list[str], list[str]]] = {
+    "label": (
+        ["label", "b.csv", "--domains", "ore.toml", "--column", "new"],
+        ["-o", "--record", "--report"],
+        ["b.csv", "ore.ply"],
+    ),
+    "flag": (
+        ["flag", "b.csv", "--solid", "ORE=ore.ply", "--column", "new"],
+        ["-o", "--record"],
+        ["b.csv", "ore.ply"],
+    ),
+    "holes": (
+        ["holes", "crossings", *HOLES, "--intervals", "assay.csv", "--solid", "ORE=ore.ply"],
+        ["-o", "--pierce"],
+        ["collar.csv", "assay.csv", "ore.ply"],
+    ),
+    "composite": (
+        ["composite", "assay.csv", *HOLES, "--domains", "ore.toml", "--length", "1"],
+        ["-o"],
+        ["collar.csv", "assay.csv", "ore.ply"],
+    ),
+    "distance": (["distance", "b.csv", "--mesh", "ORE=ore.ply"], ["-o"], ["b.csv", "ore.ply"]),
+    "subblock": (
+        [
+            "subblock",
+            "b.csv",
+            "--domains",
+            "ore.toml",
+            "--min",
+            "1",
+            "--scheme",
+            "octree",
+            "--column",
+            "new",
+        ],
+        ["-o"],
+        ["b.csv", "ore.ply"],
+    ),
+    "tonnes": (["tonnes", "b.csv", "--density", "2"], ["-o"], ["b.csv"]),
+    "report": (["report", "b.csv", "--domains", "ore.toml"], ["-o"], ["b.csv", "ore.ply"]),
+}
+
+
+def files() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+
+
+def refused(*arguments: str) -> str:
+    """Run a command that must refuse its outputs, and leave all files as they are."""
+    before = files()
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code in (2, 3, 4), (arguments, done.output)
+    assert isinstance(done.exception, SystemExit) and files() == before
+    assert "rows in" not in done.stderr and "wrote" not in done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_outputs_of_a_command_and_what_it_reads(folder: Path, command: str) -> None:
+    words, outputs, read = COMMANDS[command]
+    others = {one: f"other{n}.csv" for n, one in enumerate(outputs)}
+    others |= {"--report": "other.html"}
+    for one, other in permutations(outputs, 2):
+        rest = [word for name in outputs if name != other for word in (name, others[name])]
+        assert "two" in refused(*words, *rest, other, others[one])
+    for one in outputs:
+        rest = [word for name in outputs if name != one for word in (name, others[name])]
+        for path in read:
+            name = path if path.endswith(".csv") else f"linked{len(path)}.csv"
+            if not Path(name).exists():
+                os.link(path, name)
+            assert "the input" in refused(*words, *rest, one, name, "--overwrite")
+        for bad, said in {
+            "no/out.csv": "folder is not there",
+            "loop.csv": "symbolic links",
+            "sub.csv": "",
+        }.items():
+            if bad == "loop.csv" and not Path(bad).is_symlink():
+                Path(bad).symlink_to(bad)
+            Path("sub.csv").mkdir(exist_ok=True)
+            assert said in refused(*words, *rest, one, bad, "--overwrite")
+
+
+@posix
+def test_links_to_one_place_are_one_place(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    with pytest.raises(TableError, match="two outputs"):
+        require_places([tmp_path / "a", tmp_path / "b"])
+    (tmp_path / "away").symlink_to("none/b")
+    with pytest.raises(FileNotFoundError, match="the folder is not there"):
+        require_places([tmp_path / "away"])
+    require_places([Path("/dev/null"), tmp_path / "b"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "away"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+def test_a_folder_that_takes_no_files_names_the_output() -> None:
+    with pytest.raises(OSError, match="no file can be made") as caught:
+        require_places([Path("/proc/x.csv")])
+    assert (caught.value.filename, caught.value.errno) == ("/proc/x.csv", errno.ENOENT)
+
+
+FULL = {
+    ("tonnes", "b.csv", "--density", "2"): ("stdout", 4),
+    ("tonnes", "b.csv", "--density", "2", "--json"): ("stdout", 4),
+    ("tonnes", "none.csv", "--density", "2", "--json"): ("stdout", 4),
+    ("label", "b.csv", "--solid", "ORE=none.ply", "-o", "x.csv"): ("stderr", 4),
+    ("label", "b.csv", "--solid", "ORE=ore.ply", "-o", "x.csv"): ("stderr", 3),
+    ("label", "b.csv", "--nonsense"): ("stderr", 2),
+    ("nonsense",): ("stderr", 2),
+    ("--version",): ("stdout", 4),
+    ("label", "--help"): ("stdout", 4),
+}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("arguments", FULL, ids=" ".join)
+def test_a_full_disk_under_what_is_printed(folder: Path, arguments: tuple[str, ...]) -> None:
+    stream, code = FULL[arguments]
+    with Path("/dev/full").open("w") as full:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: full}
+        command = [sys.executable, "-m", "geodomain", *arguments]
+        done = subprocess.run(command, **pipes, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in (done.stderr or "")
