@@ -10,7 +10,7 @@ from shapes import cube, cube_in_six, joined, star
 from surfaces import reversed_mesh, soup, torus
 
 import geodomain
-from geodomain import GeodomainWarning, Mesh
+from geodomain import GeodomainWarning, Mesh, MeshError
 from geodomain.domains.sources import domains_to_label
 from geodomain.labelling.labeller import Labeller
 from geodomain.mesh.fitness import list_warnings
@@ -74,14 +74,72 @@ ASK = {
 }
 
 
-@pytest.mark.parametrize("made", [twice, shared_twice, lambda mesh: soup(twice(mesh))])
-@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+TWICE = [twice, shared_twice, lambda mesh: soup(twice(mesh))]
+# What takes a mesh for a solid, and what only counts walls.
+INSIDE = {name: ask for name, ask in ASK.items() if name not in ("count_crossings", "PointLocator")}
+INSIDE |= {
+    "locator": lambda mesh: geodomain.PointLocator(mesh).contains(POINT),
+    "distances": lambda mesh: geodomain.distances(mesh, POINT, signed=True),
+    "direction": lambda mesh: geodomain.contains(mesh, POINT, direction=(0, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("made", TWICE)
+@pytest.mark.parametrize("ask", [ASK["count_crossings"], ASK["PointLocator"]])
 def test_a_mesh_that_is_there_twice_is_loud_and_said_once(made, ask):
     mesh = made(cube(2.0))
     with pytest.warns(GeodomainWarning, match="NOTHING IS INSIDE") as told:
         ask(mesh)
     assert len(told) == 1 and told[0].filename == __file__
     ask(mesh)
+
+
+@pytest.mark.filterwarnings("ignore:.*NOTHING IS INSIDE")
+@pytest.mark.parametrize("made", TWICE)
+@pytest.mark.parametrize("ask", INSIDE.values(), ids=INSIDE)
+def test_a_solid_in_which_nothing_can_be_inside_is_refused(made, ask):
+    mesh = made(cube(2.0))
+    for _ in range(2):
+        with pytest.raises(MeshError, match=r"there twice.*nothing is inside; remove the copies"):
+            ask(mesh)
+    assert "nothing is inside" in geodomain.check(mesh).faults()[0]
+
+
+def pancake(corners=((0, 0, 0), (9, 0, 1), (0, 9, 2))):
+    """Return a triangle and its back."""
+    return Mesh(corners, [[0, 1, 2], [0, 2, 1]])
+
+
+@pytest.mark.parametrize("ask", INSIDE.values(), ids=INSIDE)
+def test_a_triangle_and_its_back_are_no_solid(ask):
+    for mesh in (pancake(), joined(pancake(), pancake(((50, 0, 0), (59, 0, 1), (50, 9, 2))))):
+        with pytest.raises(MeshError, match="nothing is inside"):
+            ask(mesh)
+
+
+@pytest.mark.parametrize("ask", INSIDE.values(), ids=INSIDE)
+def test_a_solid_in_a_plane_is_none(ask):
+    flat = cube(2.0)
+    flat = Mesh(flat.vertices * [1, 1, 0] + [0, 0, 7], flat.triangles, name="flat")
+    with pytest.raises(MeshError, match=r"flat lies in the plane z = 7: nothing can be inside"):
+        ask(flat)
+
+
+def test_a_shell_that_is_there_twice_is_solid_by_winding_number():
+    mesh = twice(cube(2.0))
+    with pytest.warns(GeodomainWarning, match="NOTHING IS INSIDE"):
+        assert geodomain.contains(mesh, POINT, rule="winding").all()
+    with pytest.raises(MeshError, match="By rule 'winding' the mesh has an inside"):
+        geodomain.contains(mesh, POINT)
+    back = shared_twice(cube(2.0))
+    with pytest.raises(MeshError, match=r"remove the copies\.$"):
+        geodomain.contains(back, POINT, rule="winding")
+
+
+def test_a_second_body_makes_it_a_solid():
+    mesh = joined(cube(2.0), cube(2.0), cube(2.0, (5, 0, 0)))
+    with pytest.warns(GeodomainWarning, match="NOTHING IS INSIDE"):
+        assert geodomain.contains(mesh, [[1, 1, 1], [6, 1, 1]]).tolist() == [False, True]
 
 
 SOLIDS_OF_SEVERAL = {
@@ -116,5 +174,11 @@ def test_a_command_says_it_once(tmp_path):
     geodomain.write_mesh(twice(cube()), path)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        Labeller(domains_to_label({"ORE": path}).domains)
+        Labeller(domains_to_label({"ORE": path}).domains, rule="winding")
     assert sum("NOTHING IS INSIDE" in str(one.message) for one in told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(
+            MeshError, match=r"each triangle of twice\.ply is there twice.*an inside\.$"
+        ):
+            Labeller(domains_to_label({"ORE": path}).domains)

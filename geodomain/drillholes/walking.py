@@ -81,7 +81,7 @@ class _Walker:
         """Return the stays; how many crossings there are; in how many holes parity holds."""
         asked: Rule = domain.rule or rule
         for mesh in domain.meshes:
-            require_fit(mesh, allow_open=allow_open or domain.rule == "winding")
+            require_fit(mesh, allow_open=allow_open or domain.rule == "winding", rule=asked)
             if asked == "winding" and mesh.is_closed:
                 require_balanced(mesh)
         walls = [self.cross(mesh) for mesh in domain.meshes]

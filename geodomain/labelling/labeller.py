@@ -250,8 +250,10 @@ class Labeller:
         shells = []
         for mesh in domain.meshes:
             try:
-                require_fit(mesh, allow_open=takes_open)
+                require_fit(mesh, allow_open=takes_open, rule=rule)
             except MeshError as error:
+                if mesh.is_closed:
+                    raise
                 message = f"{error} Of a surface, {domain.name} is kind = 'above' or 'below'."
                 raise MeshError(message) from None
             if rule == "winding" and mesh.is_closed:

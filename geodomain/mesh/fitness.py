@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
+from geodomain.backends.mesh_checks import merge_equal
 from geodomain.errors import MeshError, counted, warn
+from geodomain.mesh.faults.duplicates import enclose_nothing
 from geodomain.mesh.faults.edge_table import edge_table
 from geodomain.mesh.faults.edges import open_edges_sentence, place
 from geodomain.mesh.faults.relations import relate
-from geodomain.mesh.faults.report import report_on
+from geodomain.mesh.faults.report import NOTHING_INSIDE, report_on
 from geodomain.mesh.faults.shell_counts import cancelling, count_shells
 from geodomain.mesh.faults.warnings import mesh_warnings
 from geodomain.mesh.mesh import Mesh
@@ -21,19 +25,81 @@ if TYPE_CHECKING:
 _IN_PASSING = 10_000_000
 
 
-def require_fit(mesh: Mesh, *, allow_open: bool, instead: str | None = None) -> None:
-    """Refuse an open mesh unless it is allowed; `instead` as for `open_edges_sentence`.
+def require_fit(
+    mesh: Mesh,
+    *,
+    allow_open: bool,
+    instead: str | None = None,
+    rule: Literal["parity", "winding"] | None = "parity",
+) -> None:
+    """Refuse a solid that is open, unless it may be, or in which nothing can be inside.
 
-    Warns about a closed mesh with faults; see `warn_once`.
+    Parameters
+    ----------
+    mesh : Mesh
+        The solid.
+    allow_open : bool
+        Whether it may be open.
+    instead : str, optional
+        As for `open_edges_sentence`.
+    rule : {"parity", "winding"}, optional
+        What tells whether something is inside; without it a mesh without an inside passes.
 
     Raises
     ------
     MeshError
-        As `require_closed`.
+        As `require_closed` and `require_inside`.
+
+    Warns
+    -----
+    GeodomainWarning
+        About a closed mesh with faults; see `warn_once`.
     """
     if not allow_open:
         require_closed(mesh, instead)
+    if rule is not None:
+        require_inside(mesh, rule)
     warn_once(mesh)
+
+
+def require_inside(mesh: Mesh, rule: Literal["parity", "winding"]) -> None:
+    """Refuse a closed mesh in which nothing can be inside: its triangles cancel, or lie in a plane.
+
+    Raises
+    ------
+    MeshError
+        With the reason, and how to mend it.
+    """
+    kept: dict[str, str] = mesh.__dict__.setdefault("_encloses_nothing", {})
+    if rule not in kept:
+        kept[rule] = _encloses_nothing(mesh, rule)
+    if kept[rule]:
+        raise MeshError(kept[rule])
+
+
+def _encloses_nothing(mesh: Mesh, rule: Literal["parity", "winding"]) -> str:
+    """Return why nothing can be inside a closed mesh; empty where something can."""
+    bodies = mesh.bodies
+    if not mesh.is_closed or not bodies.triangles:
+        return ""
+    extent = mesh.bounds[1] - mesh.bounds[0]
+    if (extent == 0).any():
+        axis = int((extent == 0).argmax())
+        return (
+            f"{mesh.name} lies in the plane {'xyz'[axis]} = {mesh.bounds[0, axis]:.10g}: nothing "
+            "can be inside; export the wireframe again, as a solid"
+        )
+    # In a ball no edge is used twice in one direction, so that only a single triangle can cancel.
+    # Most honest meshes end here.
+    if bodies.is_ball and bodies.triangles > 2:
+        return ""
+    corners = merge_equal(mesh.vertices)[mesh.triangles].astype(np.int64)
+    if not enclose_nothing(corners, winding=rule == "winding"):
+        return ""
+    said = NOTHING_INSIDE.format(mesh.name)
+    if rule == "parity" and mesh.is_balanced and not enclose_nothing(corners, winding=True):
+        said += " By rule 'winding' the mesh has an inside."
+    return said
 
 
 def warn_once(mesh: Mesh) -> None:

@@ -117,7 +117,7 @@ def contains(
     mesh = as_mesh(mesh)
     if direction is not None:
         return _along(mesh, points, direction, rule, backend, threads, allow_open, out)
-    fitness.require_fit(mesh, allow_open=allow_open)
+    fitness.require_fit(mesh, allow_open=allow_open, rule=rule)
     if rule == "parity" and not (is_on_device(points) or is_on_device(out)):
         return contains_fit(mesh, points, backend=backend, threads=threads, out=out)
     locator = locate(mesh, backend=backend, threads=threads, allow_open=allow_open)

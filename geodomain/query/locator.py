@@ -116,7 +116,7 @@ class PointLocator:
         allow_open: bool = False,
     ) -> None:
         checked = as_mesh(mesh)
-        fitness.require_fit(checked, allow_open=allow_open)
+        fitness.require_fit(checked, allow_open=allow_open, rule=None)
         self._build(checked, backend, threads, allow_open)
 
     def _build(self, mesh: Mesh, backend: str, threads: int | None, allow_open: bool) -> None:
@@ -237,6 +237,7 @@ def contains_by(
         return room
     if rule == "winding":
         fitness.require_balanced(locator.mesh)
+    fitness.require_inside(locator.mesh, rule)
     return contains_read(locator, rule, read_points(point_rows(points), locator.backend), out)
 
 

@@ -48,7 +48,7 @@ def triangle_weights(mesh: Mesh, rule: Rule) -> TriangleWeights:
     MeshError
         If the mesh is not closed, or has no winding number and the rule is "winding".
     """
-    fitness.require_fit(mesh, allow_open=False, instead="")
+    fitness.require_fit(mesh, allow_open=False, instead="", rule=rule)
     if rule == "winding":
         fitness.require_balanced(mesh)
     kept: dict[str, TriangleWeights] = mesh.__dict__.setdefault("_triangle_weights", {})

@@ -55,6 +55,32 @@ def find_doubles(triangles: Ints, vertex_count: int) -> Doubles:
     return Doubles(faces, found, cancel)
 
 
+def enclose_nothing(triangles: Ints, *, winding: bool) -> bool:
+    """Return whether all triangles cancel, so that nothing can be inside.
+
+    By parity those do that are there an even number of times; by winding number those that are
+    there as often one way round as the other.
+
+    Parameters
+    ----------
+    triangles : (t, 3) int64
+        Indices of vertices that are distinct by value; degenerate ones are left out.
+    winding : bool
+        Whether what is inside is told by the winding number, not by parity.
+    """
+    proper = triangles[~has_equal_corners(triangles)]
+    if not len(proper):
+        return False
+    first, group = group_equal(np.sort(proper, axis=1).astype(np.float64))
+    if 2 * len(first) > len(proper):
+        return False
+    if not winding:
+        return not (np.bincount(group) % 2).any()
+    a, b, c = proper.T
+    turns = np.where((a < b) ^ (b < c) ^ (a < c), 1, -1)
+    return not np.bincount(group, turns).any()
+
+
 def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:
     """Count the shells that no odd edge touches and that are not there thrice, or five times.
 

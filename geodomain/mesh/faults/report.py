@@ -23,6 +23,11 @@ from geodomain.mesh.measure import area, normals
 from geodomain.mesh.mesh import Mesh
 
 PLACES = 100
+# What `check` and all that use a solid say of one whose triangles cancel.
+NOTHING_INSIDE = (
+    "each triangle of {} is there twice, or an even number of times: they cancel, and nothing is "
+    "inside; remove the copies."
+)
 # What makes a closed mesh no solid by parity: some space is enclosed twice.
 _DOUBLED = ("duplicate_shells", "overlapping_shells", "equal_shells")
 # A surface faces up, or down, everywhere, and is flatter than so; an open solid faces both ways.
@@ -171,9 +176,8 @@ class MeshReport:
         """
         if not self.triangles - self.degenerate:
             return [f"{self.name} has no triangle with three different corners."]
-        if self.cancelled and not self.duplicate_shells:
-            told = f"each triangle of {self.name} is there twice, or an even number of times"
-            return [f"{told}: by parity they cancel, and nothing is inside; remove the copies."]
+        if self.cancelled:
+            return [NOTHING_INSIDE.format(self.name)]
         if kind == "surface":
             told = f"{self.name} is closed: as a surface its inside counts as below it."
             return [told] if self.closed else []
