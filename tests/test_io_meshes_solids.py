@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from wireframes import box, cube
@@ -13,7 +14,8 @@ import geodomain
 from geodomain import Mesh, MeshError, read_mesh, read_meshes, write_mesh
 from geodomain.cli import main
 from geodomain.cli.values import by_name
-from geodomain.io.meshes.solids import listed, split_name
+from geodomain.io.meshes.solids import gather, listed, split_name
+from geodomain.mesh.faces import Faces
 
 
 @pytest.fixture
@@ -184,3 +186,13 @@ def test_a_file_that_changes_is_read_again(pit: Path) -> None:
         write_mesh({"WASTE": box((0, 0, 0), (1, 2, 3)), "A": cube()}, "new.ts")
         Path("new.ts").replace("pit.ts")
         assert read_mesh("pit.ts:WASTE").bounds.tolist() == [[0, 0, 0], [1, 2, 3]]
+
+
+def test_a_part_does_not_take_vertices_of_the_next() -> None:
+    vertices = np.eye(3)
+    parts = [
+        ("A", Faces(vertices, np.array([0, 1, 3]), np.array([3]))),
+        ("A", Faces(vertices + 9, np.array([0, 1, 2]), np.array([3]))),
+    ]
+    with pytest.raises(MeshError, match="face 1 of A refers to vertex 3 counted from 0"):
+        gather(parts, "a")

@@ -154,6 +154,12 @@ PLACES = {
     "obj, number": ("a.obj", FAR + "v 1 2 x\n", r"line 300001: 'x' is not a number"),
     "obj, fortran": ("a.obj", FAR + "v 1 2 1d5\n", r"line 300001: '1d5' is not a number"),
     "obj, infinite": ("a.obj", FAR + "v 1 2 1e999\n", r"line 300001: a vertex is not finite"),
+    "obj, weight": (
+        "a.obj",
+        FAR + "v 1 2 3 2\n",
+        r"line 300001: a vertex has the fourth number 2,",
+    ),
+    "obj, nothing": ("a.obj", FAR + "v 1 2 3 0.0\n", r"a vertex has the fourth number 0\.0,"),
     "obj, index": ("a.obj", FAR + "f 1 2 3\nf 1 2 300001\n", r"line 300002: .*vertex 300001, but"),
     "obj, back": ("a.obj", FAR + "f -1 -2 -300001\n", r"line 300001: .*vertex -300001, but"),
     "obj, word": ("a.obj", FAR + "f 1 2 3.0\n", r"line 300001: '3\.0' is not a whole number"),
@@ -192,3 +198,30 @@ def test_only_vertices_and_faces_go_on_after_a_backslash() -> None:
     found = obj.read("\n".join(lines).encode(), "a.obj")
     assert found.vertices.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
     assert found.corners.tolist() == [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
+
+
+def test_obj_of_weights_colours_and_old_faces() -> None:
+    lines = [
+        "v 0 0 0 1",
+        "v 1 0 0 1.0",
+        "v 0 1 0 0.5 0.5 0.5",
+        "V 0 0 1 # 2",
+        "v 1 1 1 0.1 0.2 0.3 2",
+    ]
+    found = obj.read("\n".join([*lines, "fo 1 2 3", "F 1 2 4", "foo 1 2 3"]).encode(), "a.obj")
+    assert found.corners.tolist() == [0, 1, 2, 0, 1, 3]
+    assert found.vertices[2].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_ply_of_strips_and_of_float_indices(binary: bool) -> None:
+    form = "binary_little_endian" if binary else "ascii"
+    head = f"ply\nformat {form} 1.0\nelement vertex 0\nproperty float x\nproperty float y\n"
+    head += (
+        "property float z\nelement face 0\nproperty list uchar {} vertex_indices\n{}end_header\n"
+    )
+    strips = "element tristrips 1\nproperty list int int vertex_indices\n"
+    with pytest.raises(MeshError, match="has triangle strips"):
+        ply.read(head.format("int", strips).encode(), "a.ply")
+    with pytest.raises(MeshError, match="number their vertices in floating point"):
+        ply.read(head.format("float", "").encode(), "a.ply")

@@ -1,6 +1,6 @@
 // The vertices and faces of a Wavefront OBJ; every other line is passed over.
 //
-//   v x y z [anything]
+//   v x y z [w | colour]                    w is 1
 //   f corner corner corner [corner ...]      corner = number[/[number]][/[number]]
 //
 // Vertices are numbered from 1; a negative number counts back from the face. A # starts a
@@ -20,7 +20,7 @@
 
 namespace geodomain::text {
 
-enum class ObjFault : std::int64_t { none, number, whole, finite, vertex, face, index };
+enum class ObjFault : std::int64_t { none, number, whole, finite, vertex, face, index, weight };
 
 struct ObjTold {
   ObjFault fault = ObjFault::none;
@@ -44,8 +44,7 @@ class ObjPiece {
     watched_ = watched;
     Word key;
     while (at_ < end_ && told_.fault == ObjFault::none) {
-      const bool is_short = next(key) && key.end - key.begin == 1;
-      const char letter = is_short ? static_cast<char>(*key.begin | 0x20) : '\0';
+      const char letter = next(key) ? letter_of(key) : '\0';
       if (letter == 'v') read_vertex(key);
       if (letter == 'f') read_face(key);
       finish_line(letter == 'v' || letter == 'f');
@@ -66,6 +65,14 @@ class ObjPiece {
   const std::vector<Backward>& backward() const { return backward_; }
 
  private:
+  // 'v' or 'f' for a vertex or a face, which old files call "fo", another letter or NUL for others.
+  static char letter_of(Word key) {
+    const auto lower = [](char c) { return static_cast<char>(c | 0x20); };
+    const auto length = key.end - key.begin;
+    const bool is_old = length == 2 && lower(key.begin[0]) == 'f' && lower(key.begin[1]) == 'o';
+    return length == 1 || is_old ? lower(*key.begin) : '\0';
+  }
+
   // The next word of the line; false at its end or at a comment.
   bool next(Word& word) {
     while (at_ < end_ && *at_ != '\n' && *at_ != '#' && (is_between_words(*at_) || joins(at_))) {
@@ -123,6 +130,16 @@ class ObjPiece {
       }
       places_.push_back(value);
     }
+    Word weight, colour;
+    if (next(weight) && !next(colour)) require_one(weight);
+  }
+
+  // A fourth number is a weight of rational curves to some programs and divides x, y and z to
+  // others: only 1 means the same to all.
+  void require_one(Word word) {
+    double value;
+    const Reading reading = axes_[0].read(word, value);
+    if (reading == Reading::number && value != 1.0) fail(ObjFault::weight, word);
   }
 
   void read_face(Word key) {

@@ -13,7 +13,7 @@ from geodomain.mesh.faces import Faces
 from geodomain.mesh.mesh import Mesh
 
 # Faults of kernels/text/obj.h.
-_NUMBER, _WHOLE, _FINITE, _VERTEX, _FACE, _INDEX = range(1, 7)
+_NUMBER, _WHOLE, _FINITE, _VERTEX, _FACE, _INDEX, _WEIGHT = range(1, 8)
 
 
 def read(data: bytes, name: str) -> Faces:
@@ -45,6 +45,8 @@ def _fault(found: list[int], text: bytes, vertex_count: int, name: str) -> MeshE
         " wireframe again",
         _INDEX: f"a face refers to vertex {word}, but there are {vertex_count:,} vertices, counted"
         " from 1; the file is damaged, export it again",
+        _WEIGHT: f"a vertex has the fourth number {word}, by which some programs divide x, y and z"
+        " and others do not; export the wireframe with three numbers a vertex",
     }
     return MeshError(f"{place}: {messages[fault]}")
 

@@ -18,6 +18,9 @@ def read(data: bytes, name: str) -> Faces:
     """Return the vertices and faces of a PLY file; other elements are passed over."""
     header = read_header(data, name)
     vertex, _ = (_element(header, title, name) for title in ("vertex", "face"))
+    if any(element.name == "tristrips" and element.count for element in header.elements):
+        message = f"{name} has triangle strips (tristrips), which are not read: export it as faces"
+        raise MeshError(message)
     read_rows = ply_binary.read_rows if header.order else ply_text.read_rows
     columns = read_rows(data, header, {"vertex", "face"}, name)
     vertices = np.empty((vertex.count, 3))
@@ -47,6 +50,9 @@ def _require_properties(element: Element, name: str) -> None:
         raise MeshError(message)
     if element.name == "face" and not lists & {*FACE_LISTS}:
         message = f"the faces of {name} have no list vertex_indices: export it with its faces"
+        raise MeshError(message)
+    if any(p.kind[0] == "f" for p in element.properties if p.name in FACE_LISTS):
+        message = f"the faces of {name} number their vertices in floating point: export it again"
         raise MeshError(message)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from geodomain.errors import MeshError
 from geodomain.io.meshes.merging import merge_equal
-from geodomain.mesh.faces import Faces
+from geodomain.mesh.faces import Faces, require_indices
 
 Solids = dict[str, Faces]
 NamedFaces = tuple[str, Faces]
@@ -46,7 +46,9 @@ def gather(parts: Iterable[NamedFaces], stem: str) -> Solids:
     """
     found: dict[str, list[Faces]] = {}
     for name, faces in parts:
-        found.setdefault(name.strip() or stem, []).append(faces)
+        name = name.strip() or stem
+        require_indices(faces, name)  # or they would be vertices of the part behind it
+        found.setdefault(name, []).append(faces)
     return {name: merged(join(faces)) for name, faces in found.items()}
 
 
