@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,7 @@ from distances import square_distance
 
 import geodomain
 from geodomain import synthetic
-from geodomain.backends.native import column_pointers, library, must, pointer
+from geodomain.backends.native import column_pointers, core
 
 
 def walked(mesh: geodomain.Mesh, points: np.ndarray) -> geodomain.Nearest:
@@ -19,12 +18,9 @@ def walked(mesh: geodomain.Mesh, points: np.ndarray) -> geodomain.Nearest:
     addresses, strides = column_pointers(columns)
     rows = len(points)
     found = geodomain.Nearest(np.empty((rows, 3)), np.empty(rows, np.int32), np.empty(rows))
-    must(
-        library().geodomain_distance_walk(
-            pointer(mesh.vertices), pointer(mesh.triangles), ctypes.c_int64(len(mesh.triangles)),
-            pointer(np.ascontiguousarray(mesh.bounds)), addresses, strides, ctypes.c_int64(rows),
-            pointer(found.distance), pointer(found.triangle), pointer(found.point),
-        )
+    core().distance_walk(
+        mesh.vertices, mesh.triangles, len(mesh.triangles), np.ascontiguousarray(mesh.bounds),
+        addresses, strides, rows, found.distance, found.triangle, found.point,
     )  # fmt: skip
     return found
 
@@ -73,11 +69,9 @@ def ranges(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Between what single precision says that distances are, of each point from its triangle."""
     least, most = np.empty(len(points)), np.empty(len(points))
-    must(
-        library().geodomain_distance_ranges(
-            pointer(corners), pointer(points), ctypes.c_int64(len(points)),
-            pointer(bounds), pointer(least), pointer(most),
-        )
+    core().distance_ranges(
+        np.ascontiguousarray(corners), np.ascontiguousarray(points), len(points),
+        np.ascontiguousarray(bounds), least, most,
     )  # fmt: skip
     return least, most
 

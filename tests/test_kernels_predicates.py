@@ -11,16 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodomain.backends import native
-from geodomain.backends.kernel_files import load
 
 LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
 
 
 def signs(function: str, rows: np.ndarray, level: int) -> np.ndarray:
-    core = load(native.LIBRARIES[level])
     rows = np.ascontiguousarray(rows)
     out = np.empty(len(rows), dtype=np.int8)
-    getattr(core, function)(native.pointer(rows), ctypes.c_int64(len(rows)), native.pointer(out))
+    getattr(native.core(level), function.removeprefix("geodomain_"))(rows, len(rows), out)
     return out
 
 
@@ -173,8 +171,7 @@ def test_any_coordinates_in_range(values: list[float]) -> None:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("guarded", [0, 1])
 def test_canary_of_each_build(level: int, guarded: int) -> None:
-    core = load(native.LIBRARIES[level])
-    assert core.geodomain_canary(guarded) == 0
+    assert native.core(level).canary(guarded) == 0
 
 
 def test_guard_restores_the_callers_rounding() -> None:
@@ -183,11 +180,11 @@ def test_guard_restores_the_callers_rounding() -> None:
         libm = ctypes.CDLL("libm.so.6")
     except OSError:
         pytest.skip("no libm.so.6 to change the rounding mode with")
-    core = native.library()
+    core = native.core()
     upward = 0x800
     try:
         assert libm.fesetround(upward) == 0
-        seen = core.geodomain_canary(0), core.geodomain_canary(1), libm.fegetround()
+        seen = core.canary(0), core.canary(1), libm.fegetround()
     finally:
         libm.fesetround(0)
     assert seen[0] & 4  # the canary sees the mode

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from geodomain.backends import native
-from geodomain.backends.kernel_files import load
 
 LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
 KINDS = ("random", "mine", "integer", "grazing", "edge", "tiny", "huge", "needle", "range")
@@ -60,9 +58,7 @@ def ask(rows: np.ndarray, level: int) -> tuple[np.ndarray, ...]:
     """Return the values as hits have them, the expansion's, and head, tail and bound of pairs."""
     rows = np.ascontiguousarray(rows)
     out = np.empty((len(rows), 5))
-    load(native.LIBRARIES[level]).geodomain_volumes(
-        native.pointer(rows), ctypes.c_int64(len(rows)), native.pointer(out)
-    )
+    native.core(level).volumes(rows, len(rows), out)
     return tuple(out.T)
 
 
@@ -152,12 +148,9 @@ def describe(hits: np.ndarray, level: int) -> np.ndarray:
     triangles = np.arange(3 * count, dtype=np.int32).reshape(-1, 3)
     ends, rows = np.ascontiguousarray(hits[:, 9:]), np.arange(count)
     crossed, out = rows.astype(np.int32), np.empty((count, 7))
-    status = load(native.LIBRARIES[level]).geodomain_segments_describe(
-        native.pointer(vertices), native.pointer(triangles), ctypes.c_int64(count),
-        native.pointer(ends), native.pointer(rows), native.pointer(crossed),
-        ctypes.c_int64(count), 1, native.pointer(out),
-    )  # fmt: skip
-    assert status == 0
+    native.core(level).segments_describe(
+        vertices, triangles, count, ends, rows, crossed, count, 1, out
+    )
     return out
 
 

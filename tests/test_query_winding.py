@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 
 import numpy as np
@@ -13,7 +12,7 @@ from surfaces import lidless, reversed_mesh, shuffled, soup
 
 import geodomain
 from geodomain import Mesh, MeshError, PointError, generalised_winding
-from geodomain.backends.native import library
+from geodomain.backends.native import core
 
 
 def by_solid_angles(mesh: Mesh, points: np.ndarray) -> np.ndarray:
@@ -157,8 +156,7 @@ def test_lattices_and_points_agree() -> None:
 
 
 def test_the_angle_is_that_of_the_c_library() -> None:
-    angle = library().geodomain_upper_angle
-    angle.restype, angle.argtypes = ctypes.c_double, [ctypes.c_double] * 2
+    angle = core().upper_angle
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=20_000), np.abs(rng.normal(size=20_000))
     y[::3] *= 10.0 ** rng.integers(-20, 20, len(y[::3]))

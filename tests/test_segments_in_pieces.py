@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,9 +12,8 @@ from shapes import cube, star
 import geodomain
 from geodomain import Mesh, SegmentIntersector, Segments, intersect
 from geodomain.backends import layout
-from geodomain.backends.cpu import segments as cpu_segments
 from geodomain.backends.cuda import segments as cuda_segments
-from geodomain.backends.native import library, pointer
+from geodomain.backends.native import core
 
 TRIANGLE = Mesh([[0, 0, 5], [8, 0, 5], [0, 8, 5]], [[0, 1, 2]])
 
@@ -122,15 +120,17 @@ def test_what_is_asked_is_freed_when_it_has_answered(monkeypatch: pytest.MonkeyP
     expected = intersect(mesh, starts, ends, mode="count", backend="cpu")
     intersector, segments = SegmentIntersector(mesh, backend="cpu"), Segments(starts, ends)
     freed = []
-    free = library().geodomain_surface_free
-    monkeypatch.setattr(library(), "geodomain_surface_free", lambda *_: freed.append(free(*_)))
+    free = core().surface_free
+    monkeypatch.setattr(core(), "surface_free", lambda *_: freed.append(free(*_)))
 
-    def close(array: np.ndarray):
+    count = core().segments_count
+
+    def close(*arguments: object) -> int:
         intersector.close()
         assert not freed
-        return pointer(array)
+        return count(*arguments)
 
-    monkeypatch.setattr(cpu_segments, "pointer", close)
+    monkeypatch.setattr(core(), "segments_count", close)
     found = intersector.intersect(segments, mode="count")
     assert np.array_equal(found, expected) and len(freed) == 1
 
@@ -192,8 +192,8 @@ def test_rows_are_answered_in_their_places(backend: str, monkeypatch: pytest.Mon
 def test_bins_are_as_near_to_cubes_as_powers_of_two_allow(extent, rows: int, size) -> None:
     frame, bins = layout.structure("BoxFrame").empty(), layout.structure("Bins").empty()
     bounds = np.array([(414_000, 7_480_000, 100), np.add((414_000, 7_480_000, 100), extent)], float)
-    library().geodomain_surface_frame(pointer(bounds), pointer(frame))
-    library().geodomain_bins_of(pointer(frame), ctypes.c_int64(rows), pointer(bins))
+    core().surface_frame(bounds, frame)
+    core().bins_of(frame, rows, bins)
     assert tuple(bins[0]["size"]) == size
     assert bins[0]["count"] == np.prod(size)
     assert bins[0]["frame"] == frame[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 import geodomain
 from geodomain import synthetic
 from geodomain.backends import native
-from geodomain.backends.kernel_files import load
 
 LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
 PACKET = 8  # triangles
@@ -23,10 +21,7 @@ def sifted(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return which triangles of packets floats call crossed, which are open, and spans of t."""
     out, spans = np.empty((len(ends), 2), np.uint32), np.empty((len(ends), PACKET, 2), np.float32)
-    load(native.LIBRARIES[level]).geodomain_sift_packets(
-        native.pointer(corners), native.pointer(ends), ctypes.c_int64(len(ends)),
-        native.pointer(bounds), int(nearest), native.pointer(out), native.pointer(spans),
-    )  # fmt: skip
+    native.core(level).sift_packets(corners, ends, len(ends), bounds, nearest, out, spans)
     bits = out[:, :, None] >> np.arange(PACKET, dtype=np.uint32) & 1
     return bits[:, 0].astype(bool), bits[:, 1].astype(bool), spans
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends import layout
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.native import core
 from geodomain.backends.threads import thread_count
 
 Floats = NDArray[np.float64]
@@ -49,41 +49,35 @@ class Components:
         self._arrays = (vertices, triangles)  # the core reads them where they are
         self.handle = ctypes.c_void_p()
         count, flags = ctypes.c_int64(), (ctypes.c_int32 * 3)()
-        must(
-            library().geodomain_components_create(
-                pointer(vertices),
-                ctypes.c_int64(len(vertices)),
-                pointer(triangles),
-                ctypes.c_int64(len(triangles)),
-                ctypes.byref(count),
-                flags,
-                ctypes.byref(self.handle),
-            )
+        core().components_create(
+            vertices,
+            len(vertices),
+            triangles,
+            len(triangles),
+            count,
+            flags,
+            self.handle,
         )
         self.count = count.value
         self.closed, self.balanced, self.plain = map(bool, flags)
         self.component = np.empty(len(triangles), np.int32)
         self.boxes = np.empty((self.count, 2, 3))
-        library().geodomain_components_read(
-            self.handle, pointer(self.component), pointer(self.boxes)
-        )
+        core().components_read(self.handle, self.component, self.boxes)
 
     def __del__(self) -> None:
         """Free the memory."""
         if getattr(self, "handle", None):
-            library().geodomain_components_free(self.handle)
+            core().components_free(self.handle)
 
     def near(self, most: int | None = None) -> Indices:
         """Return the pairs of components whose closed boxes meet, (p, 2), ascending.
 
         Of more than ``most`` it returns so many, and one, as they are found.
         """
-        near, limit = library().geodomain_components_near, ctypes.c_int64(most or 2**62)
-        near.restype = ctypes.c_int64
-        count = near(self.handle, limit, None)
-        must(0 if count >= 0 else 1)
-        pairs = np.empty((count, 2), np.int32)
-        must(0 if near(self.handle, limit, pointer(pairs)) >= 0 else 1)
+        count, limit = ctypes.c_int64(), most or 2**62
+        core().components_near(self.handle, limit, None, count)
+        pairs = np.empty((count.value, 2), np.int32)
+        core().components_near(self.handle, limit, pairs, count)
         return pairs
 
     def relate(self, pairs: Indices, outward: NDArray[np.int8], limit: int) -> Indices:
@@ -93,15 +87,13 @@ class Components:
         more than ``limit`` pairs of triangles are compared.
         """
         seen = np.empty(len(pairs), np.int32)
-        must(
-            library().geodomain_components_relate(
-                self.handle,
-                pointer(pairs),
-                ctypes.c_int64(len(pairs)),
-                pointer(outward),
-                ctypes.c_int64(limit),
-                thread_count(None),
-                pointer(seen),
-            )
+        core().components_relate(
+            self.handle,
+            pairs,
+            len(pairs),
+            outward,
+            limit,
+            thread_count(None),
+            seen,
         )
         return seen

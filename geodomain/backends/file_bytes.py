@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from geodomain.backends.native import library, pointer
+from geodomain.backends.native import core
 from geodomain.backends.threads import thread_count
 
 _AT_ONCE = 1 << 26  # bytes between looks for signals
@@ -29,12 +29,11 @@ def read_bytes(file: int, size: int) -> bytes | None:
         None where the file has fewer bytes or more, or on a system other than Linux.
     """
     data = bytes(size)  # zeros that take no memory yet, known to nobody else: the core fills them
-    address = pointer(np.frombuffer(data, dtype=np.uint8)).value or 0
+    address, are_there = np.frombuffer(data, dtype=np.uint8).ctypes.data, ctypes.c_int32()
     for start in range(0, size, _AT_ONCE):
-        count = ctypes.c_int64(min(_AT_ONCE, size - start))
-        into = ctypes.c_void_p(address + start)
-        if not library().geodomain_read_bytes(
-            file, ctypes.c_int64(start), count, into, thread_count(None)
-        ):
+        count = min(_AT_ONCE, size - start)
+        into = (ctypes.c_char * count).from_address(address + start)
+        core().read_bytes(file, start, count, into, thread_count(None), are_there)
+        if not are_there:
             return None
     return data if os.fstat(file).st_size == size else None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends.data import Floats, MeshArrays
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.native import core
 
 
 class EdgeReach(IntEnum):
@@ -33,36 +33,32 @@ class FootprintEnd:
         self._edges = np.ascontiguousarray(edges)  # the core reads them where they are
         self.reach: NDArray[np.uint8] = np.empty(len(edges), np.uint8)
         self._handle = ctypes.c_void_p()
-        must(
-            library().geodomain_footprint_create(
-                pointer(mesh.vertices),
-                pointer(mesh.triangles),
-                ctypes.c_int64(len(mesh.triangles)),
-                pointer(self._edges),
-                ctypes.c_int64(len(edges)),
-                threads,
-                pointer(self.reach),
-                ctypes.byref(self._handle),
-            )
+        core().footprint_create(
+            mesh.vertices,
+            mesh.triangles,
+            len(mesh.triangles),
+            self._edges,
+            len(edges),
+            threads,
+            self.reach,
+            self._handle,
         )
 
     def __del__(self) -> None:
         """Free the memory."""
         if getattr(self, "_handle", None):
-            library().geodomain_footprint_free(self._handle)
+            core().footprint_free(self._handle)
 
     def is_in(self, lows: Floats, highs: Floats, threads: int) -> NDArray[np.bool_]:
         """Return whether the footprint ends inside the plan of each block, (n,)."""
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
         found = np.empty(len(lows), np.bool_)
-        must(
-            library().geodomain_footprint_ends(
-                self._handle,
-                pointer(lows),
-                pointer(highs),
-                ctypes.c_int64(len(lows)),
-                threads,
-                pointer(found),
-            )
+        core().footprint_ends(
+            self._handle,
+            lows,
+            highs,
+            len(lows),
+            threads,
+            found,
         )
         return found

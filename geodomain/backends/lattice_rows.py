@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends.data import Columns
-from geodomain.backends.native import column_pointers, library, must, pointer
+from geodomain.backends.native import addresses, column_pointers, core, counts
 
 
 def expand_lattice(
@@ -25,30 +25,22 @@ def expand_lattice(
     the distinct ones; None where they are those in their order. ``depth`` is the
     number of distinct z.
     """
-    rulers = (ctypes.c_int64 * 3)(bits.shape[0], bits.shape[1], depth)
-    places = (ctypes.c_void_p * 3)(*[None if r is None else r.ctypes.data for r in ranks])
-    must(
-        library().geodomain_lattice_expand(
-            pointer(bits),
-            rulers,
-            places,
-            (ctypes.c_int64 * 3)(*out.shape),
-            (ctypes.c_int64 * 3)(*out.strides),
-            pointer(out),
-            threads,
-        )
+    core().lattice_expand(
+        bits,
+        counts([bits.shape[0], bits.shape[1], depth]),
+        addresses(ranks),
+        counts(out.shape),
+        counts(out.strides),
+        ctypes.c_void_p(out.ctypes.data),  # with any strides
+        threads,
     )
 
 
 def recognise(points: Columns, threads: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Return the axes, fastest first, and their lengths if the rows are a lattice."""
-    addresses, strides = column_pointers(points)
-    axes, counts = (ctypes.c_int64 * 3)(), (ctypes.c_int64 * 3)()
-    found = library().geodomain_recognise(
-        addresses, strides, ctypes.c_int64(len(points[0])), threads, axes, counts
-    )
-    must(0 if found >= 0 else 1)
-    return (tuple(axes), tuple(counts)) if found else None
+    axes, lengths, is_lattice = counts([0] * 3), counts([0] * 3), ctypes.c_int32()
+    core().recognise(*column_pointers(points), len(points[0]), threads, axes, lengths, is_lattice)
+    return (tuple(axes), tuple(lengths)) if is_lattice else None
 
 
 def look_up(
@@ -66,21 +58,17 @@ def look_up(
     labels along z of the cells that ``axes`` make, (nx, ny, words), and ``crossings`` are those of
     the lines, (nx, ny). Beyond the mesh's box, (2, 3), no cell is needed.
     """
-    addresses, strides = column_pointers(points)
     out = np.empty(len(points[0]), np.uint8)
-    must(
-        library().geodomain_lattice_look_up(
-            addresses,
-            strides,
-            ctypes.c_int64(len(out)),
-            (ctypes.c_void_p * 3)(*[axis.ctypes.data for axis in axes]),
-            (ctypes.c_int64 * 3)(*map(len, axes)),
-            pointer(bits),
-            None if crossings is None else pointer(crossings),
-            pointer(box),
-            pointer(out),
-            threads,
-        )
+    core().lattice_look_up(
+        *column_pointers(points),
+        len(out),
+        addresses(axes),
+        counts([len(axis) for axis in axes]),
+        bits,
+        crossings,
+        box,
+        out,
+        threads,
     )
     return out
 
@@ -100,20 +88,16 @@ def mark_blocks(
     ``bits`` are (z, y, x / 8), bytes that begin with the lowest bit. The row after those that
     were taken has no cell, or one with another coordinate.
     """
-    addresses, strides = column_pointers(points)
     again = ctypes.c_int64(0)
-    mark = library().geodomain_mark_blocks
-    mark.restype = ctypes.c_int64
-    taken = mark(
-        addresses,
-        strides,
-        ctypes.c_int64(len(points[0])),
-        pointer(starts),
-        pointer(cells_per_unit),
-        pointer(firsts),
-        (ctypes.c_int64 * 3)(*map(len, values)),
-        (ctypes.c_void_p * 3)(*[each.ctypes.data for each in values]),
-        pointer(bits),
-        ctypes.byref(again),
+    taken = core().mark_blocks(
+        *column_pointers(points),
+        len(points[0]),
+        starts,
+        cells_per_unit,
+        firsts,
+        counts([len(each) for each in values]),
+        addresses(values),
+        bits,
+        again,
     )
     return taken, again.value

@@ -6,7 +6,6 @@ or the size of a structure, and none repeats a constant of the kernels.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import math
 import struct
@@ -16,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from geodomain.backends.native import library
+from geodomain.backends.native import core
 
 _ADDRESS = "P"
 
@@ -119,9 +118,7 @@ def _format(field: Field) -> DTypeLike:
 @functools.cache
 def _described() -> tuple[Mapping[str, Structure], Mapping[str, int | float]]:
     """Return the structures and the constants that the core describes."""
-    describe = library().geodomain_layout
-    describe.restype = ctypes.c_char_p
-    return parse(describe().decode())
+    return parse(core().text("layout"))
 
 
 def parse(text: str) -> tuple[Mapping[str, Structure], Mapping[str, int | float]]:

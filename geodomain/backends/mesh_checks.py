@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.native import core
 from geodomain.backends.threads import thread_count
 
 Floats = NDArray[np.float64]
@@ -40,19 +40,17 @@ def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
     vertices_out, triangles_out = np.empty_like(vertices), np.empty_like(triangles)
     bounds = np.empty((2, 3))
     faults, flags = (ctypes.c_int64 * 2)(), (ctypes.c_int32 * 2)()
-    must(
-        library().geodomain_mesh_check(
-            pointer(vertices),
-            ctypes.c_int64(len(vertices)),
-            pointer(triangles),
-            ctypes.c_int64(len(triangles)),
-            _threads(len(vertices) + len(triangles)),
-            pointer(vertices_out),
-            pointer(triangles_out),
-            pointer(bounds),
-            faults,
-            flags,
-        )
+    core().mesh_check(
+        vertices,
+        len(vertices),
+        triangles,
+        len(triangles),
+        _threads(len(vertices) + len(triangles)),
+        vertices_out,
+        triangles_out,
+        bounds,
+        faults,
+        flags,
     )
     by_index = bool(flags[0]), bool(flags[1])
     return CheckedMesh(vertices_out, triangles_out, bounds, faults[0], faults[1], by_index)
@@ -61,11 +59,7 @@ def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
 def merge_equal(rows: Floats) -> Indices:
     """Return, for each row of (n, 3), the first one that is equal to it; -0.0 equals 0.0."""
     merged = np.empty(len(rows), dtype=np.int32)
-    must(
-        library().geodomain_merge_vertices(
-            pointer(rows), ctypes.c_int64(len(rows)), pointer(merged)
-        )
-    )
+    core().merge_vertices(rows, len(rows), merged)
     return merged
 
 
@@ -81,25 +75,21 @@ def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """
     rows = np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, 3)
     first, group = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
-    find = library().geodomain_group_rows
-    find.restype = ctypes.c_int64
-    count: int = find(pointer(rows), ctypes.c_int64(len(rows)), pointer(group), pointer(first))
-    must(count < 0)
-    return first[:count].copy(), group
+    count = ctypes.c_int64()
+    core().group_rows(rows, len(rows), group, first, count)
+    return first[: count.value].copy(), group
 
 
 def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
     """Return what `CheckedMesh.by_index` holds, equal vertices being one."""
     merged = merge_equal(vertices)
     flags = (ctypes.c_int32 * 2)()
-    must(
-        library().geodomain_mesh_closed(
-            pointer(triangles),
-            ctypes.c_int64(len(triangles)),
-            pointer(merged),
-            _threads(len(triangles)),
-            flags,
-        )
+    core().mesh_closed(
+        triangles,
+        len(triangles),
+        merged,
+        _threads(len(triangles)),
+        flags,
     )
     return bool(flags[0]), bool(flags[1])
 
@@ -129,15 +119,13 @@ class Bodies:
 def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -> Bodies:
     """Return the bodies of a mesh; ``merged`` tells which vertices are equal, if not indices do."""
     found = (ctypes.c_int64 * 4)()
-    must(
-        library().geodomain_mesh_bodies(
-            pointer(triangles),
-            ctypes.c_int64(len(triangles)),
-            None if merged is None else pointer(merged),
-            ctypes.c_int64(vertex_count),
-            _threads(len(triangles)),
-            found,
-        )
+    core().mesh_bodies(
+        triangles,
+        len(triangles),
+        merged,
+        vertex_count,
+        _threads(len(triangles)),
+        found,
     )
     return Bodies(*found)
 
@@ -145,11 +133,7 @@ def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -
 def clip_ears(ring: Floats, normal: Floats) -> Indices:
     """Cut a ring (n, 3) of 4 or more corners into triangles (n - 2, 3) of their numbers."""
     triangles = np.empty((len(ring) - 2, 3), dtype=np.int32)
-    must(
-        library().geodomain_clip_ears(
-            pointer(ring), ctypes.c_int64(len(ring)), pointer(normal), pointer(triangles)
-        )
-    )
+    core().clip_ears(ring, len(ring), normal, triangles)
     return triangles
 
 
@@ -171,37 +155,31 @@ class VertexFans(NamedTuple):
 
 def vertex_fans(vertices: Floats, triangles: Indices) -> VertexFans:
     """Look at the triangles about each vertex."""
-    parted = np.empty(len(vertices), np.uint8)
-    found: int = library().geodomain_vertex_fans(
-        pointer(vertices),
-        ctypes.c_int64(len(vertices)),
-        pointer(triangles),
-        ctypes.c_int64(len(triangles)),
+    parted, are_rings = np.empty(len(vertices), np.uint8), ctypes.c_int32()
+    core().vertex_fans(
+        vertices,
+        len(vertices),
+        triangles,
+        len(triangles),
         _threads(len(triangles)),
-        pointer(parted),
+        parted,
+        are_rings,
     )
-    must(found < 0)
-    return VertexFans(bool(found), parted)
+    return VertexFans(bool(are_rings), parted)
 
 
 def are_distinct(rows: Floats) -> bool:
     """Tell whether no two rows of (n, 3) are equal; there is no -0.0 in them."""
-    found: int = library().geodomain_rows_distinct(
-        pointer(rows), ctypes.c_int64(len(rows)), _threads(len(rows))
-    )
-    must(found < 0)
-    return bool(found)
+    distinct = ctypes.c_int32()
+    core().rows_distinct(rows, len(rows), _threads(len(rows)), distinct)
+    return bool(distinct)
 
 
 def volume_sign(vertices: Floats, triangles: Indices) -> int:
     """Return the sign of a mesh's signed volume, or 0 where float64 does not tell it."""
-    sign: int = library().geodomain_volume_sign(
-        pointer(vertices),
-        pointer(triangles),
-        ctypes.c_int64(len(triangles)),
-        _threads(len(triangles)),
-    )
-    return sign
+    sign = ctypes.c_int32()
+    core().volume_sign(vertices, triangles, len(triangles), _threads(len(triangles)), sign)
+    return sign.value
 
 
 def crossed_triangles(
@@ -217,17 +195,15 @@ def crossed_triangles(
     ``bounds``, (2, 3), hold all triangles; ``parted`` as in `VertexFans`.
     """
     crossed = np.zeros(len(triangles), np.bool_)
-    must(
-        library().geodomain_self_crossings(
-            pointer(vertices),
-            pointer(triangles),
-            ctypes.c_int64(len(triangles)),
-            pointer(bounds),
-            pointer(group),
-            pointer(parted),
-            threads,
-            pointer(crossed),
-        )
+    core().self_crossings(
+        vertices,
+        triangles,
+        len(triangles),
+        bounds,
+        group,
+        parted,
+        threads,
+        crossed,
     )
     return crossed
 
@@ -235,7 +211,5 @@ def crossed_triangles(
 def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
     """Return the sign of each triangle's projection, exactly; 0 where it is a line."""
     signs = np.empty(len(triangles), np.int8)
-    library().geodomain_projection_signs(
-        pointer(vertices), pointer(triangles), ctypes.c_int64(len(triangles)), pointer(signs)
-    )
+    core().projection_signs(vertices, triangles, len(triangles), signs)
     return signs

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends.data import Coordinates, Floats
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.native import core
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -41,18 +41,16 @@ def pack(
     """
     flags = np.empty(len(starts), dtype=np.uint8)
     faults = (ctypes.c_int64 * 3)()
-    must(
-        library().geodomain_segments_pack(
-            pointer(starts),
-            pointer(ends),
-            ctypes.c_int64(starts.itemsize),
-            None if order is None else pointer(order),
-            ctypes.c_int64(len(starts)),
-            threads,
-            pointer(out),
-            pointer(flags),
-            faults,
-        )
+    core().segments_pack(
+        starts,
+        ends,
+        starts.itemsize,
+        order,
+        len(starts),
+        threads,
+        out,
+        flags,
+        faults,
     )
     extreme = np.flatnonzero(flags) if faults[2] else np.empty(0, dtype=np.int64)
     return CheckedSegments(out, faults[0], faults[1], extreme)
@@ -62,11 +60,7 @@ def order(starts: Coordinates, ends: Coordinates, threads: int) -> NDArray[np.in
     """Return the rows of (n, 3) by the Morton codes of their middles; equal codes by row."""
     starts, ends = np.asarray(starts, np.float64), np.asarray(ends, np.float64)
     rows = np.empty(len(starts), dtype=np.int32)
-    must(
-        library().geodomain_segments_order(
-            pointer(starts), pointer(ends), ctypes.c_int64(len(starts)), threads, pointer(rows)
-        )
-    )
+    core().segments_order(starts, ends, len(starts), threads, rows)
     return rows.astype(np.int64)
 
 
@@ -74,10 +68,8 @@ def scatter(values: NDArray[Number], places: NDArray[np.int64], threads: int) ->
     """Return ``out[places] = values`` of 1-D arrays; the places are all there are, each once."""
     out = np.empty(len(places), dtype=values.dtype)
     values = np.ascontiguousarray(values)
-    must(
-        library().geodomain_scatter(
-            pointer(values), ctypes.c_int64(values.itemsize), pointer(places),
-            ctypes.c_int64(len(places)), threads, pointer(out),
-        )
-    )  # fmt: skip
+    core().scatter(
+            values, values.itemsize, places,
+            len(places), threads, out,
+        )  # fmt: skip
     return out

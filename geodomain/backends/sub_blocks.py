@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.backends.data import Floats, Indices
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.native import core
 
 Rows = NDArray[np.int64]
 
@@ -22,56 +22,41 @@ class BoundaryIndex:
     def __init__(self, vertices: Floats, triangles: Indices) -> None:
         self._arrays = (vertices, triangles)  # the core reads them where they are
         self.handle = ctypes.c_void_p()
-        must(
-            library().geodomain_boundary_create(
-                pointer(vertices),
-                pointer(triangles),
-                ctypes.c_int64(len(triangles)),
-                ctypes.byref(self.handle),
-            )
+        core().boundary_create(
+            vertices,
+            triangles,
+            len(triangles),
+            self.handle,
         )
 
     def __del__(self) -> None:
         """Free the index's memory."""
         if getattr(self, "handle", None):
-            library().geodomain_boundary_free(self.handle)
+            core().boundary_free(self.handle)
 
     def mark_entered(
         self, lows: Floats, highs: Floats, entered: NDArray[np.bool_], threads: int
     ) -> None:
         """Mark the blocks, (n, 3) corners, inside of which a triangle has a point."""
-        must(
-            library().geodomain_boundary_enters(
-                self.handle,
-                pointer(lows),
-                pointer(highs),
-                ctypes.c_int64(len(lows)),
-                threads,
-                pointer(entered),
-            )
+        core().boundary_enters(
+            self.handle,
+            lows,
+            highs,
+            len(lows),
+            threads,
+            entered,
         )
 
     def seams(self, lows: Floats, highs: Floats, threads: int) -> tuple[Rows, Floats]:
         """Return how many cuts each block has, (n,), and all their heights, block by block."""
         counts = np.zeros(len(lows), np.int64)
         found = ctypes.POINTER(ctypes.c_double)()
-        core = library()
-        must(
-            core.geodomain_boundary_seams(
-                self.handle,
-                pointer(lows),
-                pointer(highs),
-                ctypes.c_int64(len(lows)),
-                threads,
-                pointer(counts),
-                ctypes.byref(found),
-            )
-        )
+        core().boundary_seams(self.handle, lows, highs, len(lows), threads, counts, found)
         try:
             total = int(counts.sum())
             heights = np.ctypeslib.as_array(found, (total,)).copy() if total else np.empty(0)
         finally:
-            core.geodomain_heights_free(found)
+            core().heights_free(ctypes.cast(found, ctypes.c_void_p))
         return counts, heights
 
 
@@ -98,14 +83,12 @@ def join_boxes(
     """
     boxes = np.concatenate([lows, highs], axis=1, dtype=np.int32)
     owner = np.empty(len(boxes), np.int64)
-    must(
-        library().geodomain_join_boxes(
-            pointer(np.ascontiguousarray(starts, np.int64)),
-            ctypes.c_int64(len(starts) - 1),
-            pointer(boxes),
-            pointer(np.ascontiguousarray(keys, np.int32)),
-            threads,
-            pointer(owner),
-        )
+    core().join_boxes(
+        np.ascontiguousarray(starts, np.int64),
+        len(starts) - 1,
+        boxes,
+        np.ascontiguousarray(keys, np.int32),
+        threads,
+        owner,
     )
     return boxes[:, :3], boxes[:, 3:], owner

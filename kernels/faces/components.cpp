@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 
+#include "platform/c_function.h"
 #include "platform/float_guard.h"
 #include "platform/thread_team.h"
 #include "topology/relate.h"
@@ -85,10 +86,11 @@ std::vector<Bounds> boxes_of(const MeshView& mesh, const Components& components)
 // Indices must be equal just where their vertices are. The arrays are read where they are, as
 // long as the handle lives. flags: closed,
 // balanced, no edge of more than two triangles.
-GD_API int geodomain_components_create(const double* vertices, std::int64_t vertex_count,
-                                       const std::int32_t* triangles, std::int64_t triangle_count,
-                                       std::int64_t* count, std::int32_t* flags, void** handle) {
-  try {
+GD_API Status geodomain_components_create(const double* vertices, std::int64_t vertex_count,
+                                          const std::int32_t* triangles,
+                                          std::int64_t triangle_count, std::int64_t* count,
+                                          std::int32_t* flags, void** handle) {
+  return guarded([&] {
     FloatGuard guard;
     std::unique_ptr<FoundComponents> found(
         new FoundComponents{{vertices, triangles, triangle_count}, {}, {}});
@@ -99,15 +101,14 @@ GD_API int geodomain_components_create(const double* vertices, std::int64_t vert
     flags[1] = found->components.balanced;
     flags[2] = found->components.uses.empty();
     *handle = found.release();
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_components_create);
 
 GD_API void geodomain_components_free(void* handle) {
   delete static_cast<FoundComponents*>(handle);
 }
+GD_DESCRIBE(geodomain_components_free);
 
 // component: of each triangle, -1 for those with two equal corners; boxes: (count, 2, 3).
 GD_API void geodomain_components_read(const void* handle, std::int32_t* component, double* boxes) {
@@ -121,30 +122,29 @@ GD_API void geodomain_components_read(const void* handle, std::int32_t* componen
     }
   }
 }
+GD_DESCRIBE(geodomain_components_read);
 
-// Pairs of components whose closed boxes meet, ascending, two indices each, or the first found
-// where they are more than `most`; with pairs null, only their count, which is returned, at most
-// `most` + 1; -1 out of memory.
-GD_API std::int64_t geodomain_components_near(const void* handle, std::int64_t most,
-                                              std::int32_t* pairs) {
-  try {
+// Pairs of components whose closed boxes meet, ascending, two indices each, or the first that are
+// met where they are more than `most`; with pairs null, their count alone, at most `most` + 1.
+GD_API Status geodomain_components_near(const void* handle, std::int64_t most, std::int32_t* pairs,
+                                        std::int64_t* count) {
+  return guarded([&] {
     const auto near = near_pairs(static_cast<const FoundComponents*>(handle)->boxes, most);
     for (std::size_t i = 0; pairs && i < near.size(); ++i) {
       pairs[2 * i] = near[i].first;
       pairs[2 * i + 1] = near[i].second;
     }
-    return static_cast<std::int64_t>(near.size());
-  } catch (...) {
-    return -1;
-  }
+    *count = static_cast<std::int64_t>(near.size());
+  });
 }
+GD_DESCRIBE(geodomain_components_near, 2);
 
 // seen: the Evidence of each pair, kCross alone where they overlap. outward: see Relation. Of one
 // pair no more than `limit` pairs of triangles are compared, shared among its parts.
-GD_API int geodomain_components_relate(const void* handle, const std::int32_t* pairs,
-                                       std::int64_t pair_count, const std::int8_t* outward,
-                                       std::int64_t limit, int threads, std::int32_t* seen) {
-  try {
+GD_API Status geodomain_components_relate(const void* handle, const std::int32_t* pairs,
+                                          std::int64_t pair_count, const std::int8_t* outward,
+                                          std::int64_t limit, int threads, std::int32_t* seen) {
+  return guarded([&] {
     const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
     const Members members(found.components);
     std::vector<std::vector<Bounds>> partners(found.boxes.size());
@@ -195,8 +195,6 @@ GD_API int geodomain_components_relate(const void* handle, const std::int32_t* p
       const std::int32_t bits = all[i].load();
       seen[i] = overlap(bits) ? std::int32_t{kCross} : bits;
     }
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_components_relate);

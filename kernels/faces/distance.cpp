@@ -5,6 +5,7 @@
 #include "bvh/nearest_triangle.h"
 #include "bvh/nearest_walk.h"
 #include "platform/arithmetic.h"
+#include "platform/c_function.h"
 #include "platform/float_guard.h"
 #include "platform/lowest_row.h"
 
@@ -49,31 +50,30 @@ NearestFound found_by_walk(const NearestView& view, OpenBox* open, Vec3 p) {
 
 }  // namespace
 
-GD_API int geodomain_distance_create(const double* vertices, const std::int32_t* triangles,
-                                     std::int64_t triangle_count, const double* bounds, int threads,
-                                     void** handle) {
-  try {
+GD_API Status geodomain_distance_create(const double* vertices, const std::int32_t* triangles,
+                                        std::int64_t triangle_count, const double* bounds,
+                                        int threads, void** handle) {
+  return guarded([&] {
     FloatGuard guard;
     const MeshView mesh = {vertices, triangles, triangle_count};
     const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
     Team team(threads);
     *handle = new NearestIndex(mesh, box, team);
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_distance_create);
 
 GD_API void geodomain_distance_free(void* handle) { delete static_cast<NearestIndex*>(handle); }
+GD_DESCRIBE(geodomain_distance_free);
 
 // Each point's distance, its nearest triangle and the place there; NaN and -1 where a point is not
 // finite. `triangle` and `place`, (rows, 3), may be null. `refused` is the first row that is beyond
 // a mesh's range, or -1. The mesh has triangles.
-GD_API int geodomain_distance_nearest(const void* handle, const void* const* columns,
-                                      const std::int64_t* strides, std::int64_t rows, int threads,
-                                      double* distance, std::int32_t* triangle, double* place,
-                                      std::int64_t* refused) {
-  try {
+GD_API Status geodomain_distance_nearest(const void* handle, const void* const* columns,
+                                         const std::int64_t* strides, std::int64_t rows,
+                                         int threads, double* distance, std::int32_t* triangle,
+                                         double* place, std::int64_t* refused) {
+  return guarded([&] {
     const NearestIndex& index = *static_cast<const NearestIndex*>(handle);
     const PointsView points = points_view(columns, strides);
     LowestRow first;
@@ -100,19 +100,17 @@ GD_API int geodomain_distance_nearest(const void* handle, const void* const* col
       });
     }
     *refused = first.found();
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_distance_nearest, 6, 7);
 
 // The same answers by the code that a GPU's threads run, one point after the other: for tests.
-GD_API int geodomain_distance_walk(const double* vertices, const std::int32_t* triangles,
-                                   std::int64_t triangle_count, const double* bounds,
-                                   const void* const* columns, const std::int64_t* strides,
-                                   std::int64_t rows, double* distance, std::int32_t* triangle,
-                                   double* place) {
-  try {
+GD_API Status geodomain_distance_walk(const double* vertices, const std::int32_t* triangles,
+                                      std::int64_t triangle_count, const double* bounds,
+                                      const void* const* columns, const std::int64_t* strides,
+                                      std::int64_t rows, double* distance, std::int32_t* triangle,
+                                      double* place) {
+  return guarded([&] {
     FloatGuard guard;
     const MeshView mesh = {vertices, triangles, triangle_count};
     Team team(1);
@@ -128,17 +126,15 @@ GD_API int geodomain_distance_walk(const double* vertices, const std::int32_t* t
       triangle[row] = found.triangle;
       place[3 * row] = at.x, place[3 * row + 1] = at.y, place[3 * row + 2] = at.z;
     }
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_distance_walk);
 
 // Between what single precision says that the distance of each point from its own triangle is, in
 // the mesh's units: for tests.
-GD_API int geodomain_distance_ranges(const double* corners, const double* points,
-                                     std::int64_t count, const double* bounds, double* least,
-                                     double* most) {
+GD_API void geodomain_distance_ranges(const double* corners, const double* points,
+                                      std::int64_t count, const double* bounds, double* least,
+                                      double* most) {
   const BoxFrame frame =
       make_frame({{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}});
   const double scale = longest_scale(frame);
@@ -151,5 +147,5 @@ GD_API int geodomain_distance_ranges(const double* corners, const double* points
     least[i] = range.least / scale;
     most[i] = range.most / scale;
   }
-  return 0;
 }
+GD_DESCRIBE(geodomain_distance_ranges);

@@ -5,10 +5,13 @@
 #include <memory>
 #include <new>
 
+#include "platform/c_function.h"
 #include "platform/portable.h"
 
 namespace {
 
+using geodomain::guarded;
+using geodomain::Status;
 using namespace geodomain::text;
 
 void join(const std::vector<std::string>& names, char* out) {
@@ -26,16 +29,14 @@ std::int64_t joined_size(const std::vector<std::string>& names) {
 
 }  // namespace
 
-// NULL when memory ran out. The bytes are not needed afterwards.
-GD_API void* geodomain_dxf_open(const char* bytes, std::int64_t size) {
-  try {
-    return new DxfDrawing(bytes, size);
-  } catch (...) {
-    return nullptr;
-  }
+// The bytes are not needed afterwards.
+GD_API Status geodomain_dxf_open(const char* bytes, std::int64_t size, void** drawing) {
+  return guarded([&] { *drawing = new DxfDrawing(bytes, size); });
 }
+GD_DESCRIBE(geodomain_dxf_open);
 
 GD_API void geodomain_dxf_close(void* drawing) { delete static_cast<DxfDrawing*>(drawing); }
+GD_DESCRIBE(geodomain_dxf_close);
 
 // Rows, numbers that the caller must round, types, bytes of all names and of all types with a line
 // end after each, coordinates and face list integers of MESHes, the fault and the byte where it is.
@@ -51,6 +52,7 @@ GD_API void geodomain_dxf_sizes(void* drawing, std::int64_t* out) {
   out[7] = static_cast<std::int64_t>(it.fault());
   out[8] = it.place();
 }
+GD_DESCRIBE(geodomain_dxf_sizes);
 
 GD_API void geodomain_dxf_names(void* drawing, char* names, char* types, std::int64_t* counts) {
   const DxfDrawing& it = *static_cast<DxfDrawing*>(drawing);
@@ -58,6 +60,7 @@ GD_API void geodomain_dxf_names(void* drawing, char* names, char* types, std::in
   join(it.types(), types);
   std::copy(it.type_counts().begin(), it.type_counts().end(), counts);
 }
+GD_DESCRIBE(geodomain_dxf_names);
 
 // Columns of the rows: `flags` has 3 to a row (in a block, in paper space, invisible), `names` 2
 // (layer and name), `integers` 6 and `corners` 12; `unsure` has 4 to a number.
@@ -83,6 +86,7 @@ GD_API void geodomain_dxf_rows(void* drawing, std::uint8_t* kinds, std::uint8_t*
     *unsure++ = number.end;
   }
 }
+GD_DESCRIBE(geodomain_dxf_rows);
 
 // Coordinates of all MESHes one after the other, and the integers of their face lists.
 GD_API void geodomain_dxf_meshes(void* drawing, double* places, std::int32_t* faces) {
@@ -90,3 +94,4 @@ GD_API void geodomain_dxf_meshes(void* drawing, double* places, std::int32_t* fa
   std::copy(it.mesh_places().begin(), it.mesh_places().end(), places);
   std::copy(it.mesh_faces().begin(), it.mesh_faces().end(), faces);
 }
+GD_DESCRIBE(geodomain_dxf_meshes);

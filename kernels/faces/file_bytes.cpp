@@ -1,15 +1,15 @@
 // The C face of reading files.
 #include "platform/file_bytes.h"
 
+#include "platform/c_function.h"
 #include "platform/portable.h"
 
-// 1: the open file has `size` bytes from `start` on, and `into` holds them now; 0: it has not, or
-// this system has no such way.
-GD_API int geodomain_read_bytes(int file, std::int64_t start, std::int64_t size, char* into,
-                                int threads) {
-  try {
-    return geodomain::read_bytes(file, start, size, into, threads);
-  } catch (...) {
-    return 0;
-  }
+using namespace geodomain;
+
+// Fills `into` with `size` bytes of an open file from `start` on. are_there: 0 where the file has
+// fewer, or this system has no such way.
+GD_API Status geodomain_read_bytes(int file, std::int64_t start, std::int64_t size, char* into,
+                                   int threads, std::int32_t* are_there) {
+  return guarded([&] { *are_there = read_bytes(file, start, size, into, threads); });
 }
+GD_DESCRIBE(geodomain_read_bytes);

@@ -9,6 +9,7 @@
 #include "grid/many_points.h"
 #include "grid/on_surface.h"
 #include "lattice/recognise.h"
+#include "platform/c_function.h"
 #include "platform/float_guard.h"
 
 using namespace geodomain;
@@ -80,10 +81,10 @@ void code_piece(const void* const* handles, const BoxCull& cull, const PointsVie
 
 }  // namespace
 
-GD_API int geodomain_grid_create(const double* vertices, const std::int32_t* triangles,
-                                 std::int64_t triangle_count, const double* bounds, int closed,
-                                 double density, int threads, void** handle) {
-  try {
+GD_API Status geodomain_grid_create(const double* vertices, const std::int32_t* triangles,
+                                    std::int64_t triangle_count, const double* bounds, int closed,
+                                    double density, int threads, void** handle) {
+  return guarded([&] {
     FloatGuard guard;  // the caller's thread computes indices too
     const MeshView mesh = {vertices, triangles, triangle_count};
     const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
@@ -103,13 +104,12 @@ GD_API int geodomain_grid_create(const double* vertices, const std::int32_t* tri
     view.bundled = index.bundled.data();
     view.closed = closed;
     *handle = grid.release();
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_grid_create);
 
 GD_API void geodomain_grid_free(void* handle) { delete static_cast<BuiltGrid*>(handle); }
+GD_DESCRIBE(geodomain_grid_free);
 
 // cells, entries, grids, bundled triangles: what the index holds.
 GD_API void geodomain_grid_size(const void* handle, std::int64_t* size) {
@@ -119,6 +119,7 @@ GD_API void geodomain_grid_size(const void* handle, std::int64_t* size) {
   size[2] = static_cast<std::int64_t>(index.grids.size());
   size[3] = static_cast<std::int64_t>(index.bundled.size());
 }
+GD_DESCRIBE(geodomain_grid_size);
 
 // The index's arrays and their sizes in bytes (grids, slabs, lists, entries, bundles,
 // bundled), for a copy to a device; they live as long as the handle.
@@ -137,38 +138,40 @@ GD_API void geodomain_grid_arrays(const void* handle, const void** arrays, std::
   bytes[4] = static_cast<std::int64_t>(index.bundles.size() * sizeof(Bundle));
   bytes[5] = static_cast<std::int64_t>(index.bundled.size() * sizeof(std::int32_t));
 }
+GD_DESCRIBE(geodomain_grid_arrays);
 
 // The answers below: a row of `out` to a point, and in `refused` the first row that
 // the arithmetic cannot decide, for coordinates below its range, or -1.
 
 // 1 inside, 0 not.
-GD_API int geodomain_grid_contains(const void* handle, const void* const* columns,
-                                   const std::int64_t* strides, std::int64_t rows, int threads,
-                                   std::uint8_t* out, std::int64_t* refused) {
+GD_API Status geodomain_grid_contains(const void* handle, const void* const* columns,
+                                      const std::int64_t* strides, std::int64_t rows, int threads,
+                                      std::uint8_t* out, std::int64_t* refused) {
   return answer(handle, columns, strides, rows, threads, refused, LabelPiece{out});
 }
+GD_DESCRIBE(geodomain_grid_contains);
 
 // The index of the first grid that holds the point, -1 none, -2 not finite.
-GD_API int geodomain_grid_codes(const void* const* handles, std::int32_t handle_count,
-                                const void* const* columns, const std::int64_t* strides,
-                                std::int64_t rows, int threads, std::int32_t* out,
-                                std::int64_t* refused) {
-  try {
+GD_API Status geodomain_grid_codes(const void* const* handles, std::int32_t handle_count,
+                                   const void* const* columns, const std::int64_t* strides,
+                                   std::int64_t rows, int threads, std::int32_t* out,
+                                   std::int64_t* refused) {
+  return guarded([&] {
     FloatGuard guard;  // points and boxes must be given their cells alike
     const BoxCull cull(reaches(handles, handle_count));
     return answer(
         nullptr, columns, strides, rows, threads, refused,
         [&](const GridView*, const PointsView& points, std::int64_t begin, std::int64_t end,
             LowestRow& first) { code_piece(handles, cull, points, begin, end, out, first); });
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_grid_codes);
 
 // Crossings above the displaced point; with `with_sign`, each by its sign.
-GD_API int geodomain_grid_crossings(const void* handle, const void* const* columns,
-                                    const std::int64_t* strides, std::int64_t rows, int with_sign,
-                                    int threads, std::int32_t* out, std::int64_t* refused) {
+GD_API Status geodomain_grid_crossings(const void* handle, const void* const* columns,
+                                       const std::int64_t* strides, std::int64_t rows,
+                                       int with_sign, int threads, std::int32_t* out,
+                                       std::int64_t* refused) {
   return answer(handle, columns, strides, rows, threads, refused,
                 [=](const GridView* grid, const PointsView& points, std::int64_t begin,
                     std::int64_t end, LowestRow& first) {
@@ -179,11 +182,12 @@ GD_API int geodomain_grid_crossings(const void* handle, const void* const* colum
                   }
                 });
 }
+GD_DESCRIBE(geodomain_grid_crossings);
 
 // 1 exactly on a triangle, 0 not.
-GD_API int geodomain_grid_on_surface(const void* handle, const void* const* columns,
-                                     const std::int64_t* strides, std::int64_t rows, int threads,
-                                     std::uint8_t* out, std::int64_t* refused) {
+GD_API Status geodomain_grid_on_surface(const void* handle, const void* const* columns,
+                                        const std::int64_t* strides, std::int64_t rows, int threads,
+                                        std::uint8_t* out, std::int64_t* refused) {
   return answer(handle, columns, strides, rows, threads, refused,
                 [out](const GridView* grid, const PointsView& points, std::int64_t begin,
                       std::int64_t end, LowestRow& first) {
@@ -194,23 +198,24 @@ GD_API int geodomain_grid_on_surface(const void* handle, const void* const* colu
                   }
                 });
 }
+GD_DESCRIBE(geodomain_grid_on_surface);
 
-// 1 and the order where the points are a lattice, 0 where they are not.
-GD_API int geodomain_recognise(const void* const* columns, const std::int64_t* strides,
-                               std::int64_t rows, int threads, std::int64_t* axes,
-                               std::int64_t* counts) {
-  try {
+// Sets `is_lattice`, and for a lattice its axes, the fastest first, and their lengths.
+GD_API Status geodomain_recognise(const void* const* columns, const std::int64_t* strides,
+                                  std::int64_t rows, int threads, std::int64_t* axes,
+                                  std::int64_t* counts, std::int32_t* is_lattice) {
+  return guarded([&] {
     const PointsView points = points_view(columns, strides);
     LatticeOrder order;
-    if (!guess_order(points, rows, order)) return 0;
+    *is_lattice = 0;
+    if (!guess_order(points, rows, order)) return;
     Team team(threads);
-    if (!verify_order(points, rows, order, team)) return 0;
+    if (!verify_order(points, rows, order, team)) return;
     for (int i = 0; i < 3; ++i) {
       axes[i] = order.axis[i];
       counts[i] = order.count[i];
     }
-    return 1;
-  } catch (...) {
-    return -1;
-  }
+    *is_lattice = 1;
+  });
 }
+GD_DESCRIBE(geodomain_recognise);

@@ -10,8 +10,8 @@
 #include "lattice/look_up.h"
 #include "lattice/ruler.h"
 #include "platform/atomics.h"
+#include "platform/c_function.h"
 #include "platform/float_guard.h"
-#include "platform/status.h"
 #include "platform/thread_team.h"
 
 using namespace geodomain;
@@ -19,11 +19,11 @@ using namespace geodomain;
 // Labels by bits: `bits` is (nx, ny, ceil(nz / 64)) words, zeroed by the caller.
 // The axes ascend strictly and are finite and not empty. 2 where a block could not be
 // decided, for coordinates below the range of the arithmetic.
-GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t vertex_count,
-                                      const std::int32_t* triangles, std::int64_t triangle_count,
-                                      const double* const* values, const std::int64_t* counts,
-                                      std::uint64_t* bits, int threads) {
-  try {
+GD_API Status geodomain_lattice_contains(const double* vertices, std::int64_t vertex_count,
+                                         const std::int32_t* triangles, std::int64_t triangle_count,
+                                         const double* const* values, const std::int64_t* counts,
+                                         std::uint64_t* bits, int threads) {
+  return guarded([&] {
     FloatGuard guard;  // tables and searches must round alike
     const RulerTable x(values[0], counts[0]), y(values[1], counts[1]), z(values[2], counts[2]);
     const LatticeView lattice = {x.view(), y.view(), z.view(),
@@ -54,10 +54,9 @@ GD_API int geodomain_lattice_contains(const double* vertices, std::int64_t verte
       }
     });
     return undecided ? kUndecided : kDone;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_lattice_contains);
 
 // Bytes to make room for, for the rulers of axes: the values, and a search table of each that has
 // at most two cells to a value and one more.
@@ -69,14 +68,15 @@ GD_API std::int64_t geodomain_rulers_room(const std::int64_t* counts, std::int64
   }
   return bytes;
 }
+GD_DESCRIBE(geodomain_rulers_room);
 
 // Rulers of axes for a device, whose memory at `address` is to be filled with `image`: of each axis
 // its values and, where it needs one, its search table. There is room for geodomain_rulers_room;
 // `bytes` tells how many are used.
-GD_API int geodomain_rulers(const double* const* axes, const std::int64_t* counts,
-                            std::int64_t number, std::uint64_t address, Ruler* rulers, char* image,
-                            std::int64_t* bytes) {
-  try {
+GD_API Status geodomain_rulers(const double* const* axes, const std::int64_t* counts,
+                               std::int64_t number, std::uint64_t address, Ruler* rulers,
+                               char* image, std::int64_t* bytes) {
+  return guarded([&] {
     FloatGuard guard;
     std::uint64_t used = 0;
     const auto put = [&](const void* from, std::size_t size) {
@@ -96,18 +96,17 @@ GD_API int geodomain_rulers(const double* const* axes, const std::int64_t* count
           put(first.data(), sizeof(std::int32_t) * first.size()));
     }
     *bytes = static_cast<std::int64_t>(used);
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_rulers);
 
-// Bits to one byte a block. ranks[a] (may be null), counts[a], strides[a]: the
-// result's axes; `rulers` the numbers of distinct coordinates.
-GD_API int geodomain_lattice_expand(const std::uint64_t* bits, const std::int64_t* rulers,
-                                    const std::int32_t* const* ranks, const std::int64_t* counts,
-                                    const std::int64_t* strides, std::uint8_t* out, int threads) {
-  try {
+// Bits to one byte a block, in `room`. ranks[a] (may be null), counts[a], strides[a]: the
+// result's axes, with gaps or without; `rulers` the numbers of distinct coordinates.
+GD_API Status geodomain_lattice_expand(const std::uint64_t* bits, const std::int64_t* rulers,
+                                       const std::int32_t* const* ranks, const std::int64_t* counts,
+                                       const std::int64_t* strides, void* room, int threads) {
+  return guarded([&] {
+    auto* const out = static_cast<std::uint8_t*>(room);
     const OutputAxis x = {ranks[0], counts[0], strides[0]}, y = {ranks[1], counts[1], strides[1]},
                      z = {ranks[2], counts[2], strides[2]};
     const std::int64_t words = (rulers[2] + 63) / 64;
@@ -122,7 +121,7 @@ GD_API int geodomain_lattice_expand(const std::uint64_t* bits, const std::int64_
           expand_column(column(i, j), z.count, out + i * x.stride + j * y.stride);
         }
       });
-      return 0;
+      return;
     }
     // Rows of x, a word of z at a time: gathered once, then written as runs.
     const std::int64_t blocks = (z.count + 63) / 64;
@@ -137,20 +136,18 @@ GD_API int geodomain_lattice_expand(const std::uint64_t* bits, const std::int64_
         }
       }
     });
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_lattice_expand);
 
 // What is known of cells, to rows: `values` and `bits` as for geodomain_lattice_contains, the
 // crossings of whole lines, (nx, ny), or null, and the mesh's box, low and high.
-GD_API int geodomain_lattice_look_up(const void* const* columns, const std::int64_t* strides,
-                                     std::int64_t rows, const double* const* values,
-                                     const std::int64_t* counts, std::uint64_t* bits,
-                                     const std::uint8_t* crossings, const double* box,
-                                     std::uint8_t* out, int threads) {
-  try {
+GD_API Status geodomain_lattice_look_up(const void* const* columns, const std::int64_t* strides,
+                                        std::int64_t rows, const double* const* values,
+                                        const std::int64_t* counts, std::uint64_t* bits,
+                                        const std::uint8_t* crossings, const double* box,
+                                        std::uint8_t* out, int threads) {
+  return guarded([&] {
     FloatGuard guard;
     const RulerTable x(values[0], counts[0]), y(values[1], counts[1]), z(values[2], counts[2]);
     const LatticeAnswers known = {
@@ -161,11 +158,9 @@ GD_API int geodomain_lattice_look_up(const void* const* columns, const std::int6
     Team(threads).run(rows, 16384, [&](std::int64_t begin, std::int64_t end, int) {
       known.answer(points, begin, end, out);
     });
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_lattice_look_up, 6);
 
 // Marks the cells of centroids, and adds to `again` those that had been marked. Returns how many
 // rows were taken: all, or those before the first that has no cell.
@@ -181,3 +176,4 @@ GD_API std::int64_t geodomain_mark_blocks(const void* const* columns, const std:
   };
   return mark_blocks(points_view(columns, strides), rows, axis(0), axis(1), axis(2), bits, *again);
 }
+GD_DESCRIBE(geodomain_mark_blocks);

@@ -15,8 +15,8 @@
 #include "lattice/lattice.h"
 #include "lattice/look_up.h"
 #include "lattice/pairings.h"
+#include "platform/c_function.h"
 #include "platform/row_list.h"
-#include "platform/status.h"
 #include "platform/warp.h"
 #include "topology/relate.h"
 #include "volume/block.h"
@@ -133,7 +133,7 @@ void describe_segments(Layout& all) {
 }
 
 void describe_constants(Layout& all) {
-  all GD_CONSTANT(kDone) GD_CONSTANT(kOutOfMemory) GD_CONSTANT(kUndecided);
+  all GD_CONSTANT(kUndecided);
   all GD_CONSTANT(kLeastMagnitude) GD_CONSTANT(kMostMagnitude);
   all GD_CONSTANT(kBlockThreads) GD_CONSTANT(kBuildThreads) GD_CONSTANT(kScannedCells);
   all GD_CONSTANT(kMostTrianglesBuilt);
@@ -168,19 +168,23 @@ GD_API const char* geodomain_layout() {
   static const std::string text = description();
   return text.c_str();
 }
+GD_DESCRIBE(geodomain_layout);
 
 // Cells that a device makes room for, for a grid of so many triangles.
 GD_API std::int64_t geodomain_most_cells(std::int64_t triangle_count, double density) {
   const Load load = {{}, static_cast<double>(triangle_count), {}, density, true};
   return static_cast<std::int64_t>(std::ceil(load.most_cells())) + 1;
 }
+GD_DESCRIBE(geodomain_most_cells);
 
 // 1 where the host has to build the grid that a device has planned, else 0.
 GD_API int geodomain_is_for_the_host(const Plan* plan, std::int64_t triangle_count) {
   return is_for_the_host(*plan, triangle_count);
 }
+GD_DESCRIBE(geodomain_is_for_the_host);
 
 // Nodes that a device makes room for, for a hierarchy over so many triangles.
 GD_API std::int64_t geodomain_most_nodes(std::int64_t triangle_count) {
   return most_nodes<kDevicePacket>(triangle_count);
 }
+GD_DESCRIBE(geodomain_most_nodes);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "platform/c_function.h"
 #include "platform/float_guard.h"
 #include "platform/lowest_row.h"
 #include "platform/thread_team.h"
@@ -64,11 +65,11 @@ class SharedHash {
 // y, z of the vertices that triangles use; faults: the first vertex that is not
 // finite or out of range and the first triangle with an index out of range, -1
 // where there is none; flags: closed and balanced by index.
-GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_count,
-                                const std::int32_t* triangles, std::int64_t triangle_count,
-                                int threads, double* vertices_out, std::int32_t* triangles_out,
-                                double* bounds, std::int64_t* faults, std::int32_t* flags) {
-  try {
+GD_API Status geodomain_mesh_check(const double* vertices, std::int64_t vertex_count,
+                                   const std::int32_t* triangles, std::int64_t triangle_count,
+                                   int threads, double* vertices_out, std::int32_t* triangles_out,
+                                   double* bounds, std::int64_t* faults, std::int32_t* flags) {
+  return guarded([&] {
     Team team(threads);
     LowestRow bad_vertex, bad_triangle;
     TouchedBox touched(kPiece);
@@ -114,16 +115,14 @@ GD_API int geodomain_mesh_check(const double* vertices, std::int64_t vertex_coun
     faults[0] = bad_vertex.found();
     faults[1] = bad_triangle.found();
     shared.report(flags);
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_mesh_check);
 
 // flags: closed and balanced, vertices taken as equal where `merged` says so.
-GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t triangle_count,
-                                 const std::int32_t* merged, int threads, std::int32_t* flags) {
-  try {
+GD_API Status geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t triangle_count,
+                                    const std::int32_t* merged, int threads, std::int32_t* flags) {
+  return guarded([&] {
     Team team(threads);
     SharedHash shared;
     team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
@@ -136,19 +135,17 @@ GD_API int geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t tri
       shared.join(edges.hash());
     });
     shared.report(flags);
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_mesh_closed);
 
 // found: how many bodies the triangles of three different vertices make, how many vertices they
 // use, how many they are, and how often they use an edge again in the same direction. `merged`,
 // where there is one, says which vertices are equal.
-GD_API int geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t triangle_count,
-                                 const std::int32_t* merged, std::int64_t vertex_count, int threads,
-                                 std::int64_t* found) {
-  try {
+GD_API Status geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t triangle_count,
+                                    const std::int32_t* merged, std::int64_t vertex_count,
+                                    int threads, std::int64_t* found) {
+  return guarded([&] {
     Team team(threads);
     const ProperTriangles rows = {triangles, merged};
     Bodies bodies(vertex_count);
@@ -169,16 +166,14 @@ GD_API int geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t tri
     bodies.count(team, kPiece, found);
     found[2] = proper;
     found[3] = repeats.count(team, rows, triangle_count, kPiece);
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_mesh_bodies, 2);
 
 // merged[i] = the first vertex equal to vertex i, as numbers.
-GD_API int geodomain_merge_vertices(const double* vertices, std::int64_t vertex_count,
-                                    std::int32_t* merged) {
-  try {
+GD_API Status geodomain_merge_vertices(const double* vertices, std::int64_t vertex_count,
+                                       std::int32_t* merged) {
+  return guarded([&] {
     DistinctRows distinct(vertex_count / kRowsToVertex);
     distinct.add(vertices, vertex_count, merged);
     std::vector<std::int32_t> first;
@@ -188,62 +183,55 @@ GD_API int geodomain_merge_vertices(const double* vertices, std::int64_t vertex_
       if (number == first.size()) first.push_back(static_cast<std::int32_t>(i));
       merged[i] = first[number];
     }
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_merge_vertices);
 
 // group[i] = which of the distinct rows row i is, as numbers; first[g] = the first row of group g.
-// Returns how many groups there are, or -1.
-GD_API std::int64_t geodomain_group_rows(const double* rows, std::int64_t count,
-                                         std::int64_t* group, std::int64_t* first) {
-  try {
+GD_API Status geodomain_group_rows(const double* rows, std::int64_t count, std::int64_t* group,
+                                   std::int64_t* first, std::int64_t* group_count) {
+  return guarded([&] {
     DistinctRows distinct(count / kRowsToVertex);
     distinct.add(rows, count, group);
     std::int64_t groups = 0;
     for (std::int64_t i = 0; i < count; ++i) {
       if (group[i] == groups) first[groups++] = i;
     }
-    return groups;
-  } catch (...) {
-    return -1;
-  }
+    *group_count = groups;
+  });
 }
+GD_DESCRIBE(geodomain_group_rows);
 
 // parted, (v,): of each vertex, whether its triangles meet in what they share alone, for certain.
-// Returns 1 where every vertex has one ring of triangles, or none at all, and else 0; -1 out of
-// memory.
-GD_API int geodomain_vertex_fans(const double* vertices, std::int64_t vertex_count,
-                                 const std::int32_t* triangles, std::int64_t triangle_count,
-                                 int threads, std::uint8_t* parted) {
-  try {
+// are_rings: 1 where every vertex has one ring of triangles, or none at all.
+GD_API Status geodomain_vertex_fans(const double* vertices, std::int64_t vertex_count,
+                                    const std::int32_t* triangles, std::int64_t triangle_count,
+                                    int threads, std::uint8_t* parted, std::int32_t* are_rings) {
+  return guarded([&] {
     FloatGuard guard;
     Team team(threads);
-    return look_at_fans({vertices, triangles, triangle_count}, vertex_count, team, parted);
-  } catch (...) {
-    return -1;
-  }
+    *are_rings = look_at_fans({vertices, triangles, triangle_count}, vertex_count, team, parted);
+  });
 }
+GD_DESCRIBE(geodomain_vertex_fans);
 
-// Whether no two rows of three doubles are equal, none of which is -0.0; -1 out of memory.
-GD_API int geodomain_rows_distinct(const double* rows, std::int64_t count, int threads) {
-  try {
+// Whether no two rows of three doubles are equal, none of which is -0.0.
+GD_API Status geodomain_rows_distinct(const double* rows, std::int64_t count, int threads,
+                                      std::int32_t* distinct) {
+  return guarded([&] {
     Team team(threads);
-    return are_distinct(rows, count, team);
-  } catch (...) {
-    return -1;
-  }
+    *distinct = are_distinct(rows, count, team);
+  });
 }
+GD_DESCRIBE(geodomain_rows_distinct);
 
 // The sign of the signed volume of all triangles, or 0 where doubles do not tell.
-GD_API int geodomain_volume_sign(const double* vertices, const std::int32_t* triangles,
-                                 std::int64_t triangle_count, int threads) {
-  try {
+GD_API Status geodomain_volume_sign(const double* vertices, const std::int32_t* triangles,
+                                    std::int64_t triangle_count, int threads, std::int32_t* sign) {
+  return guarded([&] {
     FloatGuard guard;
     Team team(threads);
-    return volume_sign({vertices, triangles, triangle_count}, team);
-  } catch (...) {
-    return 0;
-  }
+    *sign = volume_sign({vertices, triangles, triangle_count}, team);
+  });
 }
+GD_DESCRIBE(geodomain_volume_sign);

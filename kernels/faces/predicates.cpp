@@ -1,6 +1,7 @@
 // The predicates by themselves, for the tests and the canary.
 #include "bvh/host.h"
 #include "exact/single.h"
+#include "platform/c_function.h"
 #include "platform/float_guard.h"
 
 using namespace geodomain;
@@ -13,6 +14,7 @@ GD_API void geodomain_orient2d(const double* rows, std::int64_t count, std::int8
     out[i] = static_cast<std::int8_t>(orient2d(r[0], r[1], r[2], r[3], r[4], r[5]));
   }
 }
+GD_DESCRIBE(geodomain_orient2d);
 
 // out[i] = sign of orient3d of rows (a, b, c, q).
 GD_API void geodomain_orient3d(const double* rows, std::int64_t count, std::int8_t* out) {
@@ -23,6 +25,7 @@ GD_API void geodomain_orient3d(const double* rows, std::int64_t count, std::int8
         orient3d({r[0], r[1], r[2]}, {r[3], r[4], r[5]}, {r[6], r[7], r[8]}, {r[9], r[10], r[11]}));
   }
 }
+GD_DESCRIBE(geodomain_orient3d);
 
 // out[i] = crossing of rows (a, b, c, q) in floats: -1, 0, 1, or 2 where they are unsure.
 GD_API void geodomain_crossing_single(const double* rows, std::int64_t count, std::int8_t* out) {
@@ -36,6 +39,7 @@ GD_API void geodomain_crossing_single(const double* rows, std::int64_t count, st
         halve({r[9], r[10], r[11]}), static_cast<float>(reach * 1.000001)));
   }
 }
+GD_DESCRIBE(geodomain_crossing_single);
 
 // out[i] = the same in doubles, exactly.
 GD_API void geodomain_crossing(const double* rows, std::int64_t count, std::int8_t* out) {
@@ -46,6 +50,7 @@ GD_API void geodomain_crossing(const double* rows, std::int64_t count, std::int8
     out[i] = static_cast<std::int8_t>(crossing_above<Full>(t, {r[9], r[10], r[11]}));
   }
 }
+GD_DESCRIBE(geodomain_crossing);
 
 // out[5 * i] on: the value of orient3d of rows (a, b, c, q) as hits are made of it; the
 // expansion's; the pair's head and tail, and its bound, infinite where the permanent is below the
@@ -66,6 +71,7 @@ GD_API void geodomain_volumes(const double* rows, std::int64_t count, double* ou
     row[4] = permanent > kOrient3dFloor ? pair.bound : HUGE_VAL;
   }
 }
+GD_DESCRIBE(geodomain_volumes);
 
 // out[2 * i] on: what floats say of eight triangles, 72 doubles to a packet, and of a segment seen
 // from the point that is nearest to them, or from its start; bits for those that it crosses, and
@@ -99,6 +105,7 @@ GD_API void geodomain_sift_packets(const double* corners, const double* ends, st
     }
   }
 }
+GD_DESCRIBE(geodomain_sift_packets);
 
 // 0 where this build and this thread round as the proofs ask; otherwise bits that
 // say what is wrong: 1 contraction, 2 reassociation, 4 rounding mode, 8 subnormals.
@@ -120,3 +127,4 @@ GD_API int geodomain_canary(int guarded) {
   FloatGuard guard;
   return check();
 }
+GD_DESCRIBE(geodomain_canary);

@@ -9,6 +9,7 @@
 #include "bvh/near_first.h"
 #include "exact/four_hits.h"
 #include "platform/arithmetic.h"
+#include "platform/c_function.h"
 #include "platform/float_guard.h"
 #include "platform/lowest_row.h"
 
@@ -20,14 +21,11 @@ constexpr std::int64_t kPiece = 2048;  // segments to a piece of work
 
 // piece(begin, end) over all rows, by as many threads.
 template <class Piece>
-int each_piece(std::int64_t rows, int threads, Piece&& piece) {
-  try {
+Status each_piece(std::int64_t rows, int threads, Piece&& piece) {
+  return guarded([&] {
     Team team(rows > kPiece ? threads : 1);
     team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) { piece(begin, end); });
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
 
 // What a surface is asked through: a hierarchy, or every triangle's box.
@@ -46,8 +44,8 @@ GD_NOINLINE void ask_long(const BatchView& bvh, std::int64_t begin, std::int64_t
 
 // A question to each segment: make(row), then done(row, question).
 template <class Question, class Make, class Done>
-int ask_bvh(const BatchView& bvh, const double* ends, std::int64_t rows, int threads, Make&& make,
-            Done&& done) {
+Status ask_bvh(const BatchView& bvh, const double* ends, std::int64_t rows, int threads,
+               Make&& make, Done&& done) {
   return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
     if constexpr (kEndsEarly<Question>) {
       if (are_long(bvh.frame, ends, begin, end)) {
@@ -60,8 +58,8 @@ int ask_bvh(const BatchView& bvh, const double* ends, std::int64_t rows, int thr
 
 // The same of every triangle whose box it meets.
 template <class Make, class Done>
-int ask_each(const BruteView& brute, const double* ends, std::int64_t rows, int threads,
-             Make&& make, Done&& done) {
+Status ask_each(const BruteView& brute, const double* ends, std::int64_t rows, int threads,
+                Make&& make, Done&& done) {
   return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       auto question = make(row);
@@ -72,8 +70,8 @@ int ask_each(const BruteView& brute, const double* ends, std::int64_t rows, int 
 }
 
 template <class Question, class Make, class Done>
-int ask_rows(const void* handle, const double* ends, std::int64_t rows, int threads, Make&& make,
-             Done&& done) {
+Status ask_rows(const void* handle, const double* ends, std::int64_t rows, int threads, Make&& make,
+                Done&& done) {
   const HostSurface& surface = *static_cast<const HostSurface*>(handle);
   return surface.bvh ? ask_bvh<Question>(surface.bvh->view(), ends, rows, threads, make, done)
                      : ask_each(surface.brute, ends, rows, threads, make, done);
@@ -81,10 +79,10 @@ int ask_rows(const void* handle, const double* ends, std::int64_t rows, int thre
 
 }  // namespace
 
-GD_API int geodomain_surface_create(const double* vertices, const std::int32_t* triangles,
-                                    std::int64_t triangle_count, const double* bounds, int brute,
-                                    int threads, double* times, void** handle) {
-  try {
+GD_API Status geodomain_surface_create(const double* vertices, const std::int32_t* triangles,
+                                       std::int64_t triangle_count, const double* bounds, int brute,
+                                       int threads, double* times, void** handle) {
+  return guarded([&] {
     FloatGuard guard;
     const MeshView mesh = {vertices, triangles, triangle_count};
     const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
@@ -102,30 +100,32 @@ GD_API int geodomain_surface_create(const double* vertices, const std::int32_t* 
     const double values[4] = {took.boxes, took.codes, took.sort, took.tree};
     std::copy(values, values + 4, times);
     *handle = surface.release();
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_surface_create);
 
 GD_API std::int64_t geodomain_surface_bytes(const void* handle) {
   const HostSurface& surface = *static_cast<const HostSurface*>(handle);
   if (surface.bvh) return surface.bvh->bytes();
   return static_cast<std::int64_t>(surface.boxes.size() * sizeof(Box));
 }
+GD_DESCRIBE(geodomain_surface_bytes);
 
 GD_API void geodomain_surface_free(void* handle) { delete static_cast<HostSurface*>(handle); }
+GD_DESCRIBE(geodomain_surface_free);
 
 // The frame of bounds, for a surface that is kept on a device.
 GD_API void geodomain_surface_frame(const double* bounds, BoxFrame* frame) {
   FloatGuard guard;
   *frame = make_frame({{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}});
 }
+GD_DESCRIBE(geodomain_surface_frame);
 
 // The bins of a frame's box for so many rows.
 GD_API void geodomain_bins_of(const BoxFrame* frame, std::int64_t rows, Bins* bins) {
   *bins = bins_of(*frame, rows);
 }
+GD_DESCRIBE(geodomain_bins_of);
 
 // The nodes of a hierarchy and the first of each level, the end last, for a look at them.
 GD_API void geodomain_surface_nodes(const void* handle, const void** nodes,
@@ -137,26 +137,29 @@ GD_API void geodomain_surface_nodes(const void* handle, const void** nodes,
   *level_count = static_cast<std::int64_t>(bvh.levels().size()) - 1;
   *frame = bvh.view().frame;
 }
+GD_DESCRIBE(geodomain_surface_nodes);
 
 // In all of these `ends` is (rows, 6): start and end; a row of NaN crosses nothing.
 
-GD_API int geodomain_segments_boolean(const void* handle, const double* ends, std::int64_t rows,
-                                      int threads, std::uint8_t* out) {
+GD_API Status geodomain_segments_boolean(const void* handle, const double* ends, std::int64_t rows,
+                                         int threads, std::uint8_t* out) {
   return ask_rows<Any>(
       handle, ends, rows, threads, [](std::int64_t) { return Any{}; },
       [out](std::int64_t row, const Any& any) { out[row] = any.found; });
 }
+GD_DESCRIBE(geodomain_segments_boolean);
 
-GD_API int geodomain_segments_count(const void* handle, const double* ends, std::int64_t rows,
-                                    int threads, std::int32_t* out) {
+GD_API Status geodomain_segments_count(const void* handle, const double* ends, std::int64_t rows,
+                                       int threads, std::int32_t* out) {
   return ask_rows<Count>(
       handle, ends, rows, threads, [](std::int64_t) { return Count{}; },
       [out](std::int64_t row, const Count& all) { out[row] = all.count; });
 }
+GD_DESCRIBE(geodomain_segments_count);
 
 // The crossed triangle with the least (t, index), -1 where there is none.
-GD_API int geodomain_segments_nearest(const void* handle, const double* ends, std::int64_t rows,
-                                      int threads, std::int32_t* out) {
+GD_API Status geodomain_segments_nearest(const void* handle, const double* ends, std::int64_t rows,
+                                         int threads, std::int32_t* out) {
   const HostSurface& surface = *static_cast<const HostSurface*>(handle);
   if (surface.bvh) {
     return ask_bvh<NearestBySpans>(
@@ -167,10 +170,11 @@ GD_API int geodomain_segments_nearest(const void* handle, const double* ends, st
       surface.brute, ends, rows, threads, [](std::int64_t) { return Nearest{}; },
       [out](std::int64_t row, const Nearest& nearest) { out[row] = nearest.triangle; });
 }
+GD_DESCRIBE(geodomain_segments_nearest);
 
 // Every crossed triangle, a segment's at offsets[i] to offsets[i + 1], by (t, index).
-GD_API int geodomain_segments_all(const void* handle, const double* ends, std::int64_t rows,
-                                  int threads, const std::int64_t* offsets, Found* out) {
+GD_API Status geodomain_segments_all(const void* handle, const double* ends, std::int64_t rows,
+                                     int threads, const std::int64_t* offsets, Found* out) {
   return ask_rows<AllCrossings>(
       handle, ends, rows, threads,
       [=](std::int64_t row) { return AllCrossings{out + offsets[row]}; },
@@ -178,12 +182,13 @@ GD_API int geodomain_segments_all(const void* handle, const double* ends, std::i
         sort_found(out + offsets[row], offsets[row + 1] - offsets[row]);
       });
 }
+GD_DESCRIBE(geodomain_segments_all);
 
 // What each hit is: rows of t, u, v, distance, x, y, z.
-GD_API int geodomain_segments_describe(const double* vertices, const std::int32_t* triangles,
-                                       std::int64_t triangle_count, const double* ends,
-                                       const std::int64_t* segments, const std::int32_t* crossed,
-                                       std::int64_t hits, int threads, double* out) {
+GD_API Status geodomain_segments_describe(const double* vertices, const std::int32_t* triangles,
+                                          std::int64_t triangle_count, const double* ends,
+                                          const std::int64_t* segments, const std::int32_t* crossed,
+                                          std::int64_t hits, int threads, double* out) {
   const MeshView mesh = {vertices, triangles, triangle_count};
   return each_piece(hits, threads, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t i = begin;
@@ -201,13 +206,15 @@ GD_API int geodomain_segments_describe(const double* vertices, const std::int32_
     }
   });
 }
+GD_DESCRIBE(geodomain_segments_describe);
 
 // Segments as rows of six, checked, from coordinates of 4 or 8 bytes each. `order` may be null.
 // faults: the first row with an infinite end, or -1; the number of rows with a NaN; the number that
 // are finite and out of a mesh's range, which are marked. All of these become rows of NaN.
-GD_API int geodomain_segments_pack(const void* starts, const void* ends, std::int64_t size,
-                                   const std::int64_t* order, std::int64_t rows, int threads,
-                                   double* out, std::uint8_t* out_of_range, std::int64_t* faults) {
+GD_API Status geodomain_segments_pack(const void* starts, const void* ends, std::int64_t size,
+                                      const std::int64_t* order, std::int64_t rows, int threads,
+                                      double* out, std::uint8_t* out_of_range,
+                                      std::int64_t* faults) {
   LowestRow infinite;
   std::atomic<std::int64_t> missing{0}, extreme{0};
   const auto pack = [&](const auto* from, const auto* to) {
@@ -231,16 +238,17 @@ GD_API int geodomain_segments_pack(const void* starts, const void* ends, std::in
     using Kind = decltype(kind);
     return pack(static_cast<const Kind*>(starts), static_cast<const Kind*>(ends));
   };
-  const int status = size == 4 ? as(float{}) : as(double{});
+  const Status status = size == 4 ? as(float{}) : as(double{});
   faults[0] = infinite.found();
   faults[1] = missing;
   faults[2] = extreme;
   return status;
 }
+GD_DESCRIBE(geodomain_segments_pack, 3);
 
 // out[places[i]] = values[i], of 1, 4 or 8 bytes each; no place is there twice.
-GD_API int geodomain_scatter(const void* values, std::int64_t size, const std::int64_t* places,
-                             std::int64_t rows, int threads, void* out) {
+GD_API Status geodomain_scatter(const void* values, std::int64_t size, const std::int64_t* places,
+                                std::int64_t rows, int threads, void* out) {
   const auto scatter = [&](const auto* from, auto* to) {
     return each_piece(rows, threads, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) to[places[i]] = from[i];
@@ -253,11 +261,12 @@ GD_API int geodomain_scatter(const void* values, std::int64_t size, const std::i
   if (size == 1) return as(std::uint8_t{});
   return size == 4 ? as(std::uint32_t{}) : as(std::uint64_t{});
 }
+GD_DESCRIBE(geodomain_scatter);
 
 // The rows by the Morton codes of their middles; equal codes by row. Fewer than 2^31 rows.
-GD_API int geodomain_segments_order(const double* starts, const double* ends, std::int64_t rows,
-                                    int threads, std::int32_t* order) {
-  try {
+GD_API Status geodomain_segments_order(const double* starts, const double* ends, std::int64_t rows,
+                                       int threads, std::int32_t* order) {
+  return guarded([&] {
     FloatGuard guard;
     Team team(rows > kPiece ? threads : 1);
     const auto middle = [&](std::int64_t row, int k) {
@@ -285,8 +294,6 @@ GD_API int geodomain_segments_order(const double* starts, const double* ends, st
       }
     });
     RadixSort(codes.data(), order, rows, team);
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_segments_order);

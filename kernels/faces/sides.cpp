@@ -2,13 +2,14 @@
 #include "grid/sides.h"
 
 #include "grid/handle.h"
+#include "platform/c_function.h"
 
 using namespace geodomain;
 
 // Crossings above and below the displaced point, (rows, 2).
-GD_API int geodomain_grid_sides(const void* handle, const void* const* columns,
-                                const std::int64_t* strides, std::int64_t rows, int threads,
-                                std::int32_t* out, std::int64_t* refused) {
+GD_API Status geodomain_grid_sides(const void* handle, const void* const* columns,
+                                   const std::int64_t* strides, std::int64_t rows, int threads,
+                                   std::int32_t* out, std::int64_t* refused) {
   return answer(handle, columns, strides, rows, threads, refused,
                 [out](const GridView* grid, const PointsView& points, std::int64_t begin,
                       std::int64_t end, LowestRow& first) {
@@ -20,3 +21,4 @@ GD_API int geodomain_grid_sides(const void* handle, const void* const* columns,
                   }
                 });
 }
+GD_DESCRIBE(geodomain_grid_sides);

@@ -2,6 +2,7 @@
 // copies from and to: one thread moves a fifth of what the bus does.
 #include <cstring>
 
+#include "platform/c_function.h"
 #include "platform/mesh_view.h"
 #include "platform/staging_ring.h"
 #include "platform/thread_team.h"
@@ -45,33 +46,29 @@ void gather(const PointsView& points, std::int64_t begin, std::int64_t end, doub
 }  // namespace
 
 // Threads that last until the handle is freed: to start them costs more than a small copy.
-GD_API int geodomain_stager_create(int threads, void** handle) {
-  try {
-    *handle = new Team(threads);
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+GD_API Status geodomain_stager_create(int threads, void** handle) {
+  return guarded([&] { *handle = new Team(threads); });
 }
+GD_DESCRIBE(geodomain_stager_create);
 
 GD_API void geodomain_stager_free(void* handle) { delete static_cast<Team*>(handle); }
+GD_DESCRIBE(geodomain_stager_free);
 
-GD_API int geodomain_stager_copy(void* handle, const void* from, void* to, std::int64_t bytes) {
-  try {
+GD_API Status geodomain_stager_copy(void* handle, const void* from, void* to, std::int64_t bytes) {
+  return guarded([&] {
     copy_bytes(*static_cast<Team*>(handle), static_cast<const char*>(from), static_cast<char*>(to),
                bytes);
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_stager_copy);
 
 // Threads that write rows of three columns, whatever their strides, as x y z, x y z, ... to the
 // pieces of a ring: piece k has rows [k * piece_rows, (k + 1) * piece_rows) and lies at k % size.
-GD_API int geodomain_filler_create(const void* const* columns, const std::int64_t* strides,
-                                   std::int64_t rows, double* const* ring, std::int64_t ring_size,
-                                   std::int64_t piece_rows, int threads, void** handle) {
-  try {
+GD_API Status geodomain_filler_create(const void* const* columns, const std::int64_t* strides,
+                                      std::int64_t rows, double* const* ring,
+                                      std::int64_t ring_size, std::int64_t piece_rows, int threads,
+                                      void** handle) {
+  return guarded([&] {
     const PointsView points = {static_cast<const char*>(columns[0]),
                                static_cast<const char*>(columns[1]),
                                static_cast<const char*>(columns[2]),
@@ -82,18 +79,19 @@ GD_API int geodomain_filler_create(const void* const* columns, const std::int64_
       gather(points, begin, end, to);
     };
     *handle = new Filler(threads, rows, piece_rows, {ring, ring + ring_size}, fill);
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_filler_create);
 
 GD_API void geodomain_filler_free(void* handle) { delete static_cast<Filler*>(handle); }
+GD_DESCRIBE(geodomain_filler_free);
 
 GD_API void geodomain_filler_wait(void* handle, std::int64_t piece) {
   static_cast<Filler*>(handle)->wait(piece);
 }
+GD_DESCRIBE(geodomain_filler_wait);
 
 GD_API void geodomain_filler_release(void* handle, std::int64_t piece) {
   static_cast<Filler*>(handle)->release(piece);
 }
+GD_DESCRIBE(geodomain_filler_release);

@@ -2,6 +2,7 @@
 // parents joined.
 #include <memory>
 
+#include "platform/c_function.h"
 #include "platform/thread_team.h"
 #include "volume/boundary.h"
 #include "volume/joining.h"
@@ -17,23 +18,20 @@ Block block_of(const double* low, const double* high) {
 }  // namespace
 
 // A mesh, ready to be asked about blocks. The arrays stay the caller's.
-GD_API int geodomain_boundary_create(const double* vertices, const std::int32_t* triangles,
-                                     std::int64_t triangle_count, void** handle) {
-  try {
-    *handle = new Boundary({vertices, triangles, triangle_count});
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+GD_API Status geodomain_boundary_create(const double* vertices, const std::int32_t* triangles,
+                                        std::int64_t triangle_count, void** handle) {
+  return guarded([&] { *handle = new Boundary({vertices, triangles, triangle_count}); });
 }
+GD_DESCRIBE(geodomain_boundary_create);
 
 GD_API void geodomain_boundary_free(void* handle) { delete static_cast<Boundary*>(handle); }
+GD_DESCRIBE(geodomain_boundary_free);
 
 // Sets `entered` to 1 where a triangle enters a block; others are left as they are, and blocks that
 // are marked already are not asked. Corners are (rows, 3); a block with NaN is entered by none.
-GD_API int geodomain_boundary_enters(const void* handle, const double* lows, const double* highs,
-                                     std::int64_t rows, int threads, std::uint8_t* entered) {
-  try {
+GD_API Status geodomain_boundary_enters(const void* handle, const double* lows, const double* highs,
+                                        std::int64_t rows, int threads, std::uint8_t* entered) {
+  return guarded([&] {
     const Boundary& boundary = *static_cast<const Boundary*>(handle);
     Team team(rows > 256 ? threads : 1);
     team.run(rows, 256, [&](std::int64_t begin, std::int64_t end, int) {
@@ -45,18 +43,16 @@ GD_API int geodomain_boundary_enters(const void* handle, const double* lows, con
         entered[i] = sound && boundary.enters_block(block);
       }
     });
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_boundary_enters);
 
 // The heights at which sheets cut blocks: how many for each, and all of them, one block's after the
 // other's, in an array of this side's that `geodomain_heights_free` frees.
-GD_API int geodomain_boundary_seams(const void* handle, const double* lows, const double* highs,
-                                    std::int64_t rows, int threads, std::int64_t* counts,
-                                    double** heights) {
-  try {
+GD_API Status geodomain_boundary_seams(const void* handle, const double* lows, const double* highs,
+                                       std::int64_t rows, int threads, std::int64_t* counts,
+                                       double** heights) {
+  return guarded([&] {
     constexpr std::int64_t kGrain = 256;
     const Boundary& boundary = *static_cast<const Boundary*>(handle);
     std::vector<std::vector<double>> found(static_cast<std::size_t>((rows + kGrain - 1) / kGrain));
@@ -75,21 +71,20 @@ GD_API int geodomain_boundary_seams(const void* handle, const double* lows, cons
     for (const auto& some : found) total += some.size();
     double* at = *heights = new double[total + 1];
     for (const auto& some : found) at = std::copy(some.begin(), some.end(), at);
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_boundary_seams);
 
-GD_API void geodomain_heights_free(double* heights) { delete[] heights; }
+GD_API void geodomain_heights_free(void* heights) { delete[] static_cast<double*>(heights); }
+GD_DESCRIBE(geodomain_heights_free);
 
 // Joins the boxes of each parent: those from starts[p] to starts[p + 1]. `boxes` are lows and
 // highs, (count, 6), and become those of the joined box at its first row. `owner`: the first row of
 // the box that each is part of.
-GD_API int geodomain_join_boxes(const std::int64_t* starts, std::int64_t parents,
-                                std::int32_t* boxes, const std::int32_t* keys, int threads,
-                                std::int64_t* owner) {
-  try {
+GD_API Status geodomain_join_boxes(const std::int64_t* starts, std::int64_t parents,
+                                   std::int32_t* boxes, const std::int32_t* keys, int threads,
+                                   std::int64_t* owner) {
+  return guarded([&] {
     Team team(parents > 64 ? threads : 1);
     team.run(parents, 64, [&](std::int64_t begin, std::int64_t end, int) {
       BoxJoiner joiner;
@@ -116,8 +111,6 @@ GD_API int geodomain_join_boxes(const std::int64_t* starts, std::int64_t parents
         }
       }
     });
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_join_boxes);

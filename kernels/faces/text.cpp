@@ -1,10 +1,10 @@
-// The C face of the text engine: a handle for each table, no logic. Every
-// function returns 0, or -1 when memory ran out.
+// The C face of the text engine: a handle for each table, no logic.
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
 
+#include "platform/c_function.h"
 #include "text/chunk.h"
 #include "text/column.h"
 #include "text/number.h"
@@ -13,22 +13,14 @@
 namespace {
 
 using namespace geodomain::text;
+using geodomain::guarded;
+using geodomain::Status;
 
 struct Table {
   explicit Table(Dialect dialect) : chunk(std::move(dialect)) {}
   Chunk chunk;
   std::unique_ptr<Splicer> splicer;
 };
-
-template <class Body>
-int guarded(const Body& body) {
-  try {
-    body();
-    return 0;
-  } catch (...) {
-    return -1;
-  }
-}
 
 // Keep in step with FOUND in geodomain/io/csv/scanner.py.
 void report(const Text& text, const Chunk& chunk, std::int64_t* found) {
@@ -52,29 +44,29 @@ void report(const Text& text, const Chunk& chunk, std::int64_t* found) {
 
 }  // namespace
 
-GD_API void* geodomain_text_open(char delimiter, char mark, std::int32_t fields,
-                                 std::int32_t wanted_count, const std::int32_t* wanted,
-                                 std::int32_t replaced, std::int32_t missing_count,
-                                 const double* missing, std::int32_t word_count,
-                                 const char* const* words, std::int32_t also_count,
-                                 const std::int32_t* also) {
-  try {
+GD_API Status geodomain_text_open(char delimiter, char mark, std::int32_t fields,
+                                  std::int32_t wanted_count, const std::int32_t* wanted,
+                                  std::int32_t replaced, std::int32_t missing_count,
+                                  const double* missing, std::int32_t word_count,
+                                  const char* const* words, std::int32_t also_count,
+                                  const std::int32_t* also, void** table) {
+  return guarded([&] {
     Dialect dialect{delimiter, mark, fields, wanted_count, {}, replaced, {}, {}, {}};
     std::copy(wanted, wanted + wanted_count, dialect.wanted.begin());
     dialect.missing.assign(missing, missing + missing_count);
     dialect.missing_words.assign(words, words + word_count);  // each ends in NUL
     dialect.also.assign(also, also + also_count);
-    return new Table(std::move(dialect));
-  } catch (...) {
-    return nullptr;
-  }
+    *table = new Table(std::move(dialect));
+  });
 }
+GD_DESCRIBE(geodomain_text_open);
 
 GD_API void geodomain_text_close(void* table) { delete static_cast<Table*>(table); }
+GD_DESCRIBE(geodomain_text_close);
 
-GD_API int geodomain_text_scan(void* table, const char* bytes, std::int64_t size,
-                               std::int32_t final, std::int64_t piece_size, std::int32_t threads,
-                               std::int64_t* found) {
+GD_API Status geodomain_text_scan(void* table, const char* bytes, std::int64_t size,
+                                  std::int32_t final, std::int64_t piece_size, std::int32_t threads,
+                                  std::int64_t* found) {
   return guarded([&] {
     const Text text{bytes, static_cast<Offset>(size), final != 0};
     Chunk& chunk = static_cast<Table*>(table)->chunk;
@@ -82,10 +74,12 @@ GD_API int geodomain_text_scan(void* table, const char* bytes, std::int64_t size
     report(text, chunk, found);
   });
 }
+GD_DESCRIBE(geodomain_text_scan);
 
 // The wanted numbers of all rows, by columns, as everything reads them: three to
 // `points`, (3, rows), and the next three, if there are any, to `sizes`.
-GD_API int geodomain_text_values(void* table, double* points, double* sizes, std::int32_t threads) {
+GD_API Status geodomain_text_values(void* table, double* points, double* sizes,
+                                    std::int32_t threads) {
   return guarded([&] {
     const std::vector<Piece>& pieces = static_cast<Table*>(table)->chunk.pieces();
     std::vector<std::int64_t> first_rows{0};
@@ -106,9 +100,10 @@ GD_API int geodomain_text_values(void* table, double* points, double* sizes, std
     });
   });
 }
+GD_DESCRIBE(geodomain_text_values, 2);
 
 // For each number that the caller must decide: row, wanted number, begin, end.
-GD_API int geodomain_text_unsure(void* table, std::int64_t* out) {
+GD_API void geodomain_text_unsure(void* table, std::int64_t* out) {
   std::int64_t first_row = 0;
   for (const Piece& piece : static_cast<Table*>(table)->chunk.pieces()) {
     for (const Unsure& unsure : piece.unsure) {
@@ -119,13 +114,13 @@ GD_API int geodomain_text_unsure(void* table, std::int64_t* out) {
     }
     first_row += piece.rows();
   }
-  return 0;
 }
+GD_DESCRIBE(geodomain_text_unsure);
 
 // The field `which` of those asked for besides, in every row of the text that was scanned:
 // its number, NaN where it is none, and its Kind.
-GD_API int geodomain_text_column(void* table, const char* text, std::int32_t which, double* numbers,
-                                 std::uint8_t* kinds) {
+GD_API Status geodomain_text_column(void* table, const char* text, std::int32_t which,
+                                    double* numbers, std::uint8_t* kinds) {
   return guarded([&] {
     const Chunk& chunk = static_cast<Table*>(table)->chunk;
     each_cell(chunk, which, [&](Range place, std::int64_t row) {
@@ -134,11 +129,12 @@ GD_API int geodomain_text_column(void* table, const char* text, std::int32_t whi
     });
   });
 }
+GD_DESCRIBE(geodomain_text_column);
 
 // 1 where that field is one of the words, each ending in NUL.
-GD_API int geodomain_text_among(void* table, const char* text, std::int32_t which,
-                                std::int32_t word_count, const char* const* words,
-                                std::uint8_t* out) {
+GD_API Status geodomain_text_among(void* table, const char* text, std::int32_t which,
+                                   std::int32_t word_count, const char* const* words,
+                                   std::uint8_t* out) {
   return guarded([&] {
     const std::vector<std::string> wanted(words, words + word_count);
     each_cell(static_cast<Table*>(table)->chunk, which, [&](Range place, std::int64_t row) {
@@ -146,19 +142,21 @@ GD_API int geodomain_text_among(void* table, const char* text, std::int32_t whic
     });
   });
 }
+GD_DESCRIBE(geodomain_text_among);
 
 // The different spellings of that field: a code for each row, where each is first, how many.
-GD_API int geodomain_text_spellings(void* table, const char* text, std::int32_t which,
-                                    std::int32_t* codes, std::int64_t* places,
-                                    std::int32_t* count) {
+GD_API Status geodomain_text_spellings(void* table, const char* text, std::int32_t which,
+                                       std::int32_t* codes, std::int64_t* places,
+                                       std::int32_t* count) {
   return guarded([&] {
     *count = number_spellings(static_cast<Table*>(table)->chunk, text, which, codes, places);
   });
 }
+GD_DESCRIBE(geodomain_text_spellings);
 
-// Where that field is in one row: begin, end.
-GD_API int geodomain_text_place(void* table, std::int32_t which, std::int64_t row,
-                                std::int64_t* out) {
+// Where that field is in one of the rows that were scanned: begin, end.
+GD_API void geodomain_text_place(void* table, std::int32_t which, std::int64_t row,
+                                 std::int64_t* out) {
   const Chunk& chunk = static_cast<Table*>(table)->chunk;
   for (const Piece& piece : chunk.pieces()) {
     if (row < piece.rows()) {
@@ -166,36 +164,37 @@ GD_API int geodomain_text_place(void* table, std::int32_t which, std::int64_t ro
       const Range place = piece.places[static_cast<std::size_t>(row) * step + which];
       out[0] = place.begin;
       out[1] = place.end;
-      return 0;
+      return;
     }
     row -= piece.rows();
   }
-  return -1;
 }
+GD_DESCRIBE(geodomain_text_place);
 
 // Where that field is in every row: begin, end.
-GD_API int geodomain_text_places(void* table, std::int32_t which, std::int64_t* out) {
+GD_API void geodomain_text_places(void* table, std::int32_t which, std::int64_t* out) {
   each_cell(static_cast<Table*>(table)->chunk, which, [&](Range place, std::int64_t) {
     *out++ = place.begin;
     *out++ = place.end;
   });
-  return 0;
 }
+GD_DESCRIBE(geodomain_text_places);
 
 // Where every row ends, before its line end, in a table to which cells are appended.
-GD_API int geodomain_text_ends(void* table, std::int64_t* out) {
+GD_API void geodomain_text_ends(void* table, std::int64_t* out) {
   for (const Piece& piece : static_cast<Table*>(table)->chunk.pieces()) {
     for (const Range& cut : piece.cuts) *out++ = cut.end;
   }
-  return 0;
 }
+GD_DESCRIBE(geodomain_text_ends);
 
 // The size of the text with the new cells in it, to `size`; -1 there if a code
 // has no cell. The columns must stay where they are until it is written.
-GD_API int geodomain_text_measure(void* table, std::int32_t count, const std::int32_t* const* codes,
-                                  const char* const* cells, const std::int64_t* const* starts,
-                                  const std::int32_t* cell_counts, std::int32_t threads,
-                                  std::int64_t* size) {
+GD_API Status geodomain_text_measure(void* table, std::int32_t count,
+                                     const std::int32_t* const* codes, const char* const* cells,
+                                     const std::int64_t* const* starts,
+                                     const std::int32_t* cell_counts, std::int32_t threads,
+                                     std::int64_t* size) {
   return guarded([&] {
     Table& owner = *static_cast<Table*>(table);
     std::vector<Column> columns;
@@ -208,15 +207,17 @@ GD_API int geodomain_text_measure(void* table, std::int32_t count, const std::in
     *size = owner.splicer->measure();
   });
 }
+GD_DESCRIBE(geodomain_text_measure);
 
 // Writes what was measured, from the text that was scanned, and ends the team.
-GD_API int geodomain_text_write(void* table, const char* text, char* out) {
+GD_API Status geodomain_text_write(void* table, const char* text, char* out) {
   return guarded([&] {
     Table& owner = *static_cast<Table*>(table);
     owner.splicer->write(text, out);
     owner.splicer.reset();
   });
 }
+GD_DESCRIBE(geodomain_text_write);
 
 // One field, for tests and for heads of tables: 0 number, 1 missing, 2 a word,
 // 3 out of range, 4 unsure.
@@ -225,3 +226,4 @@ GD_API int geodomain_text_number(const char* bytes, std::int64_t size, char mark
   *value = number.value;
   return static_cast<int>(number.reading);
 }
+GD_DESCRIBE(geodomain_text_number);

@@ -5,6 +5,7 @@
 #include "lattice/ruler.h"
 #include "platform/arithmetic.h"
 #include "platform/bits.h"
+#include "platform/c_function.h"
 #include "platform/float_guard.h"
 #include "platform/thread_team.h"
 #include "platform/triangles_ahead.h"
@@ -56,12 +57,12 @@ BlockAnswer share_by_lines(BlockLines& along, const Block& block, int n, Inside 
 // Shares of the blocks between the edges, (nx, ny, nz), which are doubles in the end. `weights`:
 // what each triangle counts, 0 for not at all. `labels`: bits of blocks, (nx, ny, words), for those
 // that no triangle enters. `mixed` is the number of the others.
-GD_API int geodomain_shares_lattice(const double* vertices, const std::int32_t* triangles,
-                                    std::int64_t triangle_count, const std::int8_t* weights,
-                                    const double* const* edges, const std::int64_t* counts,
-                                    const std::uint64_t* labels, std::uint64_t* shares, int threads,
-                                    std::int64_t* mixed) {
-  try {
+GD_API Status geodomain_shares_lattice(const double* vertices, const std::int32_t* triangles,
+                                       std::int64_t triangle_count, const std::int8_t* weights,
+                                       const double* const* edges, const std::int64_t* counts,
+                                       const std::uint64_t* labels, std::uint64_t* shares,
+                                       int threads, std::int64_t* mixed) {
+  return guarded([&] {
     FloatGuard guard;  // tables and searches must round alike
     const RulerTable x(edges[0], counts[0]), y(edges[1], counts[1]), z(edges[2], counts[2]);
     const std::int64_t columns = (counts[0] - 1) * (counts[1] - 1);
@@ -91,20 +92,18 @@ GD_API int geodomain_shares_lattice(const double* vertices, const std::int32_t* 
       found += here;
     });
     *mixed = found;
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_shares_lattice);
 
 // Which triangles cross another one of their group, as `SelfCrossings` says, in `crossed`, (t,),
 // which the caller has zeroed. `bounds`, (2, 3), hold all triangles; `parted`, (v,), is as
 // `geodomain_vertex_fans` gives it.
-GD_API int geodomain_self_crossings(const double* vertices, const std::int32_t* triangles,
-                                    std::int64_t triangle_count, const double* bounds,
-                                    const std::int32_t* group, const std::uint8_t* parted,
-                                    int threads, std::uint8_t* crossed) {
-  try {
+GD_API Status geodomain_self_crossings(const double* vertices, const std::int32_t* triangles,
+                                       std::int64_t triangle_count, const double* bounds,
+                                       const std::int32_t* group, const std::uint8_t* parted,
+                                       int threads, std::uint8_t* crossed) {
+  return guarded([&] {
     FloatGuard guard;
     Team team(threads);
     const MeshView mesh = {vertices, triangles, triangle_count};
@@ -119,27 +118,24 @@ GD_API int geodomain_self_crossings(const double* vertices, const std::int32_t* 
         });
       }
     });
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_self_crossings);
 
 // What blocks anywhere are asked through. `edges`: (edge_count, 2, 3), the rim of an open surface.
 // The arrays stay the caller's.
-GD_API int geodomain_blocks_create(const double* vertices, const std::int32_t* triangles,
-                                   std::int64_t triangle_count, const double* edges,
-                                   std::int64_t edge_count, void** handle) {
-  try {
+GD_API Status geodomain_blocks_create(const double* vertices, const std::int32_t* triangles,
+                                      std::int64_t triangle_count, const double* edges,
+                                      std::int64_t edge_count, void** handle) {
+  return guarded([&] {
     const MeshView mesh = {vertices, triangles, triangle_count};
     *handle = new HostBlocks{mesh, tree_of(mesh), tree_of_rim(edges, edge_count), edges};
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_blocks_create);
 
 GD_API void geodomain_blocks_free(void* handle) { delete static_cast<HostBlocks*>(handle); }
+GD_DESCRIBE(geodomain_blocks_free);
 
 // The trees of a handle, which keeps them: that of the triangles, and that of the rim's edges;
 // their numbers of leaves in `counts`.
@@ -148,6 +144,7 @@ GD_API void geodomain_blocks_trees(const void* handle, BoxTreeView* trees, std::
   trees[0] = blocks.tree.view(), trees[1] = blocks.rim.view();
   counts[0] = blocks.tree.leaf_count(), counts[1] = blocks.rim.leaf_count();
 }
+GD_DESCRIBE(geodomain_blocks_trees);
 
 // The sign of each triangle's projection; 0 where it is a line.
 GD_API void geodomain_projection_signs(const double* vertices, const std::int32_t* triangles,
@@ -159,15 +156,16 @@ GD_API void geodomain_projection_signs(const double* vertices, const std::int32_
     signs[i] = static_cast<std::int8_t>(orient2d(t.a.x, t.a.y, t.b.x, t.b.y, t.c.x, t.c.y));
   }
 }
+GD_DESCRIBE(geodomain_projection_signs);
 
 // Shares of the blocks from lows to highs, (rows, 3), where a triangle enters them; others are left
 // as they are. `weights` may be null: then all go along n x n lines. With `single`, blocks go along
 // lines whose plan the triangles do not cover once, within `single`.
-GD_API int geodomain_blocks_shares(const void* handle, const std::int8_t* weights,
-                                   const double* lows, const double* highs, std::int64_t rows,
-                                   std::int32_t inside, std::int32_t lines, double single,
-                                   int threads, double* out, std::uint8_t* answers) {
-  try {
+GD_API Status geodomain_blocks_shares(const void* handle, const std::int8_t* weights,
+                                      const double* lows, const double* highs, std::int64_t rows,
+                                      std::int32_t inside, std::int32_t lines, double single,
+                                      int threads, double* out, std::uint8_t* answers) {
+  return guarded([&] {
     const BlocksView blocks = static_cast<const HostBlocks*>(handle)->view();
     const auto rule = static_cast<Inside>(inside);
     Team team(rows > 64 ? threads : 1);
@@ -185,18 +183,16 @@ GD_API int geodomain_blocks_shares(const void* handle, const std::int8_t* weight
         answers[i] = answer;
       }
     });
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_blocks_shares, 1);
 
 // The same of blocks whose plans a surface is known to cover, whatever rims pass over them.
-GD_API int geodomain_blocks_covered(const void* handle, const std::int8_t* weights,
-                                    const double* lows, const double* highs, std::int64_t rows,
-                                    std::int32_t lines, double single, int threads, double* out,
-                                    std::uint8_t* answers) {
-  try {
+GD_API Status geodomain_blocks_covered(const void* handle, const std::int8_t* weights,
+                                       const double* lows, const double* highs, std::int64_t rows,
+                                       std::int32_t lines, double single, int threads, double* out,
+                                       std::uint8_t* answers) {
+  return guarded([&] {
     const BlocksView blocks = static_cast<const HostBlocks*>(handle)->view();
     Team team(rows > 64 ? threads : 1);
     team.run(rows, 64, [&](std::int64_t begin, std::int64_t end, int) {
@@ -214,11 +210,9 @@ GD_API int geodomain_blocks_covered(const void* handle, const std::int8_t* weigh
         answers[i] = answer;
       }
     });
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_blocks_covered);
 
 namespace {
 
@@ -239,11 +233,11 @@ constexpr std::int64_t kLineBlocks = 8;  // of a task
 // The crossings of n x n lines through each of the blocks, which `lines_take` gives. `counts`:
 // (rows * n * n, 4) int32, of each line the crossings above the block, the sum of their signs, the
 // crossings within and those below, which are only looked for on request. `total`: within, of all.
-GD_API int geodomain_blocks_lines(const void* handle, const double* lows, const double* highs,
-                                  std::int64_t rows, std::int32_t n, std::int32_t with_below,
-                                  int threads, std::int32_t* counts, std::int64_t* total,
-                                  void** lines) {
-  try {
+GD_API Status geodomain_blocks_lines(const void* handle, const double* lows, const double* highs,
+                                     std::int64_t rows, std::int32_t n, std::int32_t with_below,
+                                     int threads, std::int32_t* counts, std::int64_t* total,
+                                     void** lines) {
+  return guarded([&] {
     const BlocksView blocks = static_cast<const HostBlocks*>(handle)->view();
     auto found = std::make_unique<Lines>();
     found->tasks.resize(static_cast<std::size_t>((rows + kLineBlocks - 1) / kLineBlocks));
@@ -278,11 +272,9 @@ GD_API int geodomain_blocks_lines(const void* handle, const double* lows, const 
       *total += static_cast<std::int64_t>(task.heights.size());
     }
     *lines = found.release();
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
+GD_DESCRIBE(geodomain_blocks_lines);
 
 // The heights above the floor of a block and the signs of what `blocks_lines` found, which it
 // frees.
@@ -293,3 +285,4 @@ GD_API void geodomain_lines_take(void* lines, double* heights, std::int8_t* sign
     signs = std::copy(task.signs.begin(), task.signs.end(), signs);
   }
 }
+GD_DESCRIBE(geodomain_lines_take);

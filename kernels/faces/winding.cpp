@@ -2,15 +2,16 @@
 #include "grid/winding.h"
 
 #include "grid/handle.h"
+#include "platform/c_function.h"
 
 using namespace geodomain;
 
 // Generalised winding numbers and the bounds on their errors, (rows, 2).
-GD_API int geodomain_grid_winding(const void* handle, const void* const* columns,
-                                  const std::int64_t* strides, std::int64_t rows,
-                                  const double* ends, const std::int32_t* weights,
-                                  std::int64_t edge_count, int threads, double* out,
-                                  std::int64_t* refused) {
+GD_API Status geodomain_grid_winding(const void* handle, const void* const* columns,
+                                     const std::int64_t* strides, std::int64_t rows,
+                                     const double* ends, const std::int32_t* weights,
+                                     std::int64_t edge_count, int threads, double* out,
+                                     std::int64_t* refused) {
   const Rim rim = {ends, weights, edge_count};
   return answer(handle, columns, strides, rows, threads, refused,
                 [rim, out](const GridView* grid, const PointsView& points, std::int64_t begin,
@@ -23,6 +24,8 @@ GD_API int geodomain_grid_winding(const void* handle, const void* const* columns
                   }
                 });
 }
+GD_DESCRIBE(geodomain_grid_winding);
 
 // The angle of (x, y), y >= 0, for tests.
 GD_API double geodomain_upper_angle(double x, double y) { return upper_angle(x, y); }
+GD_DESCRIBE(geodomain_upper_angle);

@@ -3,12 +3,14 @@
 #include <cstring>
 #include <vector>
 
+#include "platform/c_function.h"
 #include "platform/portable.h"
 #include "platform/thread_team.h"
 #include "text/written_number.h"
 
 namespace {
 
+using geodomain::Status;
 using geodomain::Team;
 using namespace geodomain::text;
 
@@ -43,14 +45,15 @@ char* write_row(const Columns& columns, std::int64_t row, char delimiter, char m
 GD_API std::int64_t geodomain_text_row_room(std::int32_t columns) {
   return static_cast<std::int64_t>(columns) * (kNumberRoom + 1);
 }
+GD_DESCRIBE(geodomain_text_row_room);
 
-// The rows of columns as lines, to `out`; their bytes, or -1 when memory ran out.
-GD_API std::int64_t geodomain_text_rows(std::int32_t count, const void* const* values,
-                                        const std::int32_t* whole, const std::int64_t* steps,
-                                        std::int64_t rows, char delimiter, char mark,
-                                        std::int32_t threads, char* out) {
+// The rows of columns as lines, to `out`, and how many bytes they have.
+GD_API Status geodomain_text_rows(std::int32_t count, const void* const* values,
+                                  const std::int32_t* whole, const std::int64_t* steps,
+                                  std::int64_t rows, char delimiter, char mark,
+                                  std::int32_t threads, char* out, std::int64_t* size) {
   constexpr std::int64_t kPiece = 4096;
-  try {
+  return geodomain::guarded([&] {
     const Columns columns{count, values, whole, steps};
     const std::int64_t room = geodomain_text_row_room(count);
     const std::int64_t pieces = (rows + kPiece - 1) / kPiece;
@@ -69,12 +72,11 @@ GD_API std::int64_t geodomain_text_rows(std::int32_t count, const void* const* v
     });
     char* to = out;
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
-      const auto size = static_cast<std::size_t>(sizes[static_cast<std::size_t>(piece)]);
-      std::memmove(to, out + piece * kPiece * room, size);
-      to += size;
+      const auto bytes = static_cast<std::size_t>(sizes[static_cast<std::size_t>(piece)]);
+      std::memmove(to, out + piece * kPiece * room, bytes);
+      to += bytes;
     }
-    return to - out;
-  } catch (...) {
-    return -1;
-  }
+    *size = to - out;
+  });
 }
+GD_DESCRIBE(geodomain_text_rows);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "grid/build.h"
+#include "platform/c_function.h"
 #include "platform/lowest_row.h"
 
 namespace geodomain {
@@ -16,12 +17,12 @@ struct BuiltGrid {
   GridView view;
 };
 
-// piece(grid, points, begin, end, refused) over all rows; what the status says, and
-// in `refused` the first row that the arithmetic cannot decide, or -1.
+// Runs piece(grid, points, begin, end, refused) over all rows, and sets `refused` to the first row
+// that the arithmetic cannot decide, or -1.
 template <class Piece>
-int answer(const void* handle, const void* const* columns, const std::int64_t* strides,
-           std::int64_t rows, int threads, std::int64_t* refused, Piece&& piece) {
-  try {
+Status answer(const void* handle, const void* const* columns, const std::int64_t* strides,
+              std::int64_t rows, int threads, std::int64_t* refused, Piece&& piece) {
+  return guarded([&] {
     const GridView* grid = handle ? &static_cast<const BuiltGrid*>(handle)->view : nullptr;
     const PointsView points = points_view(columns, strides);
     LowestRow first;
@@ -30,10 +31,7 @@ int answer(const void* handle, const void* const* columns, const std::int64_t* s
       piece(grid, points, begin, end, first);
     });
     *refused = first.found();
-    return 0;
-  } catch (...) {
-    return 1;
-  }
+  });
 }
 
 }  // namespace geodomain

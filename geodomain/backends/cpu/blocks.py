@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from geodomain.backends import layout
 from geodomain.backends.data import Floats, MeshArrays
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.native import core
 
 
 class CpuBlockIndex:
@@ -18,26 +18,24 @@ class CpuBlockIndex:
     def __init__(self, mesh: MeshArrays, rim: Floats) -> None:
         self._arrays = (mesh.vertices, mesh.triangles, rim)  # the core reads them where they are
         self.handle = ctypes.c_void_p()
-        must(
-            library().geodomain_blocks_create(
-                pointer(mesh.vertices),
-                pointer(mesh.triangles),
-                ctypes.c_int64(len(mesh.triangles)),
-                pointer(rim),
-                ctypes.c_int64(len(rim)),
-                ctypes.byref(self.handle),
-            )
+        core().blocks_create(
+            mesh.vertices,
+            mesh.triangles,
+            len(mesh.triangles),
+            rim,
+            len(rim),
+            self.handle,
         )
 
     def __del__(self) -> None:
         """Free the index's memory."""
         if getattr(self, "handle", None):
-            library().geodomain_blocks_free(self.handle)
+            core().blocks_free(self.handle)
 
     def trees(self) -> tuple[NDArray[np.void], list[int]]:
         """Return the `BoxTreeView` of triangles and that of the rim, and their leaves' numbers."""
         views, counts = layout.structure("BoxTreeView").empty(2), np.zeros(2, np.int64)
-        library().geodomain_blocks_trees(self.handle, pointer(views), pointer(counts))
+        core().blocks_trees(self.handle, views, counts)
         return views, counts.tolist()
 
     def shares(
@@ -58,20 +56,18 @@ class CpuBlockIndex:
         those that the triangles do not cover once, within it.
         """
         answers = np.empty(len(out), np.uint8)
-        must(
-            library().geodomain_blocks_shares(
-                self.handle,
-                None if weights is None else pointer(weights),
-                pointer(lows),
-                pointer(highs),
-                ctypes.c_int64(len(out)),
-                ctypes.c_int32(wound),
-                ctypes.c_int32(lines),
-                ctypes.c_double(single),
-                threads,
-                pointer(out),
-                pointer(answers),
-            )
+        core().blocks_shares(
+            self.handle,
+            weights,
+            lows,
+            highs,
+            len(out),
+            wound,
+            lines,
+            single,
+            threads,
+            out,
+            answers,
         )
         return answers
 
@@ -88,19 +84,17 @@ class CpuBlockIndex:
     ) -> NDArray[np.uint8]:
         """Write shares of blocks whose plans are covered; see `BlockIndex`."""
         answers = np.empty(len(out), np.uint8)
-        must(
-            library().geodomain_blocks_covered(
-                self.handle,
-                pointer(weights),
-                pointer(lows),
-                pointer(highs),
-                ctypes.c_int64(len(out)),
-                ctypes.c_int32(lines),
-                ctypes.c_double(single),
-                threads,
-                pointer(out),
-                pointer(answers),
-            )
+        core().blocks_covered(
+            self.handle,
+            weights,
+            lows,
+            highs,
+            len(out),
+            lines,
+            single,
+            threads,
+            out,
+            answers,
         )
         return answers
 
@@ -110,20 +104,18 @@ class CpuBlockIndex:
         """Return what vertical lines through each block cross; see `BlockIndex`."""
         counts = np.empty((len(lows) * lines * lines, 4), np.int32)
         total, found = ctypes.c_int64(), ctypes.c_void_p()
-        must(
-            library().geodomain_blocks_lines(
-                self.handle,
-                pointer(lows),
-                pointer(highs),
-                ctypes.c_int64(len(lows)),
-                ctypes.c_int32(lines),
-                ctypes.c_int32(below),
-                threads,
-                pointer(counts),
-                ctypes.byref(total),
-                ctypes.byref(found),
-            )
+        core().blocks_lines(
+            self.handle,
+            lows,
+            highs,
+            len(lows),
+            lines,
+            below,
+            threads,
+            counts,
+            total,
+            found,
         )
         heights, signs = np.empty(total.value), np.empty(total.value, np.int8)
-        library().geodomain_lines_take(found, pointer(heights), pointer(signs))
+        core().lines_take(found, heights, signs)
         return counts, heights, signs

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from geodomain.backends import layout
 from geodomain.backends.api import PointIndex
 from geodomain.backends.data import Columns, Floats, MeshArrays
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.native import addresses, core, counts
 
 
 def lattice_bits(
@@ -23,22 +23,19 @@ def lattice_bits(
 
     None where a block cannot be decided, for coordinates below the arithmetic's range.
     """
-    counts = [len(axis) for axis in axes]
-    bits = np.zeros((counts[0], counts[1], (counts[2] + 63) // 64), dtype=np.uint64)
-    status = library().geodomain_lattice_contains(
-        pointer(mesh.vertices),
-        ctypes.c_int64(len(mesh.vertices)),
-        pointer(mesh.triangles),
-        ctypes.c_int64(len(mesh.triangles)),
-        (ctypes.c_void_p * 3)(*[axis.ctypes.data for axis in axes]),
-        (ctypes.c_int64 * 3)(*counts),
-        pointer(bits),
+    lengths = [len(axis) for axis in axes]
+    bits = np.zeros((lengths[0], lengths[1], (lengths[2] + 63) // 64), dtype=np.uint64)
+    status = core().lattice_contains(
+        mesh.vertices,
+        len(mesh.vertices),
+        mesh.triangles,
+        len(mesh.triangles),
+        addresses(axes),
+        counts(lengths),
+        bits,
         threads,
     )
-    if status == layout.constant("kUndecided"):
-        return None
-    must(status)
-    return bits
+    return None if status == layout.constant("kUndecided") else bits
 
 
 def lattice_packed(
@@ -71,18 +68,16 @@ def lattice_shares(
     ``labels`` are bits along z, (nx, ny, words), of the blocks that no triangle enters.
     """
     mixed = ctypes.c_int64()
-    must(
-        library().geodomain_shares_lattice(
-            pointer(mesh.vertices),
-            pointer(mesh.triangles),
-            ctypes.c_int64(len(mesh.triangles)),
-            pointer(weights),
-            (ctypes.c_void_p * 3)(*[axis.ctypes.data for axis in edges]),
-            (ctypes.c_int64 * 3)(*[len(axis) for axis in edges]),
-            pointer(labels),
-            pointer(out),
-            threads,
-            ctypes.byref(mixed),
-        )
+    core().shares_lattice(
+        mesh.vertices,
+        mesh.triangles,
+        len(mesh.triangles),
+        weights,
+        addresses(edges),
+        counts([len(axis) for axis in edges]),
+        labels,
+        out.view(np.uint64),  # bits of doubles, in fixed point until the end
+        threads,
+        mixed,
     )
     return mixed.value

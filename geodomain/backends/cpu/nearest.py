@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 
 from geodomain.backends.data import Columns, Floats, Indices, MeshArrays
-from geodomain.backends.native import column_pointers, library, must, pointer
+from geodomain.backends.native import column_pointers, core
 
 
 class CpuNearestIndex:
@@ -17,21 +17,19 @@ class CpuNearestIndex:
         self._arrays = (mesh.vertices, mesh.triangles)  # the core reads them where they are
         self.handle = ctypes.c_void_p()
         limits = np.ascontiguousarray(mesh.bounds, dtype=np.float64)
-        must(
-            library().geodomain_distance_create(
-                pointer(mesh.vertices),
-                pointer(mesh.triangles),
-                ctypes.c_int64(len(mesh.triangles)),
-                pointer(limits),
-                threads,
-                ctypes.byref(self.handle),
-            )
+        core().distance_create(
+            mesh.vertices,
+            mesh.triangles,
+            len(mesh.triangles),
+            limits,
+            threads,
+            self.handle,
         )
 
     def __del__(self) -> None:
         """Free the index's memory."""
         if getattr(self, "handle", None):
-            library().geodomain_distance_free(self.handle)
+            core().distance_free(self.handle)
 
     def nearest(
         self,
@@ -48,17 +46,15 @@ class CpuNearestIndex:
         """
         addresses, strides = column_pointers(points)
         refused = ctypes.c_int64(-1)
-        must(
-            library().geodomain_distance_nearest(
-                self.handle,
-                addresses,
-                strides,
-                ctypes.c_int64(len(distance)),
-                threads,
-                pointer(distance),
-                None if triangle is None else pointer(triangle),
-                None if place is None else pointer(place),
-                ctypes.byref(refused),
-            )
+        core().distance_nearest(
+            self.handle,
+            addresses,
+            strides,
+            len(distance),
+            threads,
+            distance,
+            triangle,
+            place,
+            refused,
         )
         return refused.value

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodomain.backends.api import PointIndex
 from geodomain.backends.data import Columns, MeshArrays, Points, Rim, Room
-from geodomain.backends.native import column_pointers, library, must, pointer
+from geodomain.backends.native import column_pointers, core
 
 NOT_HERE = "the CPU's backend was given an array on a GPU, or an index of another backend"
 # The arrays of an index, as `geodomain_grid_arrays` gives them.
@@ -37,35 +37,33 @@ class CpuPointIndex:
         self._arrays = (mesh.vertices, mesh.triangles)  # the core reads them where they are
         self.handle = ctypes.c_void_p()
         limits = np.ascontiguousarray(mesh.bounds, dtype=np.float64)
-        must(
-            library().geodomain_grid_create(
-                pointer(mesh.vertices),
-                pointer(mesh.triangles),
-                ctypes.c_int64(len(mesh.triangles)),
-                pointer(limits),
-                int(mesh.is_closed),
-                ctypes.c_double(density),
-                threads,
-                ctypes.byref(self.handle),
-            )
+        core().grid_create(
+            mesh.vertices,
+            mesh.triangles,
+            len(mesh.triangles),
+            limits,
+            int(mesh.is_closed),
+            density,
+            threads,
+            self.handle,
         )
 
     def __del__(self) -> None:
         """Free the index's memory."""
         if getattr(self, "handle", None):
-            library().geodomain_grid_free(self.handle)
+            core().grid_free(self.handle)
 
     def size(self) -> tuple[int, int, int, int]:
         """Return the numbers of cells, entries, grids and bundled triangles, for inspection."""
         size = (ctypes.c_int64 * 4)()
-        library().geodomain_grid_size(self.handle, size)
+        core().grid_size(self.handle, size)
         return size[0], size[1], size[2], size[3]
 
     def arrays(self) -> dict[str, NDArray[np.uint8]]:
         """Return the bytes of the index's arrays by their names; views that need this object."""
         count = len(PARTS)
         addresses, sizes = (ctypes.c_void_p * count)(), (ctypes.c_int64 * count)()
-        library().geodomain_grid_arrays(self.handle, addresses, sizes)
+        core().grid_arrays(self.handle, addresses, sizes)
         return {
             name: np.ctypeslib.as_array(
                 ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size,)
@@ -80,22 +78,18 @@ class CpuPointIndex:
         columns, room = _here(points, out)
         addresses, strides = column_pointers(columns)
         refused = ctypes.c_int64(-1)
-        return _Question(
-            (self.handle, addresses, strides, ctypes.c_int64(len(room))),
-            (pointer(room), ctypes.byref(refused)),
-            refused,
-        )
+        return _Question((self.handle, addresses, strides, len(room)), (room, refused), refused)
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
         """Write whether each point is inside; return the first refused row or -1."""
         asked = self._question(points, out)
-        must(library().geodomain_grid_contains(*asked.given, threads, *asked.wanted))
+        core().grid_contains(*asked.given, threads, *asked.wanted)
         return asked.refused.value
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
         """Write the crossings above each point; return the first refused row or -1."""
         asked = self._question(points, out)
-        must(library().geodomain_grid_crossings(*asked.given, int(signed), threads, *asked.wanted))
+        core().grid_crossings(*asked.given, int(signed), threads, *asked.wanted)
         return asked.refused.value
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
@@ -109,13 +103,13 @@ class CpuPointIndex:
     def on_surface(self, points: Points, out: Room, threads: int) -> int:
         """Write whether each point is on a triangle; return the first refused row or -1."""
         asked = self._question(points, out)
-        must(library().geodomain_grid_on_surface(*asked.given, threads, *asked.wanted))
+        core().grid_on_surface(*asked.given, threads, *asked.wanted)
         return asked.refused.value
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
         """Write the crossings above and below each point, (n, 2); the first refused row or -1."""
         asked = self._question(points, out)
-        must(library().geodomain_grid_sides(*asked.given, threads, *asked.wanted))
+        core().grid_sides(*asked.given, threads, *asked.wanted)
         return asked.refused.value
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
@@ -124,9 +118,8 @@ class CpuPointIndex:
         ``rim`` has the ends (m, 2, 3) and the weights (m,) of its edges, in the order of the sum.
         """
         ends, weights = rim
-        edges = pointer(ends), pointer(weights), ctypes.c_int64(len(weights))
         asked = self._question(points, out)
-        must(library().geodomain_grid_winding(*asked.given, *edges, threads, *asked.wanted))
+        core().grid_winding(*asked.given, ends, weights, len(weights), threads, *asked.wanted)
         return asked.refused.value
 
 
@@ -145,16 +138,14 @@ def codes(indexes: Sequence[PointIndex], points: Points, out: Room, threads: int
         raise TypeError(NOT_HERE)
     addresses, strides = column_pointers(columns)
     refused = ctypes.c_int64(-1)
-    must(
-        library().geodomain_grid_codes(
-            (ctypes.c_void_p * len(handles))(*handles),
-            ctypes.c_int32(len(handles)),
-            addresses,
-            strides,
-            ctypes.c_int64(len(out)),
-            threads,
-            pointer(room),
-            ctypes.byref(refused),
-        )
+    core().grid_codes(
+        (ctypes.c_void_p * len(handles))(*handles),
+        len(handles),
+        addresses,
+        strides,
+        len(out),
+        threads,
+        room,
+        refused,
     )
     return refused.value

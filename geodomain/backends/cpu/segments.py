@@ -8,10 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends import layout
+from geodomain.backends import layout, native
 from geodomain.backends.bvh_nodes import boxes_of_levels
 from geodomain.backends.data import Floats, MeshArrays, SegmentRows
-from geodomain.backends.native import library, must, pointer
 
 STEPS = ("boxes", "codes", "sort", "tree")  # of building the hierarchy
 CLOSED = "the surface was closed while it was asked"
@@ -26,7 +25,7 @@ class _Core:
     def __del__(self) -> None:
         """Free the memory."""
         if self.handle:
-            library().geodomain_surface_free(self.handle)
+            native.core().surface_free(self.handle)
 
 
 class CpuSegmentIndex:
@@ -37,17 +36,15 @@ class CpuSegmentIndex:
         core = _Core()
         limits = np.ascontiguousarray(mesh.bounds, dtype=np.float64)
         times = (ctypes.c_double * len(STEPS))()
-        must(
-            library().geodomain_surface_create(
-                pointer(mesh.vertices),
-                pointer(mesh.triangles),
-                ctypes.c_int64(len(mesh.triangles)),
-                pointer(limits),
-                int(strategy == "brute"),
-                threads,
-                times,
-                ctypes.byref(core.handle),
-            )
+        native.core().surface_create(
+            mesh.vertices,
+            mesh.triangles,
+            len(mesh.triangles),
+            limits,
+            int(strategy == "brute"),
+            threads,
+            times,
+            core.handle,
         )
         self._core: _Core | None = core
         self.build_times: Mapping[str, float] = dict(zip(STEPS, times, strict=True))
@@ -56,9 +53,7 @@ class CpuSegmentIndex:
     @property
     def nbytes(self) -> int:
         """Return the bytes that the core holds, beside the mesh's own arrays."""
-        size = library().geodomain_surface_bytes
-        size.restype = ctypes.c_int64
-        return int(size(self._held().handle))
+        return native.core().surface_bytes(self._held().handle)
 
     def close(self) -> None:
         """Free what the core holds, once no thread asks it."""
@@ -75,32 +70,25 @@ class CpuSegmentIndex:
         self, function: str, segments: SegmentRows, threads: int, *out: NDArray[np.generic]
     ) -> None:
         core = self._held()
-        must(
-            getattr(library(), function)(
-                core.handle,
-                pointer(segments.packed),
-                ctypes.c_int64(len(segments.packed)),
-                threads,
-                *map(pointer, out),
-            )
-        )
+        ask: native.CoreFunction = getattr(native.core(), f"segments_{function}")
+        ask(core.handle, segments.packed, len(segments.packed), threads, *out)
 
     def boolean(self, segments: SegmentRows, threads: int) -> NDArray[np.bool_]:
         """Return whether each segment crosses the surface."""
         out = np.empty(len(segments.packed), dtype=np.bool_)
-        self._ask("geodomain_segments_boolean", segments, threads, out)
+        self._ask("boolean", segments, threads, out)
         return out
 
     def count(self, segments: SegmentRows, threads: int) -> NDArray[np.int32]:
         """Return how many triangles each segment crosses."""
         out = np.empty(len(segments.packed), dtype=np.int32)
-        self._ask("geodomain_segments_count", segments, threads, out)
+        self._ask("count", segments, threads, out)
         return out
 
     def nearest(self, segments: SegmentRows, threads: int) -> NDArray[np.int32]:
         """Return the first triangle that each segment crosses, or -1."""
         out = np.empty(len(segments.packed), dtype=np.int32)
-        self._ask("geodomain_segments_nearest", segments, threads, out)
+        self._ask("nearest", segments, threads, out)
         return out
 
     def all(
@@ -108,7 +96,7 @@ class CpuSegmentIndex:
     ) -> NDArray[np.int32]:
         """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
         out = layout.structure("Found").empty(int(offsets[-1]))
-        self._ask("geodomain_segments_all", segments, threads, offsets, out)
+        self._ask("all", segments, threads, offsets, out)
         return out["triangle"].astype(np.int32)
 
     def describe(
@@ -121,18 +109,16 @@ class CpuSegmentIndex:
         """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
         vertices, triangles = self._arrays
         out = np.empty((len(rows), 7))
-        must(
-            library().geodomain_segments_describe(
-                pointer(vertices),
-                pointer(triangles),
-                ctypes.c_int64(len(triangles)),
-                pointer(segments.packed),
-                pointer(rows),
-                pointer(triangle),
-                ctypes.c_int64(len(rows)),
-                threads,
-                pointer(out),
-            )
+        native.core().segments_describe(
+            vertices,
+            triangles,
+            len(triangles),
+            segments.packed,
+            rows,
+            triangle,
+            len(rows),
+            threads,
+            out,
         )
         return out
 
@@ -144,12 +130,12 @@ class CpuSegmentIndex:
         nodes, firsts = ctypes.c_void_p(), ctypes.POINTER(ctypes.c_int64)()
         node, frame = layout.structure("WideNode"), layout.structure("BoxFrame").empty()
         count = ctypes.c_int64()
-        library().geodomain_surface_nodes(
+        native.core().surface_nodes(
             core.handle,
-            ctypes.byref(nodes),
-            ctypes.byref(firsts),
-            ctypes.byref(count),
-            pointer(frame),
+            nodes,
+            firsts,
+            count,
+            frame,
         )
         ends = firsts[: count.value + 1]
         raw = (ctypes.c_uint8 * (ends[-1] * node.size)).from_address(nodes.value or 0)

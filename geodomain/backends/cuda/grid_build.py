@@ -10,7 +10,7 @@ from geodomain.backends.cuda import device
 from geodomain.backends.cuda.arguments import Argument
 from geodomain.backends.cuda.pools import allocate_pooled
 from geodomain.backends.cuda.pycuda_types import CudaMemory
-from geodomain.backends.native import library, pointer
+from geodomain.backends.native import core
 
 _SUM_BLOCKS = 1024
 _LARGE = (256, 8)  # blocks for large triangles: by triangle, by row
@@ -58,7 +58,7 @@ def build(mesh: bytes, box: bytes, triangle_count: int, density: float) -> Built
     _launch("lists", blocks, view, int(sums))
     record = layout.structure("Plan").empty()
     cuda.memcpy_dtoh(record, plan)
-    if library().geodomain_is_for_the_host(pointer(record), ctypes.c_int64(triangle_count)):
+    if core().is_for_the_host(record, triangle_count):
         return None
     found = record[0]
     entries = _room("Entry", int(found["entry_count"]))
@@ -79,9 +79,7 @@ def _room(name: str, count: int) -> CudaMemory:
 
 def _most_cells(triangle_count: int, density: float) -> int:
     """Return the cells that a resolution can have at most."""
-    most = library().geodomain_most_cells
-    most.restype = ctypes.c_int64
-    return int(most(ctypes.c_int64(triangle_count), ctypes.c_double(density)))
+    return core().most_cells(triangle_count, density)
 
 
 def _launch(name: str, blocks: int | tuple[int, int], *fields: Argument) -> None:

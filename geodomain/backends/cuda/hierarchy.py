@@ -16,7 +16,7 @@ from geodomain.backends.cuda.pools import allocate_pooled
 from geodomain.backends.cuda.pycuda_types import CudaEvent, CudaMemory
 from geodomain.backends.cuda.staging import upload
 from geodomain.backends.data import Floats, MeshArrays
-from geodomain.backends.native import library, pointer
+from geodomain.backends.native import core
 
 MOST_ROUNDS = 16  # keys that a thread sorts
 SORT_BLOCKS = 132 * 8  # that keys are shared among, where there are not many
@@ -68,9 +68,7 @@ def _sort(keys: int, values: int, n: int, room: Rooms) -> None:
 
 def _most_nodes(triangle_count: int) -> int:
     """Return the nodes that a hierarchy can have at most."""
-    most = library().geodomain_most_nodes
-    most.restype = ctypes.c_int64
-    return int(most(ctypes.c_int64(triangle_count)))
+    return core().most_nodes(triangle_count)
 
 
 def _radix(step: str, threads: int, *fields: Argument) -> None:
@@ -89,9 +87,7 @@ class Hierarchy:
         self.count = len(mesh.triangles)
         self.packets = self.packet_count = 0
         self.frame = layout.structure("BoxFrame").empty()
-        library().geodomain_surface_frame(
-            pointer(np.ascontiguousarray(mesh.bounds)), pointer(self.frame)
-        )
+        core().surface_frame(np.ascontiguousarray(mesh.bounds), self.frame)
         with device.current(), Rooms() as room:
             places = [*map(self._keep, upload(mesh.vertices, mesh.triangles, pooled=True))]
             self.mesh = layout.mesh_view(places[0], places[1], self.count)

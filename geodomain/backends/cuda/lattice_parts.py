@@ -16,7 +16,7 @@ from geodomain.backends.cuda.pools import allocate, allocate_pooled
 from geodomain.backends.cuda.pycuda_types import CudaMemory, CudaStream
 from geodomain.backends.cuda.staging import upload
 from geodomain.backends.data import Columns, Floats, MeshArrays
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.native import addresses, core, counts
 
 UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
 _BLOCKS = 528  # as many as run at a time on a large card
@@ -161,19 +161,11 @@ class DeviceLattice:
 
 def upload_rulers(axes: list[Floats]) -> tuple[CudaMemory, list[bytes]]:
     """Copy ascending axes and their tables at once; return the memory and the kernels' Rulers."""
-    counts = (ctypes.c_int64 * len(axes))(*[len(axis) for axis in axes])
-    room = library().geodomain_rulers_room
-    room.restype = ctypes.c_int64
-    image = np.empty(room(counts, ctypes.c_int64(len(axes))), dtype=np.uint8)
+    lengths = counts([len(axis) for axis in axes])
+    image = np.empty(core().rulers_room(lengths, len(axes)), dtype=np.uint8)
     memory = allocate_pooled(image.nbytes)
     rulers = layout.structure("Ruler").empty(len(axes))
     used = ctypes.c_int64()
-    must(
-        library().geodomain_rulers(
-            (ctypes.c_void_p * len(axes))(*[axis.ctypes.data for axis in axes]),
-            counts, ctypes.c_int64(len(axes)),
-            ctypes.c_uint64(int(memory)), pointer(rulers), pointer(image), ctypes.byref(used),
-        )
-    )  # fmt: skip
+    core().rulers(addresses(axes), lengths, len(axes), int(memory), rulers, image, used)
     device.driver().memcpy_htod(int(memory), image[: used.value])
     return memory, [ruler.tobytes() for ruler in rulers]

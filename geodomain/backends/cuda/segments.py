@@ -18,7 +18,7 @@ from geodomain.backends.cuda.hierarchy import Hierarchy, Rooms
 from geodomain.backends.cuda.pools import allocate
 from geodomain.backends.cuda.staging import download, upload
 from geodomain.backends.data import Floats, MeshArrays, SegmentRows
-from geodomain.backends.native import library, pointer
+from geodomain.backends.native import core
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -75,7 +75,7 @@ def resident(segments: SegmentRows) -> Resident:
 def binned(segments: Resident, frame: NDArray[np.void], room: Rooms) -> int:
     """Return the address of the rows by bins: near segments next to each other."""
     cells = layout.structure("Bins").empty()
-    library().geodomain_bins_of(pointer(frame), ctypes.c_int64(segments.rows), pointer(cells))
+    core().bins_of(frame, segments.rows, cells)
     order, count = room(4 * segments.rows), int(cells[0]["count"])
     bins.order_by("draw", cells.tobytes(), count, segments.ends, segments.rows, order, room)
     return order

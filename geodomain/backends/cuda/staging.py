@@ -16,7 +16,7 @@ from geodomain.backends.cuda.buffers import Piece
 from geodomain.backends.cuda.pools import allocate, allocate_pooled
 from geodomain.backends.cuda.pycuda_types import CudaMemory, CudaStream
 from geodomain.backends.data import Columns
-from geodomain.backends.native import column_pointers, library, must, pointer
+from geodomain.backends.native import CoreFunction, addresses, column_pointers, core
 from geodomain.backends.threads import thread_count
 
 # One thread copies 9 to 12 GB/s, the bus moves 55: eight keep it busy, and more are in their way.
@@ -44,29 +44,27 @@ class _Threads:
         self._end()
 
     def _end(self) -> None:
-        getattr(library(), self._FREE)(self._handle)
+        if self._handle:
+            free: CoreFunction = getattr(core(), self._FREE)
+            free(self._handle)
         self._handle = ctypes.c_void_p()
 
 
 class Stager(_Threads):
     """Threads that copy."""
 
-    _FREE = "geodomain_stager_free"
+    _FREE = "stager_free"
 
     def copy(self, source: NDArray[np.generic], target: NDArray[np.generic]) -> None:
         """Copy contiguous memory to contiguous memory of that size; little of it in this thread."""
         if source.nbytes <= POINT_BYTES * FEW_ROWS:
             ctypes.memmove(target.ctypes.data, source.ctypes.data, source.nbytes)
             return
-        must(
-            library().geodomain_stager_copy(
-                self._started(), pointer(source), pointer(target), ctypes.c_int64(source.nbytes)
-            )
-        )
+        core().stager_copy(self._started(), source, target, source.nbytes)
 
     def _started(self) -> ctypes.c_void_p:
         if not self._handle:
-            must(library().geodomain_stager_create(self._threads, ctypes.byref(self._handle)))
+            core().stager_create(self._threads, self._handle)
         return self._handle
 
 
@@ -77,7 +75,7 @@ class Filler(_Threads):
     points this thread copies itself.
     """
 
-    _FREE = "geodomain_filler_free"
+    _FREE = "filler_free"
 
     def __init__(self, points: Columns, ring: list[Piece], rows: int, threads: int) -> None:
         super().__init__(threads)
@@ -100,7 +98,7 @@ class Filler(_Threads):
                 for axis, column in enumerate(self._points):
                     full[:, axis] = column[row : row + len(full)]
             else:
-                library().geodomain_filler_wait(self._handle, ctypes.c_int64(self._sent))
+                core().filler_wait(self._handle, self._sent)
             cuda.memcpy_htod_async(address + POINT_BYTES * (row - begin), full, stream)
             piece.free.record(stream)
             self._sent += 1
@@ -113,21 +111,14 @@ class Filler(_Threads):
         for piece in self._ring:
             piece.free.synchronize()  # at once, where it was never used
         self._first, self._sent, self._emptied = begin, 0, 0
-        addresses, strides = column_pointers(self._points, begin)
-        ring = (ctypes.c_void_p * len(self._ring))(
-            *[piece.memory.ctypes.data for piece in self._ring]
-        )
-        must(
-            library().geodomain_filler_create(
-                addresses,
-                strides,
-                ctypes.c_int64(len(self._points[0]) - begin),
-                ring,
-                ctypes.c_int64(len(self._ring)),
-                ctypes.c_int64(self._rows),
-                self._threads,
-                ctypes.byref(self._handle),
-            )
+        core().filler_create(
+            *column_pointers(self._points, begin),
+            len(self._points[0]) - begin,
+            addresses([piece.memory for piece in self._ring]),
+            len(self._ring),
+            self._rows,
+            self._threads,
+            self._handle,
         )
 
     def _release(self) -> None:
@@ -138,7 +129,7 @@ class Filler(_Threads):
                 free.synchronize()
             elif not free.query():
                 return
-            library().geodomain_filler_release(self._handle, ctypes.c_int64(self._emptied))
+            core().filler_release(self._handle, self._emptied)
             self._emptied += 1
 
 

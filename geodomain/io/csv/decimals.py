@@ -10,7 +10,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.native import core
 from geodomain.backends.threads import thread_count
 from geodomain.io.numbers import Floats, Resolution, Rows, numbered, steps
 
@@ -147,14 +147,12 @@ class Decimals:
         """Give the nearest float64 of each, as a reader of the text gives it."""
         whole, parts = np.ascontiguousarray(self.whole), np.ascontiguousarray(self.parts)
         out = np.empty(len(whole))
-        must(
-            library().geodomain_fixed_doubles(
-                pointer(whole),
-                pointer(parts),
-                ctypes.c_int64(len(whole)),
-                thread_count(None),
-                pointer(out),
-            )
+        core().fixed_doubles(
+            whole,
+            parts,
+            len(whole),
+            thread_count(None),
+            out,
         )
         for row in np.flatnonzero(np.isnan(out)).tolist():
             out[row] = float(self.exact(row))
@@ -169,9 +167,9 @@ class Decimals:
         out = ctypes.create_string_buffer(64)
         texts = []
         for row in first.tolist():
-            length = library().geodomain_fixed_write(
-                ctypes.c_int64(int(self.whole[row])), ctypes.c_int64(int(self.parts[row])),
-                0, ctypes.c_char(mark), out,
+            length = core().fixed_write(
+                int(self.whole[row]), int(self.parts[row]),
+                0, mark, out,
             )  # fmt: skip
             texts.append(quote + out.raw[:length] + quote)
         return texts, place
@@ -188,16 +186,14 @@ def read_decimals(text: NDArray[np.uint8], places: Rows, mark: bytes) -> Decimal
     count = len(places)
     whole, parts = np.empty((2, count), np.int64)
     decimals = np.empty(count, np.uint8)
-    must(
-        library().geodomain_fixed_read(
-            pointer(text),
-            pointer(np.ascontiguousarray(places)),
-            ctypes.c_int64(count),
-            ctypes.c_char(mark),
-            pointer(whole),
-            pointer(parts),
-            pointer(decimals),
-        )
+    core().fixed_read(
+        text,
+        np.ascontiguousarray(places),
+        count,
+        mark,
+        whole,
+        parts,
+        decimals,
     )
     return Decimals(whole, parts, decimals)
 

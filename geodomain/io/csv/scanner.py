@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.native import pointer
+from geodomain.backends.native import CoreFunction, addresses, core
 from geodomain.backends.threads import thread_count
 from geodomain.errors import TableError
-from geodomain.io.csv.core import core, exactly, pointers
+from geodomain.io.csv.core import exactly
 from geodomain.io.csv.errors import Fault, Place, sentence
 from geodomain.io.csv.reused import ReusedColumns
 from geodomain.io.csv.text_column import TextColumn
@@ -107,7 +107,7 @@ class Scanner:
         self._found = ScanReport(*[0] * 11)
         self._line = layout.data_line
         self._points, self._sizes = ReusedColumns(), ReusedColumns()
-        self.close = weakref.finalize(self, core().geodomain_text_close, self._handle)
+        self.close = weakref.finalize(self, core().text_close, self._handle)
 
     def scan(self, text: Bytes, *, final: bool) -> ScanReport:
         """Find the whole rows at the start of a text.
@@ -136,8 +136,7 @@ class Scanner:
         self._text = text
         out = np.zeros(11, dtype=np.int64)
         self._call(
-            "scan", pointer(text), text.size, int(final), self._piece_bytes, self._threads,
-            pointer(out),
+            "scan", text, text.size, int(final), self._piece_bytes, self._threads, out,
         )  # fmt: skip
         self._found = ScanReport(*out.tolist())
         self._decided = self._decide()
@@ -169,9 +168,7 @@ class Scanner:
         """
         points = self._points.take(self._found.rows)
         sizes = None if self._layout.sizes is None else self._sizes.take(self._found.rows)
-        self._call(
-            "values", pointer(points), None if sizes is None else pointer(sizes), self._threads
-        )
+        self._call("values", points.T, None if sizes is None else sizes.T, self._threads)
         missing = self._found.missing
         for row, wanted, value in self._decided:
             before = np.isnan(points[row]).any()  # undecided counts as missing
@@ -195,13 +192,13 @@ class Scanner:
     def places(self, field: int) -> NDArray[np.int64]:
         """Return where one of the fields `also` is in each row, (n, 2), quotes left out."""
         places = np.empty((self._found.rows, 2), dtype=np.int64)
-        self._call("places", self._also.index(field), pointer(places))
+        self._call("places", self._also.index(field), places)
         return places
 
     def ends(self) -> NDArray[np.int64]:
         """Return where each row ends, before its line end, where cells are appended."""
         ends = np.empty(self._found.rows, dtype=np.int64)
-        self._call("ends", pointer(ends))
+        self._call("ends", ends)
         return ends
 
     def splice(
@@ -235,15 +232,14 @@ class Scanner:
         counts = np.array([column.count for column in columns], dtype=np.int32)
         size = ctypes.c_int64()
         self._call(
-            "measure", len(columns), pointers(numbers), pointers([c.bytes for c in columns]),
-            pointers([c.starts for c in columns]), pointer(counts), self._threads,
-            ctypes.byref(size),
+            "measure", len(columns), addresses(numbers), addresses([c.bytes for c in columns]),
+            addresses([c.starts for c in columns]), counts, self._threads, size,
         )  # fmt: skip
         if size.value < 0:
             message = "a label code has no cell in the vocabulary"
             raise ValueError(message)
         out = room(size.value)
-        self._call("write", pointer(self._text), pointer(out))
+        self._call("write", self._text, out)
         return out[: size.value]
 
     @property
@@ -251,7 +247,7 @@ class Scanner:
         """The physical line where the text that was scanned last starts, from 1."""
         return self._line
 
-    def _open(self, replaced: int) -> int:
+    def _open(self, replaced: int) -> ctypes.c_void_p:
         layout = self._layout
         if len(layout.names) < 2:
             message = "a table needs at least two columns"
@@ -260,22 +256,21 @@ class Scanner:
         missing = np.array(layout.missing, dtype=np.float64)
         also = np.array(self._also, dtype=np.int32)
         words = (ctypes.c_char_p * len(layout.missing_words))(*layout.missing_words)
-        handle: int | None = core().geodomain_text_open(
-            layout.delimiter, layout.decimal, len(layout.names), wanted.size, pointer(wanted),
-            replaced, missing.size, pointer(missing), len(words), words, also.size, pointer(also),
+        handle = ctypes.c_void_p()
+        core().text_open(
+            layout.delimiter, layout.decimal, len(layout.names), wanted.size, wanted,
+            replaced, missing.size, missing, len(words), words, also.size, also, handle,
         )  # fmt: skip
-        if handle is None:
-            raise MemoryError
         return handle
 
     def _call(self, name: str, *arguments: object) -> None:
-        if getattr(core(), f"geodomain_text_{name}")(self._handle, *arguments):
-            raise MemoryError
+        call: CoreFunction = getattr(core(), f"text_{name}")
+        call(self._handle, *arguments)
 
     def _decide(self) -> list[tuple[int, int, float]]:
         """Round what the scanner could not, by exact arithmetic: Python's float."""
         table = np.empty((self._found.unsure, 4), dtype=np.int64)
-        self._call("unsure", pointer(table))
+        self._call("unsure", table)
         decided = []
         for row, wanted, begin, end in table.tolist():
             value = exactly(self._text[begin:end].tobytes(), self._layout.decimal)

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.native import pointer
-from geodomain.io.csv.core import core, exactly
+from geodomain.backends.native import CoreFunction, core
+from geodomain.io.csv.core import exactly
 from geodomain.io.header.dialect import cell_text
 from geodomain.io.header.encoding import count_line_ends
 from geodomain.io.header.layout import TableLayout
@@ -25,7 +25,7 @@ class TextColumn:
     ----------
     owner : object
         What frees the native table: it stays while the column does.
-    handle : int
+    handle : ctypes.c_void_p
         The native table.
     text : ndarray of uint8
         What was scanned.
@@ -44,7 +44,7 @@ class TextColumn:
     def __init__(
         self,
         owner: object,
-        handle: int,
+        handle: ctypes.c_void_p,
         text: NDArray[np.uint8],
         rows: int,
         which: int,
@@ -65,10 +65,8 @@ class TextColumn:
         """Tell the rows whose value is one of the texts, quotes and outer blanks left out."""
         words = [text.encode(self._layout.encoding) for text in texts]
         found = np.empty(self._rows, dtype=np.bool_)
-        self._call(
-            "among", pointer(self._text), self._which, len(words),
-            (ctypes.c_char_p * len(words))(*words), pointer(found),
-        )  # fmt: skip
+        wanted = (ctypes.c_char_p * len(words))(*words)
+        self._call("among", self._text, self._which, len(words), wanted, found)
         return found & self.present()
 
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
@@ -113,8 +111,7 @@ class TextColumn:
         codes, places = np.empty(self._rows, np.int32), np.empty((self._rows, 2), np.int64)
         count = ctypes.c_int32()
         self._call(
-            "spellings", pointer(self._text), self._which, pointer(codes), pointer(places),
-            ctypes.byref(count),
+            "spellings", self._text, self._which, codes, places, count,
         )  # fmt: skip
         encoding = self._layout.encoding
         texts = [
@@ -130,7 +127,7 @@ class TextColumn:
     @cached_property
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         numbers, kinds = np.empty(self._rows), np.empty(self._rows, np.uint8)
-        self._call("column", pointer(self._text), self._which, pointer(numbers), pointer(kinds))
+        self._call("column", self._text, self._which, numbers, kinds)
         for row in np.flatnonzero(kinds == Kind.UNSURE).tolist():
             numbers[row], kinds[row] = exactly(self._field(row), self._layout.decimal), Kind.NUMBER
         if self._rule.codes:
@@ -153,17 +150,17 @@ class TextColumn:
     def _where(self, row: int) -> str:
         """Say in which physical line a row ends."""
         end = np.empty(2, dtype=np.int64)
-        self._call("place", self._which, row, pointer(end))
+        self._call("place", self._which, row, end)
         text = self._text[: int(end[1])].tobytes()
         return f"line {self._line + count_line_ends(text, 0, len(text))}"
 
     def _field(self, row: int) -> bytes:
         """Return the text of one row's field."""
         place = np.empty(2, dtype=np.int64)
-        self._call("place", self._which, row, pointer(place))
+        self._call("place", self._which, row, place)
         begin, end = place.tolist()
         return self._text[begin:end].tobytes()
 
     def _call(self, name: str, *arguments: object) -> None:
-        if getattr(core(), f"geodomain_text_{name}")(self._handle, *arguments):
-            raise MemoryError
+        call: CoreFunction = getattr(core(), f"text_{name}")
+        call(self._handle, *arguments)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.backends.native import addresses, core
 from geodomain.backends.threads import thread_count
-from geodomain.io.csv.core import core, pointers
 
 Column = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.int32]
 
@@ -45,9 +45,9 @@ def lines_of(
     >>> [bytes(piece) for piece in lines_of([np.array([7]), np.array([0.1])])]
     [b'7,0.1\n']
     """
-    loaded, rows = core(), len(columns[0])
+    rows, size = len(columns[0]), ctypes.c_int64()
     whole = np.array([column.dtype.kind != "f" for column in columns], np.int32)
-    room = loaded.geodomain_text_row_room(len(columns))
+    room = core().text_row_room(len(columns))
     text = np.empty(min(rows, _ROWS) * room, np.uint8)
     for begin in range(0, rows, _ROWS):
         some = [
@@ -55,17 +55,16 @@ def lines_of(
             for column, integers in zip(columns, whole.tolist(), strict=True)
         ]
         steps = np.array([column.strides[0] for column in some], np.int64)
-        size = loaded.geodomain_text_rows(
+        core().text_rows(
             len(some),
-            ctypes.cast(pointers(some), ctypes.c_void_p),
-            whole.ctypes.data,
-            steps.ctypes.data,
+            addresses(some),
+            whole,
+            steps,
             len(some[0]),
             delimiter,
             decimal,
             thread_count(threads),
-            text.ctypes.data,
+            text,
+            size,
         )
-        if size < 0:
-            raise MemoryError
-        yield text.data[:size]
+        yield text.data[: size.value]

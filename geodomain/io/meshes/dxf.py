@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.native import library, pointer
+from geodomain.backends.native import core
 from geodomain.errors import MeshError, counted, warn
 from geodomain.io.meshes.solids import NamedFaces, join, listed
 from geodomain.memory import require
@@ -116,36 +116,32 @@ def scan(data: bytes, file: str) -> Drawing:
     MeshError
         If the drawing is cut short, or a line is not what it must be.
     """
-    core = library()
-    core.geodomain_dxf_open.restype = ctypes.c_void_p
-    handle = ctypes.c_void_p(core.geodomain_dxf_open(data, ctypes.c_int64(len(data))))
-    if not handle:
-        message = f"not enough memory to read {file}"
-        raise MemoryError(message)
+    handle = ctypes.c_void_p()
+    core().dxf_open(data, len(data), handle)
     try:
-        return _drawing(core, handle, data, file)
+        return _drawing(handle, data, file)
     finally:
-        core.geodomain_dxf_close(handle)
+        core().dxf_close(handle)
 
 
-def _drawing(core: ctypes.CDLL, handle: ctypes.c_void_p, data: bytes, file: str) -> Drawing:
+def _drawing(handle: ctypes.c_void_p, data: bytes, file: str) -> Drawing:
     sizes = np.zeros(9, dtype=np.int64)
-    core.geodomain_dxf_sizes(handle, pointer(sizes))
+    core().dxf_sizes(handle, sizes)
     count, unsure_count, type_count, name_bytes, type_bytes, *more = sizes.tolist()
     place_count, corner_count, fault, place = more
     if fault:
         raise _fault(fault, place, data, file)
     names, types = (np.empty(size, dtype=np.uint8) for size in (name_bytes, type_bytes))
     counts = np.empty(type_count, dtype=np.int64)
-    core.geodomain_dxf_names(handle, pointer(names), pointer(types), pointer(counts))
+    core().dxf_names(handle, names, types, counts)
     kind, flags = np.empty(count, dtype=np.uint8), np.empty((count, 3), dtype=np.bool_)
     numbers, seen = np.empty((count, 2), dtype=np.int32), np.empty(count, dtype=np.uint32)
     integers, corners = np.empty((count, 6), dtype=np.int32), np.empty((count, 12))
     unsure = np.empty((unsure_count, 4), dtype=np.int64)
     columns = (kind, flags, numbers, seen, integers, corners, unsure)
-    core.geodomain_dxf_rows(handle, *map(pointer, columns))
+    core().dxf_rows(handle, *columns)
     places, faces = np.empty(place_count), np.empty(corner_count, dtype=np.int32)
-    core.geodomain_dxf_meshes(handle, pointer(places), pointer(faces))
+    core().dxf_meshes(handle, places, faces)
     for row, slot, begin, end in unsure.tolist():
         number = float(data[begin:end].replace(b"d", b"e").replace(b"D", b"e"))
         if row < 0:

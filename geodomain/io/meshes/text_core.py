@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.native import library, must, pointer
+from geodomain.backends.native import CoreFunction, core
 from geodomain.backends.threads import thread_count
 from geodomain.io.meshes.text import BYTE_ORDER_MARK, unify_lines
 
@@ -33,12 +33,12 @@ class TextReader:
     def told(self, count: int) -> list[int]:
         """Return the counts that the reader tells, then the fault and where it is."""
         out = np.zeros(count, dtype=np.int64)
-        _function(f"{self.kind}_told")(self.address, pointer(out))
+        _function(f"{self.kind}_told")(self.address, out)
         return [int(value) for value in out]
 
     def take(self, *arrays: Floats | Integers) -> None:
         """Fill the arrays with what was read."""
-        must(_function(f"{self.kind}_take")(self.address, *[pointer(array) for array in arrays]))
+        _function(f"{self.kind}_take")(self.address, *arrays)
 
     def round(self, places: NDArray[np.float64], unsure: NDArray[np.int64]) -> None:
         """Round the numbers that need more than their first digits, by Python's arithmetic."""
@@ -65,12 +65,8 @@ def reading(
         Where the text starts and ends in the file.
     """
     size = (len(data) if end is None else end) - start
-    opened = _function(f"{kind}_open")
-    opened.restype = ctypes.c_void_p
-    first = np.frombuffer(data, dtype=np.uint8)[start:]
-    numbers = [ctypes.c_int64(number) for number in (size, *options)]
-    address = ctypes.c_void_p(opened(pointer(first), *numbers, _threads(size)))
-    must(0 if address else 1)
+    first, address = np.frombuffer(data, dtype=np.uint8)[start:], ctypes.c_void_p()
+    _function(f"{kind}_open")(first, size, *options, _threads(size), address)
     try:
         yield TextReader(kind, address, data, start)
     finally:
@@ -91,10 +87,7 @@ class WordReader:
 
     def place(self, word: int) -> int:
         """Return the byte of the file where a word starts."""
-        find = _function("words_place")
-        find.restype = ctypes.c_int64
-        found: int = find(self.reader.address, ctypes.c_int64(word))
-        return self.reader.start + found
+        return self.reader.start + core().words_place(self.reader.address, word)
 
     def split(self, word: int) -> list[bytes]:
         """Return the words from one on."""
@@ -111,12 +104,11 @@ class WordReader:
             The first word that its column has no place for, and where it is in the file; fault 0
             is none.
         """
-        read, told = _function("words_read"), np.zeros(5, dtype=np.int64)
-        numbers = [ctypes.c_int64(number) for number in (first, len(cells), len(kinds))]
-        must(read(self.reader.address, *numbers, pointer(kinds), pointer(cells), pointer(told)))
+        told = np.zeros(5, dtype=np.int64)
+        core().words_read(self.reader.address, first, len(cells), len(kinds), kinds, cells, told)
         fault, row, begin, end, unsure_count = told.tolist()
         unsure = np.empty((unsure_count, 3), dtype=np.int64)
-        _function("words_unsure")(self.reader.address, pointer(unsure))
+        core().words_unsure(self.reader.address, unsure)
         self.reader.round(cells, unsure)
         start = self.reader.start
         return fault, row, start + begin, start + end
@@ -126,9 +118,7 @@ class WordReader:
 def reading_words(data: bytes, start: int) -> Iterator[WordReader]:
     """Read the words of a file from a byte on."""
     with reading("words", data, start=start) as reader:
-        count = _function("words_count")
-        count.restype = ctypes.c_int64
-        yield WordReader(reader, count(reader.address))
+        yield WordReader(reader, core().words_count(reader.address))
 
 
 def _threads(size: int) -> int:
@@ -136,14 +126,16 @@ def _threads(size: int) -> int:
     return 1 if size < _SMALL else thread_count(None)
 
 
-def _function(name: str) -> ctypes._NamedFuncPointer:
-    function: ctypes._NamedFuncPointer = getattr(library(), f"geodomain_{name}")
+def _function(name: str) -> CoreFunction:
+    function: CoreFunction = getattr(core(), name)
     return function
 
 
 def plain_lines(data: bytes) -> bytes:
     """Return the text with lines that end in LF or CR LF; a copy only where there are others."""
-    if _function("text_has_lone_return")(data, ctypes.c_int64(len(data)), _threads(len(data))):
+    has_one = ctypes.c_int32()
+    core().text_has_lone_return(data, len(data), _threads(len(data)), has_one)
+    if has_one:
         return unify_lines(data)
     return data.removeprefix(BYTE_ORDER_MARK)
 

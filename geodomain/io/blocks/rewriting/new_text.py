@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.native import library, must, pointer
-from geodomain.io.csv.core import pointers
+from geodomain.backends.native import addresses, core
 from geodomain.io.csv.scanner import ColumnCells
 from geodomain.io.header.layout import TableLayout
 from geodomain.io.numbers import Rows
@@ -57,15 +56,13 @@ class RowPlaces(NamedTuple):
         """
         codes = np.empty(len(self.begin), np.int64)
         cells = [np.ascontiguousarray(each) for each in left_out]
-        must(
-            library().geodomain_text_alike(
-                pointer(text),
-                pointers(self._all),
-                ctypes.c_int64(len(codes)),
-                len(cells),
-                pointers(cells),
-                pointer(codes),
-            )
+        core().text_alike(
+            text,
+            addresses(self._all),
+            len(codes),
+            len(cells),
+            addresses(cells),
+            codes,
         )
         return codes
 
@@ -131,16 +128,14 @@ class NewText:
         rows = [np.ascontiguousarray(each) for each in (places.begin, places.end, places.next)]
         size = ctypes.c_int64()
 
-        def call(out: ctypes.c_void_p | None) -> int:
-            must(
-                library().geodomain_text_repeat(
-                    pointer(text), pointers(rows), ctypes.c_int64(len(row)), pointer(row),
-                    pointer(unchanged), len(numbers), pointers(kept), len(codes),
+        def call(out: Bytes | None) -> int:
+            core().text_repeat(
+                    text, addresses(rows), len(row), row,
+                    unchanged, len(numbers), addresses(kept), len(codes),
                     (ctypes.c_void_p * len(added))(*added), self._dialect, len(self._line_end),
-                    out, ctypes.byref(size),
-                )
-            )  # fmt: skip
+                    out, size,
+                )  # fmt: skip
             return size.value
 
         out = room(call(None))
-        return out[: call(pointer(out))]
+        return out[: call(out)]
