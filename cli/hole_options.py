@@ -21,6 +21,31 @@ def _role(value: str) -> tuple[str, str]:
     return role, column
 
 
+def _bend(value: str | tuple[float, float]) -> tuple[float, float]:
+    """Read ANGLE,LENGTH."""
+    from geodomain.drillholes.checks import require_bend
+
+    if isinstance(value, tuple):
+        return value
+    try:
+        angle, length = (float(text) for text in value.split(","))
+        return require_bend((angle, length))
+    except ValueError:
+        message = f"{value!r} is not ANGLE,LENGTH, such as 15,30"
+        raise click.BadParameter(message) from None
+
+
+def _finding(value: str) -> str:
+    """Refuse a finding that there is not."""
+    from geodomain.drillholes.checks import require_codes
+
+    try:
+        require_codes(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return value
+
+
 _tables = (
     click.option("--collar", metavar="FILE", help="Collars: hole, x, y, z, perhaps its depth."),
     click.option("--survey", metavar="FILE", help="Stations: hole, depth, azimuth, dip."),
@@ -46,7 +71,28 @@ _reading = (
         help="Take holes without a station as vertical.  [default: leave them out]",
     ),
     click.option(
-        "--strict", is_flag=True, help="Refuse rows and holes that would be left unassigned."
+        "--strict",
+        is_flag=True,
+        help="Make every warning about the tables of holes an error.",
+    ),
+    click.option(
+        "--accept",
+        type=_finding,
+        multiple=True,
+        metavar="FINDING[:HOLE]",
+        help="Pass a finding, by the code that is printed with it; may be repeated.",
+    ),
+    click.option(
+        "--topography",
+        metavar="FILE",
+        help="Compare collars and ends of holes with this surface.  "
+        "[default: a surface of the domains at which most collars are]",
+    ),
+    click.option(
+        "--bend",
+        type=_bend,
+        metavar="ANGLE,LENGTH",
+        help="Warn of a hole that turns by more degrees within a length.  [default: 15,30]",
     ),
     click.option(
         "--hole-column",
@@ -118,13 +164,22 @@ def as_keywords(given: dict[str, Any]) -> dict[str, Any]:
     asked["method"] = given.pop("desurvey").replace("-", " ")
     asked["down"] = given.pop("dip_down")
     asked["columns"] = dict(given.pop("hole_columns"))
+    asked |= {"topography": given.pop("topography"), "accept": given.pop("accept")}
+    if (bend := given.pop("bend")) is not None:
+        asked["bend"] = bend
     return asked
+
+
+# Options of holes that have no meaning without a collar table.
+_PLAIN = (
+    "survey", "intervals", "vertical", "strict", "hole_columns", "topography", "bend", "accept",
+)  # fmt: skip
 
 
 def refuse_without_collar(given: dict[str, Any]) -> None:
     """Take the options of holes out of those given, and refuse them without a collar table."""
     usual = {"desurvey": "minimum-curvature", "dip_down": "auto"}
-    for name in ("survey", "intervals", "vertical", "strict", "hole_columns", *usual):
+    for name in (*_PLAIN, *usual):
         if name in given and given.pop(name) not in (None, False, (), usual.get(name)):
             option = "hole-column" if name == "hole_columns" else name.replace("_", "-")
             message = f"--{option} is about drillholes, and needs --collar FILE"
@@ -147,8 +202,6 @@ def read_optional(given: dict[str, Any]) -> Drillholes | None:
         refuse_without_collar(given)
         return None
     holes = Drillholes(**as_keywords(dict(given)))
-    for name in ("collar", "survey", "intervals", "vertical", "strict"):
-        given.pop(name)
-    for name in ("desurvey", "dip_down", "hole_columns"):
+    for name in ("collar", "desurvey", "dip_down", *_PLAIN):
         given.pop(name)
     return holes

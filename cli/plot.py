@@ -137,3 +137,5 @@ def plot(
     console.say(
         f"wrote {output}: {counted(len(drawn), 'section')}, {output.stat().st_size:,} bytes"
     )
+    if holes is not None:
+        console.say(f"dips: {holes.report.dips}")

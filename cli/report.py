@@ -114,3 +114,5 @@ def report(
             **given,
         )
     console.say(str(done))
+    if holes is not None:
+        console.say(f"dips: {holes.report.dips}")

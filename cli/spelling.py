@@ -22,6 +22,7 @@ KEYWORDS = {
         *("within", "colour_by", "grade", "sample_grade", "grade_unit", "scheduler"),
         *("density", "density_unit", "proportion", "background"),
         *("resolution", "extensive", "parent", "scheme", "below_detection", "detection_limit"),
+        *("topography", "bend", "accept"),
     )
 } | {
     "domains": "--solid",
@@ -70,10 +71,10 @@ def _option(keyword: str, value: str) -> str:
     if isinstance(given, str):
         joint = "=" if given.startswith("-") else " "  # or the value would be taken for an option
         return f"{option}{joint}{shlex.quote(given)}"
-    words = (
-        given if isinstance(given, tuple) else [f"{name}={path}" for name, path in given.items()]
-    )
-    return " ".join([option, *map(shlex.quote, words)])
+    if isinstance(given, tuple):
+        return " ".join([option, *map(shlex.quote, given)])
+    pairs = (shlex.quote(f"{name}={path}") for name, path in given.items())
+    return " ".join(f"{option} {pair}" for pair in pairs)
 
 
 def _weld_command(call: re.Match[str]) -> str:

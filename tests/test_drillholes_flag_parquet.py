@@ -15,6 +15,10 @@ from geodomain import TableError, flag_file
 from geodomain.cli import main
 
 __all__ = ["folder"]
+# One sample has no hole.
+pytestmark = pytest.mark.filterwarnings(
+    r"ignore:1 interval of a hole without a collar \(row 4\):geodomain.GeodomainWarning"
+)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from geodomain import Drillholes
-from geodomain.drillholes.findings import Finding
+from geodomain.drillholes.checks import KINDS, Finding, note
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -28,13 +28,14 @@ def test_holes_that_rise_and_holes_that_are_level(sign: int) -> None:
 
 def test_one_of_something_is_said_so() -> None:
     said = {
-        "holes that turn back on themselves": "1 hole that turns back on itself (A)",
-        "collars that are there twice": "1 collar that is there twice (A)",
-        "intervals that overlap the one before": "1 interval that overlaps the one before (A)",
-        "holes that go on straight below their last station": (
-            "1 hole that goes on straight below its last station (A)"
-        ),
+        "station-turns-back": "1 hole that turns back on itself (A) [station-turns-back]",
+        "collar-twice": "1 collar that is there twice (A) [collar-twice]",
+        "interval-overlap": "1 interval that overlaps the one before (A) [interval-overlap]",
+        "survey-short": ("1 hole that goes on straight below its last station (A) [survey-short]"),
     }
-    for what, one in said.items():
-        assert str(Finding(what, 1, ("A",))) == one
-        assert str(Finding(what, 1200, ("A",))) == f"1,200 {what} (A, ..)"
+    for code, one in said.items():
+        found: list[Finding] = []
+        note(found, code, ["A"])
+        note(found, code, [*"ABCDEF"])
+        assert str(found[0]) == one
+        assert str(found[1]) == f"6 {KINDS[code].what} (A, B, C, D, E, ..) [{code}]"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
-from geodomain.drillholes.findings import Finding, finding
+from geodomain.drillholes.checks import Finding, note
 from geodomain.drillholes.tables import HoleTable
 
 
@@ -45,14 +45,14 @@ def read_collars(table: HoleTable) -> Collars:
     points = np.stack([table.numbers(axis) for axis in "xyz"], axis=1)
     named = np.array([bool(text) for text in ids], np.bool_)[codes]
     here = np.isfinite(points).all(axis=1)
-    found = finding("collars without a hole", _rows(table, ~named), int((~named).sum()), bad=True)
+    found: list[Finding] = []
+    bare = np.flatnonzero(~named)
+    note(found, "collar-no-hole", [""] * len(bare), lambda number: table.where(int(bare[number])))
     lost = named & ~here
-    found += finding("collars without coordinates", (ids[c] for c in codes[lost]), int(lost.sum()),
-                     bad=True)  # fmt: skip
+    note(found, "collar-no-coordinates", [ids[code] for code in codes[lost]])
     left_out = dict.fromkeys((ids[code] for code in codes[lost]), "its collar has no coordinates")
     endless = table.infinite("end") | table.infinite("azimuth") | table.infinite("dip")
-    found += finding("collars with an infinite depth, azimuth or dip, taken as missing",
-                     (ids[c] for c in codes[endless]), int(endless.sum()), bad=True)  # fmt: skip
+    note(found, "collar-infinite", [ids[code] for code in codes[endless]])
     rows = np.flatnonzero(named & here)
     _, first = np.unique(codes[rows], return_index=True)
     kept = rows[np.sort(first)]
@@ -61,17 +61,16 @@ def read_collars(table: HoleTable) -> Collars:
         of_code = np.full(len(ids), -1)
         of_code[codes[kept]] = kept
         other = _differ(table, again, of_code[codes[again]])
-        found += finding("collars that are there twice", (ids[c] for c in codes[again[~other]]),
-                         int((~other).sum()))  # fmt: skip
+        note(found, "collar-twice", [ids[code] for code in codes[again[~other]]])
         both = list(dict.fromkeys(ids[code] for code in codes[again[other]]))
-        found += finding("holes with two different collars", both, len(both), bad=True)
+        note(found, "collar-differs", both)
         left_out |= dict.fromkeys(both, "it has two different collars")
     names = [ids[code] for code in codes[kept]]
     use = np.array([name not in left_out for name in names], np.bool_)
     kept = kept[use]
-
+    names = [name for name, used in zip(names, use, strict=True) if used]
     return Collars(
-        [name for name, used in zip(names, use, strict=True) if used],
+        names,
         points[kept],
         _numbers(table, "end")[kept],
         _numbers(table, "azimuth")[kept],
@@ -97,8 +96,3 @@ def _differ(
     for one in values.values():
         differ |= (one[rows] != one[others]) & ~(np.isnan(one[rows]) & np.isnan(one[others]))
     return differ
-
-
-def _rows(table: HoleTable, rows: NDArray[np.bool_]) -> list[str]:
-    """Say where the first of some rows stand."""
-    return [table.where(int(row)) for row in np.flatnonzero(rows)[:5]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Unpack
 
 from geodomain.domains.sources import DomainsGiven, domains_to_label
@@ -9,12 +10,10 @@ from geodomain.drillholes.averaging import Short
 from geodomain.drillholes.composites import Composites
 from geodomain.drillholes.compositing import composite
 from geodomain.drillholes.drillholes import Drillholes
-from geodomain.drillholes.findings import refuse_bad
 from geodomain.drillholes.keywords import HoleKeywords, reading_of
 from geodomain.drillholes.places import require_outputs
 from geodomain.drillholes.tables import TableLike, read_table
 from geodomain.drillholes.writing import csv_bytes
-from geodomain.errors import warn
 from geodomain.inputs.paths import PathGiven
 from geodomain.io.files.places import refuse_inputs
 from geodomain.io.files.streams import open_target
@@ -58,7 +57,7 @@ def composite_file(
     overwrite : bool
         Whether an output that is there may be replaced.
     strict : bool
-        Raise TableError for holes and intervals that would not be used.
+        Raise TableError for every warning about the tables of holes.
 
     Returns
     -------
@@ -86,17 +85,15 @@ def composite_file(
     hole,from,to,length,x,y,z,domain,AU,AU_missing
     A,7,9,2,1,1,1,ORE,1,0
     """
-    places = require_outputs([output], [intervals, collar, survey], overwrite=overwrite)
+    tables = [intervals, collar, survey, holes.get("topography")]
+    places = require_outputs([output], tables, overwrite=overwrite)
     given = domains_to_label(domains, weld=weld)
     refuse_inputs(places, given.files)
     table = read_table(
         intervals, "intervals", reading_of(holes.get("columns"), threads, holes), also=None
     )
     made = Drillholes(collar, survey, table, strict=strict, threads=threads, **holes)
-    if strict:
-        refuse_bad(made.match_table(table).findings, table.name)
-    for name, why in made.report.left_out.items():
-        warn(f"hole {name} is left out: {why}")
+    findings = made.tell(given.domains)
     found = composite(
         table,
         made,
@@ -111,6 +108,7 @@ def composite_file(
         backend=backend,
         threads=threads,
     )
+    found = replace(found, findings=findings)
     if output is not None:
         with open_target(output, overwrite=overwrite) as target:
             target.write(memoryview(csv_bytes(found.headings, found.rows())))

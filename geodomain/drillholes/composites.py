@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
-from geodomain.drillholes.findings import Finding
+from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.html.table import html_table, text_table
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ class Composites:
     negative : dict of str to int
         Of each grade, the values below 0.
     findings : tuple of Finding
-        Of the intervals.
+        Of the tables of holes.
+    dips : str
+        Which dips point down, and how that was decided.
     """
 
     holes: NDArray[np.intp]
@@ -79,6 +81,7 @@ class Composites:
     dropped: int
     negative: dict[str, int]
     findings: tuple[Finding, ...]
+    dips: str = ""
 
     def __len__(self) -> int:
         """Count the composites."""
@@ -135,7 +138,8 @@ class Composites:
             "dropped": self.dropped,
             "negative": self.negative,
             "domains": [self._domain(place) for place in range(len(self.labels))],
-            "findings": [one.as_dict() for one in self.findings],
+            "findings": [each.as_dict() for each in self.findings],
+            "dips": self.dips,
         }
 
     def _domain(self, place: int) -> DomainTotals:
@@ -187,7 +191,7 @@ class Composites:
     def _notes(self) -> list[str]:
         """Give the lines below the table."""
         dropped = [f"{self.dropped:,} short pieces were dropped"] if self.dropped else []
-        return [*dropped, *(f"{'error' if one.bad else 'note'}: {one}" for one in self.findings)]
+        return [*dropped, *notes_of(self.findings, self.dips)]
 
 
 def _shortest(value: float) -> str:

@@ -138,6 +138,7 @@ def composite(
         dropped,
         negative,
         tuple(rows.findings),
+        holes.report.dips,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -84,17 +85,21 @@ def crossings_file(
     >>> (folder / "stays.csv").read_text().splitlines()[1]
     'A,ORE,7.0,9.0,2.0,1.0,1.0,2.0,1.0,1.0,0.0,0,0'
     """
-    tables = [collar, survey, *(intervals if isinstance(intervals, list | tuple) else [intervals])]
+    tables = [
+        collar,
+        survey,
+        holes.get("topography"),
+        *(intervals if isinstance(intervals, list | tuple) else [intervals]),
+    ]
     places = require_outputs([output, pierce], tables, overwrite=overwrite)
     given, files = _gathered(solids or {}, surfaces or {}, domains, weld)
     refuse_inputs(places, files)
     made = Drillholes(collar, survey, intervals, threads=threads, **holes)
-    for one in made.report.findings:
-        if one.bad:
-            warn(str(one))
+    findings = made.tell(given)
     found = find_crossings(
         made.paths, given, rule=rule, backend=backend, threads=threads, allow_open=allow_open
     )
+    found = replace(found, findings=findings, dips=made.report.dips)
     if pierce is None and len(found.pierces):
         warn(f"{len(found.pierces):,} pierce points of surfaces are not written: name a file")
     for path, headings, rows in (

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
+from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.drillholes.walls import SAGITTA
 from geodomain.errors import counted
 from geodomain.html.table import html_table, text_table
@@ -114,6 +115,10 @@ class HoleCrossings:
         the end", for each of its closed wireframes.
     hole_count : int
         How many holes there are.
+    findings : tuple of Finding
+        Of the tables of holes.
+    dips : str
+        Which dips point down, and how that was decided.
     """
 
     names: tuple[str, ...]
@@ -123,6 +128,8 @@ class HoleCrossings:
     pierces: Pierces
     crossings: tuple[int, ...]
     parity: tuple[int, ...]
+    findings: tuple[Finding, ...] = ()
+    dips: str = ""
 
     @property
     def hole_count(self) -> int:
@@ -138,7 +145,7 @@ class HoleCrossings:
 
     def __str__(self) -> str:
         """Lay the summary out as lines to read."""
-        return "\n".join(text_table(self._rows()))
+        return "\n".join([*text_table(self._rows()), *notes_of(self.findings, self.dips)])
 
     def _repr_html_(self) -> str:
         """Give the summary as a table for a notebook."""
@@ -155,6 +162,8 @@ class HoleCrossings:
                 {"name": name, "pierce_points": int((self.pierces.domains == place).sum())}
                 for place, name in enumerate(self.surfaces)
             ],
+            "findings": [each.as_dict() for each in self.findings],
+            "dips": self.dips,
         }
 
     def _solid(self, place: int) -> SolidTotals:

@@ -11,11 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import Floats
+from geodomain.domains.order import Domains
 from geodomain.domains.sources import DomainsGiven, domains_to_label
+from geodomain.drillholes.checks import (
+    BEND,
+    Finding,
+    Ground,
+    accepted,
+    check_topography,
+    refuse_bad,
+    require_bend,
+    require_codes,
+    tell,
+    topography_among,
+)
 from geodomain.drillholes.crossings import HoleCrossings
 from geodomain.drillholes.curves import METHODS, Curves, Method
 from geodomain.drillholes.directions import DIP_DOWN, DipDown
-from geodomain.drillholes.findings import refuse_bad
 from geodomain.drillholes.intervals import Intervals, match_intervals
 from geodomain.drillholes.keywords import Reading, TextKeywords, reading_of, require_choice
 from geodomain.drillholes.making import HoleMaking
@@ -26,6 +38,8 @@ from geodomain.drillholes.tables import HoleTable, TableLike, read_table, severa
 from geodomain.drillholes.walking import find_crossings
 from geodomain.errors import TableError, counted
 from geodomain.html.table import html_table
+from geodomain.inputs.kinds import MeshesLike
+from geodomain.inputs.meshes import as_meshes
 from geodomain.query.locator import Rule
 
 SHOWN = 10
@@ -53,7 +67,14 @@ class Drillholes:
     vertical : bool
         Whether a hole without a station is vertical; it is left out otherwise.
     strict : bool
-        Raise TableError for what would be reported and left unassigned.
+        Raise TableError for every warning among the findings: what would be left out or
+        unassigned, and what is in doubt.
+    topography : path, mesh or several of them, optional
+        The ground: collars away from it, and holes that end above it, are findings.
+    bend : (float, float)
+        The largest bend that is no finding: an angle in degrees, and the span that it is within.
+    accept : str or sequence of str
+        Findings to pass, as FINDING or FINDING:HOLE: they become notes.
     columns : mapping of str to str, optional
         Names of columns by what they hold, where they are unusual: "hole", "x", "y", "z", "end",
         "at" (the depth of a station), "azimuth", "dip", "from", "to"; "survey.hole" is for one
@@ -77,13 +98,15 @@ class Drillholes:
     report : HoleReport
         What was found in the tables; ``print`` it.
     files : tuple of Path
-        The files of the tables.
+        The files of the tables, and of the topography.
 
     Raises
     ------
     TableError
         Where columns are not there, a file cannot be read, no hole can be used, or, with
         ``strict``, anything is wrong.
+    ValueError
+        For a bend or a finding to accept that there is not.
 
     Notes
     -----
@@ -109,6 +132,9 @@ class Drillholes:
     files: tuple[Path, ...]
     _index: dict[str, int]  # rows by name
     _reading: Reading
+    _strict: bool
+    _ground: Ground | None
+    _passed: tuple[tuple[str, str | None], ...]
 
     def __init__(
         self,
@@ -120,6 +146,9 @@ class Drillholes:
         down: DipDown = "auto",
         vertical: bool = False,
         strict: bool = False,
+        topography: MeshesLike | None = None,
+        bend: tuple[float, float] = BEND,
+        accept: str | Sequence[str] = (),
         columns: Mapping[str, str] | None = None,
         threads: int | None = None,
         **text: Unpack[TextKeywords],
@@ -128,16 +157,22 @@ class Drillholes:
         require_choice("method", method, METHODS)
         require_choice("down", down, DIP_DOWN)
         reading = reading_of(columns, threads, text)
-        made = HoleMaking(reading, method, down, vertical)
+        passed = require_codes(accept)
+        tiles = () if topography is None else as_meshes(topography)
+        ground = Ground(tiles[0].name, tiles) if tiles else None
+        made = HoleMaking(reading, method, down, vertical, require_bend(bend), ground, passed)
         tables = several_tables(intervals)
         values = made.make(collar, survey, tables)
         if strict:
             refuse_bad(values["report"].findings, "the tables of holes")
         for key, value in values.items():
             object.__setattr__(self, key, value)
-        object.__setattr__(self, "files", files_of([collar, survey, *tables]))
+        object.__setattr__(self, "files", files_of([collar, survey, *tables, topography]))
         object.__setattr__(self, "_index", {name: row for row, name in enumerate(self.names)})
         object.__setattr__(self, "_reading", reading)
+        object.__setattr__(self, "_strict", strict)
+        object.__setattr__(self, "_ground", ground)
+        object.__setattr__(self, "_passed", passed)
 
     def __len__(self) -> int:
         """Count the holes."""
@@ -300,3 +335,44 @@ class Drillholes:
     def match_table(self, table: HoleTable) -> Intervals:
         """Match the rows of a table that was read."""
         return match_intervals(table, self._index, self.ends, self.report.left_out)
+
+    def tell(self, domains: Domains | None = None) -> tuple[Finding, ...]:
+        """Warn of what is in doubt about the holes.
+
+        Parameters
+        ----------
+        domains : Domains, optional
+            Without a topography of their own, holes are compared with the surface among these at
+            which most of the collars are.
+
+        Returns
+        -------
+        tuple of Finding
+            Those of `report`, and what the surface adds.
+
+        Raises
+        ------
+        TableError
+            With ``strict``, for every warning.
+
+        Warns
+        -----
+        GeodomainWarning
+            For each warning among them.
+        """
+        found = list(self.report.findings)
+        if self._ground is None and domains is not None:
+            surfaces = [
+                Ground(each.name, each.meshes)
+                for each in domains
+                if each.is_surface or not all(mesh.is_closed for mesh in each.meshes)
+            ]
+            ground = topography_among(surfaces, self.paths)
+            if ground is not None:
+                more: list[Finding] = []
+                check_topography(more, ground, self.paths)
+                found += accepted(more, self._passed)
+        if self._strict:
+            refuse_bad(found, "the tables of holes")
+        tell(found)
+        return tuple(found)

@@ -12,7 +12,6 @@ from geodomain.checks.blocks import say_box
 from geodomain.domains.sources import DomainsGiven, domains_to_label
 from geodomain.drillholes.cutting import check_length, make_cuts
 from geodomain.drillholes.drillholes import Drillholes
-from geodomain.drillholes.findings import refuse_bad
 from geodomain.drillholes.flag_summary import FlagSummary, parts_of
 from geodomain.drillholes.flagging import BY, By, Flags, flag_middles, flag_parts, majority
 from geodomain.drillholes.intervals import Intervals
@@ -25,7 +24,7 @@ from geodomain.drillholes.sample_files import (
     sample_file,
 )
 from geodomain.drillholes.tables import TableLike, read_table
-from geodomain.errors import TableError, collect_warnings, warn
+from geodomain.errors import TableError, collect_warnings
 from geodomain.inputs.paths import PathGiven
 from geodomain.io.blocks.model import require_same_kind
 from geodomain.io.files.places import refuse_inputs
@@ -90,7 +89,7 @@ def flag_file(
     column, codes, background, unassigned, rule, allow_open, weld, allow_disjoint, overwrite
         As for `label_file`.
     strict : bool
-        Raise TableError for holes and intervals that would be unassigned.
+        Raise TableError for every warning about the tables of holes.
     backend, threads
         As for `label_file`.
 
@@ -107,7 +106,7 @@ def flag_file(
     Warns
     -----
     GeodomainWarning
-        For holes that are left out, and for what is odd about wireframes.
+        For what is in doubt about the tables of holes, and about wireframes.
 
     Notes
     -----
@@ -136,7 +135,8 @@ def flag_file(
         message = f"by is {by!r}; it can be {', '.join(map(repr, BY))}"
         raise ValueError(message)
     least = check_length(min_length)
-    places = require_outputs([output], [intervals, collar, survey], overwrite=overwrite)
+    tables = [intervals, collar, survey, holes.get("topography")]
+    places = require_outputs([output], tables, overwrite=overwrite)
     if output is not None:
         require_same_kind(os.fspath(intervals), os.fspath(output))
     with collect_warnings() as warned:
@@ -149,6 +149,7 @@ def flag_file(
         source, made, rows = read_samples(
             intervals, collar, survey, strict=strict, threads=threads, **holes
         )
+        findings = made.tell(given.domains)
         if not allow_disjoint:
             refuse_apart(labeller, made, rows)
         flags = flag_middles(made.paths, rows, labeller)
@@ -178,7 +179,8 @@ def flag_file(
         cut=cuts.cut if cuts else 0,
         slivers=cuts.slivers if cuts else 0,
         unusable=int((~rows.usable).sum()),
-        findings=tuple(rows.findings),
+        findings=findings,
+        dips=made.report.dips,
         columns=(column, *(AXES if coordinates else ())),
         output=None if output is None else os.fspath(output),
         seconds=time.perf_counter() - began,
@@ -197,7 +199,7 @@ def read_samples(
     threads: int | None,
     **holes: Unpack[HoleKeywords],
 ) -> tuple[SampleFile, Drillholes, Intervals]:
-    """Read the holes and the intervals, once each; warn of what cannot be used.
+    """Read the holes and the intervals, once each.
 
     Returns
     -------
@@ -211,10 +213,6 @@ def read_samples(
     )
     made = Drillholes(collar, survey, table, strict=strict, threads=threads, **holes)
     rows = made.match_table(table)
-    if strict:
-        refuse_bad(rows.findings, table.name)
-    for name, why in made.report.left_out.items():
-        warn(f"hole {name} is left out: {why}")
     return sample_file(table), made, rows
 
 

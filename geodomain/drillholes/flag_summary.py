@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
-from geodomain.drillholes.findings import Finding
+from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.drillholes.flagging import By
 from geodomain.errors import counted
 from geodomain.html.table import html_table, text_table
@@ -55,7 +55,9 @@ class FlagSummary:
     unusable : int
         Intervals without a place on a hole, which are unassigned.
     findings : tuple of Finding
-        Why, and what else there is to see.
+        Why, and what else there is to see in the tables of holes.
+    dips : str
+        Which dips point down, and how that was decided.
     columns : tuple of str
         The new columns.
     output : str or None
@@ -75,6 +77,7 @@ class FlagSummary:
     slivers: int
     unusable: int
     findings: tuple[Finding, ...]
+    dips: str
     columns: tuple[str, ...]
     output: str | None
     seconds: float
@@ -84,7 +87,8 @@ class FlagSummary:
 
     def as_dict(self) -> dict[str, object]:
         """Give plain values, ready for JSON."""
-        return asdict(self)
+        values = asdict(replace(self, findings=()))
+        return values | {"findings": [each.as_dict() for each in self.findings]}
 
     def __repr__(self) -> str:
         """Say how many samples each domain has."""
@@ -122,9 +126,9 @@ class FlagSummary:
                 f"{counted(self.slivers, 'sliver')} not "
                 "split off"
             )
-        notes += [f"{'error' if one.bad else 'note'}: {one}" for one in self.findings]
         return [
             *notes,
+            *notes_of(self.findings, self.dips),
             f"{counted(self.rows, 'interval')} by {self.by} in {self.seconds:.2f} s, "
             f"{self.backend} ({self.backend_reason})",
         ]

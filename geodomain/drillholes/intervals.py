@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
-from geodomain.drillholes.findings import SHOWN, Finding, finding
+from geodomain.drillholes.checks import Finding, id_proposals, note
 from geodomain.drillholes.tables import HoleTable
 
 Bools = NDArray[np.bool_]
@@ -96,39 +96,41 @@ def match_intervals(
     known = holes >= 0
     with np.errstate(invalid="ignore"):
         reasons = {
-            "intervals without FROM or TO": np.isnan(starts) | np.isnan(stops),
-            "intervals whose TO is not below FROM": stops <= starts,
-            "intervals that begin above the collar": starts < 0,
-            "intervals below the end of their hole": known & (starts >= ends[holes]),
+            "interval-no-depth": np.isnan(starts) | np.isnan(stops),
+            "interval-reversed": stops <= starts,
+            "interval-above": starts < 0,
+            "interval-below": known & (starts >= ends[holes]),
         }
         past = known & (stops > ends[holes]) & (starts < ends[holes])
     usable = known.copy()
     found: list[Finding] = []
     strange = ~known & ~np.array([text in left_out for text in ids], np.bool_)[codes]
-    for what, which in (
-        ("intervals of a hole without a collar", strange),
-        ("intervals of a hole that is left out", ~known & ~strange),
-    ):
-        first = list(dict.fromkeys(ids[code] for code in codes[which][: 1 << 16]))
-        found += finding(what, first, int(which.sum()), bad=True)
-    for what, which in reasons.items():
+    lost = np.unique(codes[strange])
+    proposals = id_proposals([ids[code] for code in lost], [*index, *left_out])
+    near = dict(zip(lost.tolist(), proposals, strict=True))
+    alone = np.flatnonzero(strange)
+    note(found, "interval-no-collar", [ids[code] for code in codes[alone]],
+         lambda number: "" if ids[codes[alone[number]]] else table.where(int(alone[number])),
+         lambda number: near[int(codes[alone[number]])])  # fmt: skip
+    note(found, "interval-left-out", [ids[code] for code in codes[~known & ~strange]])
+
+    def of_rows(code: str, rows: NDArray[np.intp]) -> None:
+        note(found, code, [ids[each] for each in codes[rows].tolist()],
+             lambda number: table.where(int(rows[number])))  # fmt: skip
+
+    def at_depths(code: str, rows: NDArray[np.intp]) -> None:
+        note(found, code, [ids[each] for each in codes[rows].tolist()],
+             lambda number: f"at {starts[rows[number]]:g}")  # fmt: skip
+
+    for code, which in reasons.items():
         which = which & usable
         usable &= ~which
-        found += _of_rows(table, what, which, bad=True)
-    found += _of_rows(table, "intervals that run past the end of their hole", past & usable)
+        of_rows(code, np.flatnonzero(which))
+    of_rows("interval-past", np.flatnonzero(past & usable))
     made = Intervals(table, holes, starts, stops, usable, found)
-    where = [f"{ids[codes[row]]} at {starts[row]:g}" for row in made.overlapping[:SHOWN]]
-    found += finding("intervals that overlap the one before", where, len(made.overlapping))
-    gaps = made.after_gaps
-    where = [f"{ids[codes[row]]} at {starts[row]:g}" for row in gaps[:SHOWN]]
-    found += finding("gaps before an interval", where, len(gaps))
+    at_depths("interval-overlap", made.overlapping)
+    at_depths("interval-gap", made.after_gaps)
     bare = sorted(set(index.values()) - set(np.unique(holes).tolist()))
     names = list(index)
-    found += finding("holes without an interval", (names[hole] for hole in bare), len(bare))
+    note(found, "hole-no-interval", [names[hole] for hole in bare])
     return made
-
-
-def _of_rows(table: HoleTable, what: str, which: Bools, *, bad: bool = False) -> list[Finding]:
-    """Return a finding about rows."""
-    rows = np.flatnonzero(which)
-    return finding(what, [table.where(int(row)) for row in rows[:SHOWN]], len(rows), bad=bad)

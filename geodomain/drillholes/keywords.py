@@ -9,6 +9,7 @@ from typing import TypedDict
 from geodomain.drillholes.curves import Method
 from geodomain.drillholes.directions import DipDown
 from geodomain.drillholes.naming import check_roles
+from geodomain.inputs.kinds import MeshesLike
 from geodomain.io.header.keywords import Missing, table_options
 from geodomain.io.header.options import TableOptions
 from geodomain.io.number_columns import BelowDetection
@@ -54,6 +55,9 @@ class HoleKeywords(TextKeywords, total=False):
     method: Method
     down: DipDown
     vertical: bool
+    topography: MeshesLike | None
+    bend: tuple[float, float]
+    accept: str | Sequence[str]
     columns: Mapping[str, str] | None
 
 

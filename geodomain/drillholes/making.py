@@ -9,12 +9,23 @@ from typing import TypedDict
 import numpy as np
 
 from geodomain.arrays import Floats
+from geodomain.drillholes.checks import (
+    Finding,
+    Ground,
+    accepted,
+    check_collars,
+    check_exchanged,
+    check_signs,
+    check_topography,
+    id_proposals,
+    note,
+)
 from geodomain.drillholes.collars import Collars, read_collars
 from geodomain.drillholes.curves import Curves, Method, make_curves
 from geodomain.drillholes.directions import DipDown, sign_of_down
-from geodomain.drillholes.findings import Finding, finding
 from geodomain.drillholes.intervals import match_intervals
 from geodomain.drillholes.keywords import Reading
+from geodomain.drillholes.paths import HolePaths
 from geodomain.drillholes.report import HoleReport, TableFacts
 from geodomain.drillholes.stations import Stations, SurveyRows, make_stations
 from geodomain.drillholes.tables import HoleTable, TableLike, read_table
@@ -39,6 +50,9 @@ class HoleMaking:
     method: Method
     down: DipDown
     vertical: bool
+    bend: tuple[float, float]
+    topography: Ground | None
+    accept: tuple[tuple[str, str | None], ...]
 
     def make(
         self, collar: TableLike, survey: TableLike | None, intervals: Sequence[TableLike]
@@ -52,15 +66,16 @@ class HoleMaking:
             tables[key] = read_table(one, "intervals", self.reading)
         collars = read_collars(tables["collar"])
         rows, down, reason, found = self._survey_rows(tables, collars)
-        stations = make_stations(rows, collars.names, vertical=self.vertical)
+        stations = make_stations(rows, collars.names, vertical=self.vertical, bend=self.bend)
         found = [*collars.findings, *found, *stations.findings]
         left_out = collars.left_out | {
             collars.names[hole]: why for hole, why in stations.left_out.items()
         }
         if not len(stations.holes):
             why = f" ({next(iter(left_out.values()))})" if left_out else ""
+            said = "".join(f"; {each}" for each in found if each.bad)
             message = f"{tables['collar'].name} and its survey give no hole that can be used{why}"
-            raise TableError(message)
+            raise TableError(message + said)
         names = tuple(collars.names[hole] for hole in stations.holes)
         points = collars.points[stations.holes]
         curves = make_curves(
@@ -70,9 +85,13 @@ class HoleMaking:
         logs = [one for key, one in tables.items() if key.startswith("intervals")]
         ends, sources = _ends(collars.ends[stations.holes], logs, index, stations)
         found += _beyond(stations, ends, names)
+        upward, level = _rising(stations, names)
+        check_collars(found, collars.names, collars.points, ends)
+        check_signs(found, names, upward)
+        if self.topography is not None:
+            check_topography(found, self.topography, HolePaths(names, points, ends, curves))
         for table in logs:
             found += match_intervals(table, index, ends, left_out).findings
-        upward, level = _rising(stations, names)
         report = HoleReport(
             tables={key: _described(one) for key, one in tables.items()},
             holes=len(names),
@@ -87,7 +106,7 @@ class HoleMaking:
             largest_bend=_largest_bend(stations),
             upward=upward,
             level=level,
-            findings=tuple(found),
+            findings=tuple(accepted(found, self.accept)),
         )
         return {
             "names": names, "collars": points, "ends": ends, "curves": curves, "report": report,
@@ -111,8 +130,10 @@ class HoleMaking:
         index = {name: row for row, name in enumerate(collars.names)}
         holes = np.array([index.get(text, -1) for text in ids], np.intp)[codes]
         strange = [text for text in ids if text not in index and text not in collars.left_out]
-        found += finding("holes of the survey without a collar", strange, len(strange), bad=True)
+        note(found, "survey-no-collar", strange, value=id_proposals(strange, index))
         depths, azimuths, dips = (survey.numbers(role) for role in ("at", "azimuth", "dip"))
+        if check_exchanged(azimuths, dips):
+            _refuse_exchanged(survey, dips)
         sign = sign_of_down(dips, self.down)
         at_top = np.zeros(len(collars.names), np.bool_)
         given = SurveyRows(holes, depths, azimuths, sign * dips)
@@ -155,12 +176,24 @@ def _ends(
 
 def _beyond(stations: Stations, ends: Floats, names: Sequence[str]) -> list[Finding]:
     """Tell the holes whose last station is not at their end."""
+    found: list[Finding] = []
     beyond = np.flatnonzero(stations.last > ends).tolist()
     short = np.flatnonzero(stations.last < ends).tolist()
-    what = "holes with a station below their end, which bends the last leg only"
-    found = finding(what, (names[hole] for hole in beyond), len(beyond))
-    what = "holes that go on straight below their last station"
-    return found + finding(what, (names[hole] for hole in short), len(short))
+    note(found, "station-deep", [names[hole] for hole in beyond])
+    note(found, "survey-short", [names[hole] for hole in short])
+    return found
+
+
+def _refuse_exchanged(survey: HoleTable, dips: Floats) -> None:
+    """Raise TableError for a survey whose azimuths are in the column of dips."""
+    azimuth, dip = (survey.names[survey.roles[role]] for role in ("azimuth", "dip"))
+    largest = dips[np.nanargmax(np.abs(dips))]
+    message = (
+        f"{survey.name}: azimuth and dip seem to be exchanged: {dip} reaches {largest:g}, and "
+        f"{azimuth} stays within -90 to 90; name them with "
+        f"columns={{'survey.azimuth': {dip!r}, 'survey.dip': {azimuth!r}}}"
+    )
+    raise TableError(message)
 
 
 def _described(table: HoleTable) -> TableFacts:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TypedDict
 
-from geodomain.drillholes.findings import Finding
+from geodomain.drillholes.checks import Finding
 from geodomain.errors import counted
 from geodomain.html.table import html_table
 
@@ -71,7 +71,13 @@ class HoleReport:
 
     def as_dict(self) -> dict[str, object]:
         """Give plain values, ready for JSON."""
-        return asdict(self)
+        values = asdict(replace(self, findings=()))
+        return values | {"findings": [each.as_dict() for each in self.findings]}
+
+    @property
+    def dips(self) -> str:
+        """Which dips point down, and how that was decided."""
+        return f"{self.down} ones point down ({self.down_reason})"
 
     def __str__(self) -> str:
         """Lay everything out as lines to read."""
@@ -98,7 +104,7 @@ class HoleReport:
             rows.append((role, f"{table['name']}, {counted(table['rows'], 'row')}: {columns}"))
         rows.append(("between stations", f"{self.method}; {counted(self.stations, 'station')}"))
         rows.append(("largest bend", f"{self.largest_bend:.2f} degrees between two stations"))
-        rows.append(("dips", f"{self.down} ones point down ({self.down_reason})"))
+        rows.append(("dips", self.dips))
         for what, names in (("upwards", self.upward), ("level", self.level)):
             if names:
                 more = ", .." if len(names) > 5 else ""
@@ -113,5 +119,5 @@ class HoleReport:
             rows.append(("left out", f"{name}: {why}"))
         if len(self.left_out) > 5:
             rows.append(("", f"and {len(self.left_out) - 5:,} more holes"))
-        rows += [("error" if one.bad else "note", str(one)) for one in self.findings]
+        rows += [(each.severity, str(each)) for each in self.findings]
         return rows

@@ -1,4 +1,4 @@
-"""From rows of a survey to the stations of each hole: sorted, complete, with what was found."""
+"""From rows of a survey to the stations of each hole: sorted, complete, with findings."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
+from geodomain.drillholes.checks import BEND, Finding, check_angles, check_bends, note
 from geodomain.drillholes.curves import Ints, bends_between
 from geodomain.drillholes.directions import directions
-from geodomain.drillholes.findings import Finding, finding
 
 # A bend of nearly half a circle has no plane: its arc could go anywhere.
 _MOST_BEND = np.deg2rad(179.0)
@@ -70,7 +70,13 @@ class Stations:
     left_out: dict[int, str] = field(default_factory=dict)
 
 
-def make_stations(rows: SurveyRows, names: list[str], *, vertical: bool) -> Stations:
+def make_stations(
+    rows: SurveyRows,
+    names: list[str],
+    *,
+    vertical: bool,
+    bend: tuple[float, float] = BEND,
+) -> Stations:
     """Sort and complete the stations of holes.
 
     Parameters
@@ -81,6 +87,8 @@ def make_stations(rows: SurveyRows, names: list[str], *, vertical: bool) -> Stat
         Of the collars.
     vertical : bool
         Whether a hole without a station goes straight down; it is left out otherwise.
+    bend : (float, float)
+        The largest bend that is no finding, in degrees, and the span that it is within.
 
     Returns
     -------
@@ -93,18 +101,21 @@ def make_stations(rows: SurveyRows, names: list[str], *, vertical: bool) -> Stat
     rows = _single(rows, names, found, left_out)
     counts = np.bincount(rows.holes, minlength=len(names))
     bare = np.flatnonzero(counts == 0)
-    _note(found, "holes without a station", names, bare, bad=not vertical)
     if vertical:
+        _note(found, "station-vertical", names, bare)
         rows = _with_first(rows, bare, np.zeros(len(bare)), np.full(len(bare), 90.0))
     else:
-        left_out |= dict.fromkeys(bare.tolist(), "it has no station")
-    _note(found, "holes with one station, which are straight", names, np.flatnonzero(counts == 1))
+        _note(
+            found, "station-none", names, [hole for hole in bare.tolist() if hole not in left_out]
+        )
+        left_out = dict.fromkeys(bare.tolist(), "it has no station") | left_out
+    _note(found, "station-single", names, np.flatnonzero(counts == 1))
     begins = _begins(rows.holes)
     last = rows.depths[np.append(begins[1:], len(rows.depths))[: len(begins)] - 1]
     late = begins[rows.depths[begins] > 0] if len(begins) else begins
-    _note(found, "holes whose first station is below the collar", names, rows.holes[late])
+    _note(found, "station-late", names, rows.holes[late])
     rows = _with_first(rows, rows.holes[late], rows.azimuths[late], rows.dips[late])
-    return _gathered(rows, last, names, found, left_out)
+    return _gathered(rows, last, names, found, left_out, bend)
 
 
 def _gathered(
@@ -113,8 +124,9 @@ def _gathered(
     names: list[str],
     found: list[Finding],
     left_out: dict[int, str],
+    bend: tuple[float, float],
 ) -> Stations:
-    """Give the stations of holes that can be used, as vectors."""
+    """Return the stations of holes that can be used, as vectors."""
     tangents = directions(rows.azimuths, rows.dips)
     begins = _begins(rows.holes)
     inner = np.ones(len(rows.holes), np.bool_)
@@ -122,19 +134,22 @@ def _gathered(
     later = np.flatnonzero(inner)
     bends, _ = bends_between(tangents[later - 1], tangents[later])
     sharp = np.unique(rows.holes[later[bends > _MOST_BEND]])
-    _note(found, "holes that turn back on themselves", names, sharp, bad=True)
+    _note(found, "station-turns-back", names, sharp)
     left_out |= {int(hole): "two of its stations point in opposite directions" for hole in sharp}
     out = np.zeros(len(names), np.bool_)
     out[list(left_out)] = True
     kept = ~out[rows.holes]
     holes = rows.holes[begins]
     counts = np.diff(np.append(begins, len(rows.holes)))[~out[holes]]
+    holes, last = holes[~out[holes]], last[~out[holes]]
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    check_bends(found, names, holes, offsets, rows.depths[kept], tangents[kept], bend)
     return Stations(
-        holes[~out[holes]],
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        holes,
+        offsets,
         rows.depths[kept],
         tangents[kept],
-        last[~out[holes]],
+        last,
         found,
         left_out,
     )
@@ -143,20 +158,19 @@ def _gathered(
 def _usable(
     rows: SurveyRows, names: list[str], found: list[Finding], left_out: dict[int, str]
 ) -> SurveyRows:
-    """Leave out rows that say nothing, and holes with a dip that cannot be."""
+    """Leave out incomplete rows, and holes with a dip that cannot be."""
     known = rows.holes >= 0
+    exchanged = check_angles(found, names, rows.holes, rows.depths, rows.azimuths, rows.dips)
     steep = known & (np.abs(rows.dips) > 90.0)
-    _note(found, "stations whose dip is beyond 90 degrees", names, rows.holes[steep], bad=True)
     left_out |= dict.fromkeys(rows.holes[steep].tolist(), "a dip is beyond 90 degrees")
+    left_out |= dict.fromkeys(
+        rows.holes[exchanged].tolist(), "its azimuth and dip seem to be exchanged"
+    )
     above = known & (rows.depths < 0)
-    _note(found, "stations above the collar, not used", names, rows.holes[above], bad=True)
+    _note_rows(found, "station-above", names, rows, above)
     lacking = known & ~rows.complete
     azimuths = np.where(np.abs(rows.dips) == 90.0, np.nan_to_num(rows.azimuths), rows.azimuths)
-    _note(found, "stations without depth, azimuth or dip, not used", names, rows.holes[lacking],
-          bad=True)  # fmt: skip
-    with np.errstate(invalid="ignore"):
-        wrapped = known & ~lacking & ((azimuths < 0) | (azimuths > 360))
-    _note(found, "stations whose azimuth is outside 0 to 360, wrapped", names, rows.holes[wrapped])
+    _note_rows(found, "station-incomplete", names, rows, lacking)
     kept = np.flatnonzero(known & ~steep & ~above & ~lacking)
     return SurveyRows(rows.holes[kept], rows.depths[kept], azimuths[kept], rows.dips[kept])
 
@@ -166,7 +180,7 @@ def _sorted(rows: SurveyRows, names: list[str], found: list[Finding]) -> SurveyR
     order = np.argsort(rows.holes, kind="stable")
     holes, depths = rows.holes[order], rows.depths[order]
     back = np.flatnonzero((holes[1:] == holes[:-1]) & (depths[1:] < depths[:-1]))
-    _note(found, "holes whose stations were not in order", names, holes[back], distinct=True)
+    _note(found, "station-order", names, np.unique(holes[back]))
     if back.size:
         order = np.lexsort((rows.depths, rows.holes))
     return _take(rows, order)
@@ -180,9 +194,8 @@ def _single(
     turned = np.abs(rows.azimuths[1:] - rows.azimuths[:-1]) % 360.0
     same = (rows.dips[1:] == rows.dips[:-1]) & ((turned == 0) | (np.abs(rows.dips[1:]) == 90.0))
     twice, other = np.flatnonzero(again & same) + 1, np.flatnonzero(again & ~same) + 1
-    _note(found, "stations that are there twice", names, rows.holes[twice])
-    _note(found, "holes with two directions at one depth", names, rows.holes[other], bad=True,
-          distinct=True)  # fmt: skip
+    _note(found, "station-twice", names, rows.holes[twice], rows.depths[twice])
+    _note(found, "station-differs", names, np.unique(rows.holes[other]))
     left_out |= dict.fromkeys(rows.holes[other].tolist(), "it has two directions at one depth")
     kept = np.ones(len(rows.holes), np.bool_)
     kept[twice] = kept[other] = False
@@ -219,17 +232,30 @@ def _begins(holes: NDArray[np.intp]) -> NDArray[np.intp]:
 
 def _note(
     found: list[Finding],
-    what: str,
+    code: str,
     names: list[str],
     holes: Iterable[int],
-    *,
-    bad: bool = False,
-    distinct: bool = False,
+    depths: Floats | None = None,
 ) -> None:
-    """Add a finding about holes, each named once."""
-    rows = np.asarray(holes, np.intp)
-    if not rows.size:
-        return
-    each = list(dict.fromkeys(rows[: 1 << 16].tolist()))
-    count = len(np.unique(rows)) if distinct else len(rows)
-    found += finding(what, (names[hole] for hole in each), count, bad=bad)
+    """Add a finding about holes, or about stations at depths of them."""
+    where = [] if depths is None else [f"at {depth:g}" for depth in depths.tolist()]
+    note(found, code, [names[hole] for hole in holes], where)
+
+
+def _note_rows(
+    found: list[Finding], code: str, names: list[str], rows: SurveyRows, which: NDArray[np.bool_]
+) -> None:
+    """Add a finding about stations, with the numbers that they lack."""
+    places = np.flatnonzero(which)
+
+    def lack(number: int) -> str:
+        row = places[number]
+        columns = {"depth": rows.depths, "azimuth": rows.azimuths, "dip": rows.dips}
+        lacking = [name for name, values in columns.items() if np.isnan(values[row])]
+        return f"no {' and no '.join(lacking)}" if lacking else ""
+
+    def depth(number: int) -> str:
+        at = rows.depths[places[number]]
+        return "" if np.isnan(at) else f"at {at:g}"
+
+    note(found, code, [names[hole] for hole in rows.holes[places].tolist()], depth, lack)

@@ -240,6 +240,8 @@ def gather_content(
         with collect_warnings() as warned, show_progress(progress, "reading") as told:
             listed, files = drawn_source(domains)
             refuse_inputs(places, files)
+            if holes is not None:
+                holes.tell(listed)
             blocks = read_blocks(
                 source,
                 options,
