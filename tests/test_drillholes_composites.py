@@ -67,10 +67,16 @@ def test_missing_is_apart_from_zero() -> None:
     assert np.isnan(found["AU"][0]) and found["AU_missing"].tolist() == [5, 0]
 
 
-def test_negative_grades_are_codes() -> None:
-    with pytest.warns(GeodomainWarning, match="AU has 1 value below 0"):
-        found = made((10, 15, -0.005), (15, 20, 2.0), length=10)
-    assert found["AU"].tolist() == [2] and found["AU_missing"].tolist() == [5]
+def test_negative_grades_count_as_they_are_or_by_a_policy() -> None:
+    rows = ((10, 15, -0.5), (15, 20, 2.0))
+    with pytest.warns(GeodomainWarning, match=r"first in sample 1 \(-0.5 in 1\), and they count"):
+        found = made(*rows, length=10)
+    assert found["AU"].tolist() == [0.75] and found["AU_missing"].tolist() == [0]
+    for policy, value in {"half": 1.125, "limit": 1.25, "zero": 1.0, "missing": 2.0}.items():
+        holes = Drillholes(HOLE, below_detection=policy)
+        with pytest.warns(GeodomainWarning, match="they count as"):
+            by_policy = geodomain.composite(samples(*rows), holes, ORE, length=10, grade="AU")
+        assert by_policy.grades["AU"].tolist() == [value]
 
 
 SHORT = {

@@ -231,13 +231,46 @@ def test_negative_and_missing_values(model: Path) -> None:
     model.write_text(MODEL.replace("2,1,0.5,1", "2,-99,0.5,1").replace("35,5,15,10", "35,5,15,0"))
     grade = ("--density", "2", "--grade", "AU")
     result = run("model.csv", *grade)
-    assert "AU is negative in 1 of the blocks, the first in block 1" in result.stderr
+    said = "AU is negative in 1 of the blocks, the first in block 1 (-99.0 in 1), and they count so"
+    assert said in result.stderr and "use --missing AU=-99.0" in result.stderr
     assert "1 block has no volume" in result.stderr and "counted only" in result.stdout
     result = run("model.csv", *grade, "--missing", "-99")
     assert "negative" not in result.stderr and "1 block has no AU" in result.stderr
     model.write_text(MODEL.replace("WASTE,2.5", "WASTE,-1"))
     result = run("model.csv", "--density", "SG", code=3)
-    assert "SG is -1 in block 3" in result.stderr and "--missing=-1" in result.stderr
+    assert "SG is -1 in block 3" in result.stderr and "--missing SG=-1" in result.stderr
+
+
+def test_negative_grades_go_by_the_policy_for_values_below_detection(model: Path) -> None:
+    model.write_text(MODEL.replace("2,1,0.5,1", "2,-0.02,0.5,1"))
+    with pytest.warns(GeodomainWarning, match=r"\(-0.02 in 1\): they count as half their"):
+        found = geodomain.tonnes_file(model, density=2, grade="AU", below_detection="half")
+    model.write_text(MODEL.replace("2,1,0.5,1", "2,0.01,0.5,1"))
+    assert geodomain.tonnes_file(model, density=2, grade="AU").totals == found.totals
+
+
+def test_products_beyond_the_range_of_a_number_name_the_row(model: Path) -> None:
+    model.write_text(MODEL.replace("3,4,,0.25", "3,1.797e308,,0.25"))
+    result = run("model.csv", "--density", "2", "--grade", "AU", code=3)
+    assert "block 2 has more metal than a number can hold: AU is 1.797e+308;" in result.stderr
+    assert "--missing AU=1.797e+308" in result.stderr
+    result = run("model.csv", "--density", "AU", code=3)
+    assert "block 2 has more tonnes than a number can hold: AU is 1.797e+308" in result.stderr
+    model.write_text(MODEL.replace("15,5,5,10,10,10", "15,5,5,1e200,1e200,10"))
+    result = run("model.csv", "--density", "2", code=3)
+    said = "block 2 has more volume than a number can hold: its largest size is 1e+200; correct"
+    assert said in result.stderr
+    frame = pandas.read_csv(io.StringIO(MODEL)).assign(AU=[1, math.inf, 1, 1])
+    with pytest.raises(TableError, match="A number must be finite"):
+        geodomain.tonnes(frame, density=2, grade="AU")
+
+
+@pytest.mark.filterwarnings("ignore:blocks")
+def test_a_volume_that_underflows_is_none(model: Path) -> None:
+    model.write_text(MODEL.replace("15,5,5,10,10,10", "15,5,5,1e-105,1e-105,1e-105"))
+    result = run("model.csv", "--density", "2")
+    assert "1 block has no volume, by sizes that are missing, not above" in result.stderr
+    assert "without a volume: 1 block, counted only" in result.stdout
 
 
 THOUSANDS = MODEL.replace("2,1,0.5,1", '2,"1,410",0.5,1')

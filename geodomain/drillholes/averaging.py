@@ -76,12 +76,6 @@ def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tupl
     return Stretches(runs.holes[owners], runs.codes[owners], begins, ends), int(dropped.sum())
 
 
-def known_grade(rows: Intervals, name: str) -> Floats:
-    """Return a grade, NaN where it is missing or negative."""
-    values = rows.table.numbers_of(name)
-    return np.where(values < 0, np.nan, values)
-
-
 def averages(
     made: Stretches, rows: Intervals, parts: Parts, values: dict[str, Floats]
 ) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:

@@ -55,7 +55,7 @@ class Composites:
         Means, weighted by length, over what has a value; NaN where nothing has one.
     missing : dict of str to (k,) float64
         Of each grade, the length of a composite without a value: not sampled, not assayed, or
-        negative. A grade of 0 is a value.
+        below detection by a policy that says so. A grade of 0 is a value.
     length : float
         As it was asked for.
     dropped : int

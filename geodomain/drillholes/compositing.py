@@ -11,7 +11,6 @@ from geodomain.drillholes.averaging import (
     Short,
     averages,
     cut_runs,
-    known_grade,
     runs_of,
 )
 from geodomain.drillholes.composites import Composites
@@ -20,6 +19,7 @@ from geodomain.drillholes.flagging import flag_parts, label_gaps
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, counted, warn
+from geodomain.io.number_columns import Floats, NegativeGrades
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.verdict import LOST
 from geodomain.query.locator import Rule
@@ -55,8 +55,8 @@ def composite(
         Of a composite, in the unit of the file.
     grade : str or sequence of str
         Columns that are averaged, weighted by length. Missing values are left out, and their
-        length is reported beside the mean; so are negative ones, which stand for "below
-        detection" and the like, with a warning.
+        length is reported beside the mean. Negative ones count as they are, with a warning, or as
+        the keyword ``below_detection`` of `holes` says.
     short : {"keep", "merge", "drop"}
         What becomes of a last piece shorter than `min_length`, where a hole leaves a domain:
         a composite of its own, part of the one before, or nothing.
@@ -114,11 +114,14 @@ def composite(
     lost = len(labeller.targets) + LOST
     runs = runs.only(runs.codes < lost)
     made, dropped = cut_runs(runs, length, short, least)
-    values = {name: known_grade(rows, name) for name in grades}
-    negative = {name: int((rows.table.numbers_of(name) < 0).sum()) for name in grades}
-    for name, count in negative.items():
-        if count:
-            warn(f"{name} has {counted(count, 'value')} below 0, left out as missing")
+    values: dict[str, Floats] = {}
+    negative: dict[str, int] = {}
+    for name in grades:
+        column = rows.table.column(name)
+        below = NegativeGrades(name, column.rule.below)
+        values[name], negative[name] = below.take(column.numbers()), below.count
+        if said := below.warning("sample"):
+            warn(said)
     sampled, means, missing = averages(made, rows, parts, values)
     some = sampled > 0
     made = made.only(some)

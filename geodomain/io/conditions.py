@@ -26,6 +26,8 @@ _OPERATORS = ("==", "!=", *_ORDERS)
 class Column(Protocol):
     """What conditions ask of a column, one answer to a row."""
 
+    rule: ColumnRule
+
     def present(self) -> Bools:
         """Tell the rows with a value."""
 
@@ -195,7 +197,7 @@ class ArrayColumn:
         hidden = np.ma.getmaskarray(array)
         data = np.asarray(array.data)
         self._name, self._first = name, first
-        self._rule = ColumnRule(name) if rule is None else rule
+        self.rule = ColumnRule(name) if rule is None else rule
         self._values: NDArray[np.float64] = np.empty(0)
         self._texts: list[str] = []
         self._codes: NDArray[np.intp] = np.empty(0, np.intp)
@@ -206,7 +208,7 @@ class ArrayColumn:
         if self._numeric:
             self._values = np.where(hidden, np.nan, data.astype(np.float64))
         elif data.dtype.kind in "OUSTb":
-            missing = {"", *self._rule.words}
+            missing = {"", *self.rule.words}
             places: dict[str, int] = {}
             said = (
                 "" if lost or (text := _text(one)) in missing else text
@@ -224,7 +226,7 @@ class ArrayColumn:
         if self._numeric:
             known: Bools = self._cells[1] != Kind.MISSING
             return known
-        there = np.array([not self._rule.is_missing(text) for text in self._texts], np.bool_)
+        there = np.array([not self.rule.is_missing(text) for text in self._texts], np.bool_)
         found: Bools = there[self._codes]
         return found
 
@@ -240,7 +242,7 @@ class ArrayColumn:
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
         """Give the values as numbers, NaN where missing; TableError where a cell is none."""
         numbers, kinds = self._cells
-        self._rule.require(kinds, self._said, self._where, words=words)
+        self.rule.require(kinds, self._said, self._where, words=words)
         return numbers
 
     def loose_numbers(self) -> NDArray[np.float64]:
@@ -255,8 +257,8 @@ class ArrayColumn:
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         """The number of each row, and its `Kind`."""
         if self._numeric:
-            return read_numbers(self._values, self._rule)
-        return read_texts(self._texts, self._codes, self._rule)
+            return read_numbers(self._values, self.rule)
+        return read_texts(self._texts, self._codes, self.rule)
 
     def _said(self, row: int) -> str:
         """Give what a row says."""
@@ -279,7 +281,7 @@ class ArrayColumn:
             )
             said = ["" if value != value else _shortest(value) for value in values.tolist()]
         else:
-            said = ["" if self._rule.is_missing(text) else text for text in said]
+            said = ["" if self.rule.is_missing(text) else text for text in said]
         here = np.array([places.setdefault(text, len(places)) for text in said], np.intp)
         return list(places), here[codes]
 

@@ -30,6 +30,12 @@ Codes = NDArray[np.intp]
 Mark = float | str
 
 _SHARES = {"half": 0.5, "limit": 1.0, "zero": 0.0, "missing": math.nan}
+_COUNTED = {
+    "half": "they count as half their magnitude, the detection limit",
+    "limit": "they count as their magnitude, the detection limit",
+    "zero": "they count as 0",
+    "missing": "they count as missing",
+}
 # What laboratories write for a value below detection that has no limit in the cell.
 _WORDS = {"bdl", "bld", "bd", "dl", "lod", "lld", "nd", "n.d.", "<dl", "<lod", "<lld", "<ld"}
 _INFINITE = {"inf", "infinity", "1.#inf"}
@@ -40,7 +46,7 @@ _LIKE_NUMBERS = (
     r"|true|false|[+-]?inf(?:inity)?|<.*"
 )
 _THOUSANDS = r"[+-]?[0-9]{1,3}(?:[,.'\u2019\u00a0\u202f ][0-9]{3})+(?:[.,][0-9]+)?"
-_SHOWN, _LOOKED, _SNIPPET = 3, 1000, 40
+_SHOWN, _LOOKED, _SNIPPET, _MOST_VALUES = 3, 1000, 40, 100_000
 
 
 class Kind(IntEnum):
@@ -227,6 +233,67 @@ class NumberRule(NamedTuple):
             self.below_detection,
             limits[-1] if limits else None,
             self.decimal,
+        )
+
+
+class NegativeGrades:
+    """Negative values of a grade, counted by value, chunk by chunk.
+
+    They count as they are, or by the user's policy for values below detection, of which they are
+    minus the limit. No magnitude decides by itself which of the two it is.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    below : {"half", "limit", "zero", "missing"}, optional
+        The policy.
+
+    Attributes
+    ----------
+    count, first : int
+        How many there are, and the number of the first row that has one, from 1; 0 without any.
+    """
+
+    def __init__(self, name: str, below: BelowDetection | None = None) -> None:
+        self.name, self.below = name, below
+        self.count = self.first = 0
+        self._values: dict[float, int] = {}
+
+    def take(self, grade: Floats, done: int = 0) -> Floats:
+        """Return a chunk of a grade by the policy, after so many rows `done`."""
+        negative = grade < 0
+        if not negative.any():
+            return grade
+        if not self.first:
+            self.first = done + int(negative.argmax()) + 1
+        self.count += int(negative.sum())
+        values, counts = np.unique(grade[negative], return_counts=True)
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+            if value in self._values or len(self._values) < _MOST_VALUES:
+                self._values[value] = self._values.get(value, 0) + count
+        if self.below is None:
+            return grade
+        taken: Floats = np.where(negative, -grade * _SHARES[self.below], grade)
+        return taken
+
+    def warning(self, row: str) -> str | None:
+        """Return how often which values come, and what they count as; None without any."""
+        if not self.count:
+            return None
+        common = sorted(self._values.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN]
+        such = ", ".join(f"{value!r} in {count:,}" for value, count in common)
+        said = (
+            f"{self.name} is negative in {self.count:,} of the {row}s, the first in {row} "
+            f"{self.first:,} ({such}{', ..' if len(self._values) > _SHOWN else ''})"
+        )
+        if self.below is not None:
+            return f"{said}: {_COUNTED[self.below]}"
+        mark = f"missing={{{self.name!r}: {common[0][0]!r}}}"
+        return (
+            f"{said}, and they count so: if they are below detection, use "
+            "below_detection='half' (or limit, zero, missing); if one stands for a missing "
+            f"value, use {mark}"
         )
 
 

@@ -22,6 +22,7 @@ from geodomain.io.header.families import find_column, plain_name
 from geodomain.io.header.frames import LocalFrame
 from geodomain.io.header.options import TableOptions
 from geodomain.io.header.rotation import require_constants
+from geodomain.io.number_columns import NegativeGrades
 from geodomain.progress import Progress
 from geodomain.report.share_columns import ShareColumns
 from geodomain.report.texts import TextCollector, TextColumns
@@ -117,7 +118,7 @@ def read_blocks(
         label = _find_label(model, column)
         if density is not None:
             refuse_geometry(density, model.centroid, model.sizes, model.name)
-        reading = _Reading(model, label, numeric, options.missing)
+        reading = _Reading(model, label, numeric, density)
         wanted = sorted({*range(len(model.columns)), *model.constants})
         model.relabel(Relabelling(reading.add, also=wanted, progress=progress))
         return reading.blocks(model, digest)
@@ -138,9 +139,14 @@ class _Reading:
     """One pass over a model."""
 
     def __init__(
-        self, model: BlockFile, label: int, numeric: Sequence[str], missing: tuple[float, ...]
+        self,
+        model: BlockFile,
+        label: int,
+        numeric: Sequence[str],
+        density: str | float | None,
     ) -> None:
-        self._model, self._label, self._missing = model, label, missing
+        self._model, self._label, self._density = model, label, density
+        self._negative: dict[str, NegativeGrades] = {}
         self._columns = [TextCollector() for _ in model.columns]
         self._points: list[Floats] = []
         self._sizes: list[Floats] = []
@@ -169,16 +175,14 @@ class _Reading:
             if not collector.is_full:
                 collector.add(*column(number).spellings())
         for name, place in self._numeric.items():
-            self._numbers[name].append(self._known(column(place).numbers()))
+            asked = column(place)
+            numbers = asked.numbers()
+            if name != self._density:
+                below = self._negative.setdefault(name, NegativeGrades(name, asked.rule.below))
+                numbers = below.take(numbers, self.rows - len(points))
+            self._numbers[name].append(numbers.copy())
         self._shares.add(column)
         return []
-
-    def _known(self, numbers: Floats) -> Floats:
-        """Return numbers, NaN where they stand for a missing value or are infinite."""
-        lost = np.isinf(numbers)
-        if self._missing:
-            lost |= np.isin(numbers, self._missing)
-        return np.where(lost, np.nan, numbers)
 
     def blocks(self, model: BlockFile, digest: Digest) -> Blocks:
         """Put the chunks together."""
@@ -198,6 +202,9 @@ class _Reading:
             message = f"{model.name} has no block with sizes above 0: correct them, or name others"
             raise TableError(message)
         _warn_of_sizes(model.name, usable, points)
+        for grade in self._negative.values():
+            if said := grade.warning("block"):
+                warn(said)
         _warn_of_blocks(model, points, None if spacing else sizes)
         labels, codes = self._labels(model)
         matrix = np.array(local.matrix)

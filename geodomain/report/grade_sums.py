@@ -49,6 +49,6 @@ def add_up(blocks: Blocks, wanted: Wanted) -> Tonnes:
     for start in range(0, len(blocks.codes), _TOGETHER):
         part = _Part(blocks, slice(start, start + _TOGETHER))
         tonnage.add(blocks.points[part.rows], blocks.sizes[part.rows], part.numbers, part.labels)
-    for sentence in tonnage_warnings(tonnage):
+    for sentence in tonnage_warnings(tonnage, negative=False):
         warn(sentence)
     return report(tonnage)

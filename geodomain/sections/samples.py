@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.drillholes.averaging import known_grade
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError
+from geodomain.io.number_columns import NegativeGrades
 from geodomain.sections.cutting import Section
 from geodomain.sections.near_holes import pieces_near
 
@@ -53,7 +53,9 @@ def samples_of(holes: Drillholes, table: TableLike, grade: str) -> Samples:
         Where there is no such column, or no sample of these holes has a number in it.
     """
     rows = holes.match(table, also=[grade])
-    values = known_grade(rows, grade)
+    column = rows.table.column(grade)
+    values = NegativeGrades(grade, column.rule.below).take(column.numbers())
+    values = np.where(values < 0, np.nan, values)
     there = np.flatnonzero(rows.usable & np.isfinite(values))
     if not len(there):
         message = (

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geodomain.checks.densities import DensityChecks, DensityUnit
 from geodomain.errors import TableError
+from geodomain.io.number_columns import BelowDetection, NegativeGrades
 from geodomain.volumes.benches import split_by_bench
 from geodomain.volumes.exact_sums import exact_sums, numbered_keys
 from geodomain.volumes.metal_units import MetalUnit
@@ -21,6 +22,8 @@ Places = NDArray[np.intp]
 GiveNumbers = Callable[[str], Floats]
 GiveLabels = Callable[[list[str]], tuple[list[str], Places]]
 
+# The smallest float64 with all its digits.
+_SMALLEST = np.finfo(np.float64).tiny
 # More different labels are no domains.
 _MOST_LABELS = 1000
 # Shares are rounded when they are written: more than this above 1 is an overlap, and what is left
@@ -50,8 +53,8 @@ class Wanted:
         Ascending, without the whole.
     shares : mapping of str to str
         Domains, and the columns of the part of each block that is theirs.
-    missing : tuple of float
-        Numbers that stand for a missing value.
+    below_detection : {"half", "limit", "zero", "missing"}, optional
+        What negative grades count as; without it they count as they are.
     units : mapping of str to MetalUnit
         Of the metal of grades whose unit is known.
     density_unit : DensityUnit, optional
@@ -67,7 +70,7 @@ class Wanted:
     cut: str = ""
     cutoffs: tuple[float, ...] = ()
     shares: Mapping[str, str] = field(default_factory=dict)
-    missing: tuple[float, ...] = ()
+    below_detection: BelowDetection | None = None
     units: Mapping[str, MetalUnit] = field(default_factory=dict)
     density_unit: DensityUnit | None = None
     rest: str = REST
@@ -131,7 +134,7 @@ class Tonnage:
     all_blocks : (intervals, ..) int64
         All the blocks, one in several domains counted once.
     negative : dict
-        Of grades with negative values how many, and the first block.
+        Of grades the negative values.
     unshared : dict
         Of domains with shares the blocks without one.
     over : tuple, optional
@@ -145,7 +148,9 @@ class Tonnage:
         self.groups: dict[tuple[str, float | None, int], Group] = {}
         self.blocks: dict[tuple[str, int], NDArray[np.int64]] = {}
         self.all_blocks = np.zeros((len(wanted.cutoffs) + 1, self._kinds), np.int64)
-        self.negative: dict[str, tuple[int, int]] = {}
+        self.negative = {
+            name: NegativeGrades(name, wanted.below_detection) for name in wanted.grades
+        }
         self.over: tuple[int, int] | None = None
         self.unshared: dict[str, int] = {}
         self.densities = DensityChecks(wanted.density, wanted.grades, wanted.density_unit)
@@ -176,30 +181,23 @@ class Tonnage:
         wanted = self.wanted
         with np.errstate(over="ignore", invalid="ignore"):
             volume = np.prod(sizes, axis=1)
-        volume = np.where(np.all(sizes > 0, axis=1) & np.isfinite(volume), volume, np.nan)
+        # A product below the smallest normal number has lost digits, or all of them.
+        known = np.all((sizes > 0) & np.isfinite(sizes), axis=1) & (volume >= _SMALLEST)
+        volume = np.where(known, volume, np.nan)
         if isinstance(wanted.density, str):
-            density = self._known(wanted.density, numbers)
+            density = numbers(wanted.density)
             self._refuse(density < 0, density, wanted.density, "a density cannot be negative")
         else:
             density = np.full(len(sizes), wanted.density)
         self.densities.add(density, self.rows)
-        grades = tuple(self._known(name, numbers) for name in wanted.grades)
-        for name, grade in zip(wanted.grades, grades, strict=True):
-            self._note_negative(name, grade < 0)
+        grades = tuple(self.negative[name].take(numbers(name), self.rows) for name in wanted.grades)
+        self._require_finite(sizes, volume, density, grades)
         step = np.zeros(len(sizes), np.intp)
         if wanted.cutoffs:
             cut = grades[wanted.grades.index(wanted.cut)]
             above = np.searchsorted(wanted.cutoffs, cut, side="right")
             step = np.where(np.isnan(cut), 0, above)
         return _Chunk(volume, density, grades, step)
-
-    def _known(self, name: str, numbers: GiveNumbers) -> Floats:
-        """Return a column, NaN where missing or not finite."""
-        found = numbers(name)
-        missing = ~np.isfinite(found)
-        if self.wanted.missing:
-            missing |= np.isin(found, self.wanted.missing)
-        return np.where(missing, np.nan, found)
 
     def _refuse(self, wrong: NDArray[np.bool_], numbers: Floats, name: str, why: str) -> None:
         """Raise TableError for the first row that is wrong."""
@@ -208,14 +206,36 @@ class Tonnage:
             said = repr(float(numbers[row])).removesuffix(".0")
             message = f"{name} is {said} in block {self.rows + row + 1}: {why}"
             if numbers[row] < 0:
-                message += f"; if that stands for a missing value, use missing='{said}'"
+                message += f"; if that stands for a missing value, use missing={{{name!r}: {said}}}"
             raise TableError(message)
 
-    def _note_negative(self, name: str, negative: NDArray[np.bool_]) -> None:
-        """Remember how many grades are negative, and where the first is."""
-        if negative.any():
-            count, first = self.negative.get(name, (0, self.rows + int(negative.argmax()) + 1))
-            self.negative[name] = count + int(negative.sum()), first
+    def _require_finite(
+        self, sizes: Floats, volume: Floats, density: Floats, grades: tuple[Floats, ...]
+    ) -> None:
+        """Raise TableError for the first block whose volume, tonnes or metal overflows."""
+        wanted = self.wanted
+        with np.errstate(over="ignore", invalid="ignore"):
+            tonnes = volume * density
+            metals = [tonnes * grade for grade in grades]
+        products = [("volume", "its largest size", sizes.max(axis=1, initial=0), volume)]
+        name = wanted.density if isinstance(wanted.density, str) else "the density"
+        products.append(("tonnes", name, density, tonnes))
+        for name, grade, metal in zip(wanted.grades, grades, metals, strict=True):
+            products.append(("metal", name, grade, metal))
+        for what, name, factors, product in products:
+            wrong = np.flatnonzero(np.isinf(product))
+            if wrong.size:
+                row = int(wrong[0])
+                value = float(factors[row])
+                mend = "correct it"
+                if name in wanted.columns:
+                    mark = f"missing={{{name!r}: {value!r}}}"
+                    mend += f", or, if it means that there is no value, use {mark}"
+                message = (
+                    f"block {self.rows + row + 1} has more {what} than a number can hold: {name} "
+                    f"is {value!r}; {mend}"
+                )
+                raise TableError(message)
 
     def _parts(self, numbers: GiveNumbers, labels: GiveLabels) -> Iterator[tuple[Places, Floats]]:
         """Yield domains of blocks, as places among the labels, and the share that is theirs."""
@@ -231,7 +251,7 @@ class Tonnage:
             return
         total: Floats | float = 0.0
         for place, (domain, name) in enumerate(self.wanted.shares.items()):
-            share = self._known(name, numbers)
+            share = numbers(name)
             wrong = (share < 0) | (share > 1)
             self._refuse(wrong, share, name, "a share is from 0 to 1, not a percentage")
             lost = int(np.isnan(share).sum())

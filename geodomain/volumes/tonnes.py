@@ -23,6 +23,7 @@ from geodomain.io.header.families import find_column
 from geodomain.io.header.frames import Frame
 from geodomain.io.header.keywords import ColumnKeywords, TableKeywords, table_options
 from geodomain.io.header.rotation import require_constants
+from geodomain.io.number_columns import BelowDetection
 from geodomain.progress import Progress, show_progress
 from geodomain.volumes.metal_units import MetalUnit, metal_unit
 from geodomain.volumes.tonnage import REST, Tonnage, Wanted
@@ -121,7 +122,7 @@ def tonnes(
     """
     options = table_options(**table)
     wanted = _wanted(
-        domain, density, grade, bench, cutoff, proportion, grade_unit, options.missing,
+        domain, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
         density_unit, background,
     )  # fmt: skip
     with collect_warnings() as warned:
@@ -201,7 +202,7 @@ def tonnes_file(
     """
     options = table_options(**table)
     wanted = _wanted(
-        domain, density, grade, bench, cutoff, proportion, grade_unit, options.missing,
+        domain, density, grade, bench, cutoff, proportion, grade_unit, options.below_detection,
         density_unit, background,
     )  # fmt: skip
     path = os.fspath(model)
@@ -293,7 +294,7 @@ def _wanted(
     cutoff: Cutoffs | None,
     proportion: Mapping[str, str] | None,
     grade_unit: str | Mapping[str, str] | None,
-    missing: tuple[float, ...],
+    below_detection: BelowDetection | None,
     density_unit: str | None,
     background: str | None,
 ) -> Wanted:
@@ -311,7 +312,7 @@ def _wanted(
         message = "background= names the rest of each block that proportion= leaves"
         raise ValueError(message)
     return Wanted(
-        domain, density, grades, bench, cut, cutoffs, shares, missing, units,
+        domain, density, grades, bench, cut, cutoffs, shares, below_detection, units,
         unit_of(density_unit), background or REST,
     )  # fmt: skip
 

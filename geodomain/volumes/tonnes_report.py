@@ -115,14 +115,20 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
     )
 
 
-def tonnage_warnings(tonnage: Tonnage) -> Iterator[str]:
-    """Yield a sentence for everything in the sums that a geologist should look at."""
+def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str]:
+    """Yield a sentence for everything in the sums that a geologist should look at.
+
+    Without `negative`, negative grades were warned of where they were read.
+    """
     wanted = tonnage.wanted
     _, no_volume, no_density, *no_grade = _all_counts(tonnage)
     if not tonnage.rows:
         yield "the model has no blocks: there is nothing to add up"
     if no_volume:
-        yield f"{_blocks(no_volume)} no volume, by sizes that are missing or not above zero"
+        yield (
+            f"{_blocks(no_volume)} no volume, by sizes that are missing, not above zero or too "
+            "small"
+        )
     if no_density:
         yield (
             f"{_blocks(no_density)} no {wanted.density}: their volume counts, and they have no "
@@ -131,11 +137,9 @@ def tonnage_warnings(tonnage: Tonnage) -> Iterator[str]:
     for name, missing in zip(wanted.grades, no_grade, strict=True):
         if missing:
             yield f"{_blocks(missing)} no {name}: their tonnes count, and not in its mean"
-    for name, (count, first) in tonnage.negative.items():
-        yield (
-            f"{name} is negative in {count:,} of the blocks, the first in block {first}, and "
-            "counts so; if that stands for a missing value, name it with missing="
-        )
+    for grade in tonnage.negative.values() if negative else ():
+        if said := grade.warning("block"):
+            yield said
     yield from tonnage.densities.warnings()
     for name, count in tonnage.unshared.items():
         if count:

@@ -54,7 +54,7 @@ class TextColumn:
     ) -> None:
         self._owner, self._handle, self._text, self._rows = owner, handle, text, rows
         self._which, self._layout, self._line = which, layout, line
-        self._rule = layout.numbers.of(layout.names[field])
+        self.rule = layout.numbers.of(layout.names[field])
 
     def present(self) -> NDArray[np.bool_]:
         """Tell the rows with a value: not empty, not NaN, nothing that stands for missing."""
@@ -72,7 +72,7 @@ class TextColumn:
     def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing; TableError where a cell is none."""
         numbers, kinds = self._cells
-        self._rule.require(kinds, self._said, self._where, words=words)
+        self.rule.require(kinds, self._said, self._where, words=words)
         return numbers
 
     def loose_numbers(self) -> NDArray[np.float64]:
@@ -130,15 +130,15 @@ class TextColumn:
         self._call("column", self._text, self._which, numbers, kinds)
         for row in np.flatnonzero(kinds == Kind.UNSURE).tolist():
             numbers[row], kinds[row] = exactly(self._field(row), self._layout.decimal), Kind.NUMBER
-        if self._rule.codes:
-            lost = (kinds == Kind.NUMBER) & np.isin(numbers, self._rule.codes)
+        if self.rule.codes:
+            lost = (kinds == Kind.NUMBER) & np.isin(numbers, self.rule.codes)
             numbers[lost], kinds[lost] = math.nan, Kind.MISSING
         infinite = np.isinf(numbers)
         numbers[infinite], kinds[infinite] = math.nan, Kind.INFINITE
         words = kinds == Kind.WORD
         if words.any():
             texts, codes = self.spellings()
-            read_numbers, read_kinds = read_texts(texts, codes, self._rule)
+            read_numbers, read_kinds = read_texts(texts, codes, self.rule)
             numbers[words], kinds[words] = read_numbers[words], read_kinds[words]
         return numbers, kinds
 
