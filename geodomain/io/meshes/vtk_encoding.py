@@ -52,12 +52,29 @@ def encode(dataset: Any, extension: str) -> bytes:
 
 
 def _legacy(dataset: Any) -> bytes:
-    """Return the binary legacy format, whose names VTK itself encodes."""
+    """Return the binary legacy format, whose names VTK itself encodes.
+
+    VTK writes where an image begins and the sizes of its cells with six digits, and nothing of a
+    direction matrix.
+    """
     writer = importlib.import_module("vtkmodules.vtkIOLegacy").vtkDataSetWriter()
     writer.SetInputData(dataset)
     writer.SetFileTypeToBinary()
     writer.WriteToOutputStringOn()
-    return _written(writer, writer.GetOutputStdString)
+    data = _written(writer, writer.GetOutputStdString)
+    if not dataset.IsA("vtkImageData"):
+        return data
+    if not dataset.GetDirectionMatrix().IsIdentity():
+        message = "the legacy format holds no turned image: save it as .vti"
+        raise RuntimeError(message)
+    placed = {b"SPACING": dataset.GetSpacing(), b"ORIGIN": dataset.GetOrigin()}
+    for word, numbers in placed.items():
+        line = b" ".join([word, *(repr(float(number)).encode() for number in numbers)])
+        data, count = re.subn(rb"(?<=\n)%s [^\n]*(?=\n)" % word, line, data, count=1)
+        if not count:
+            message = f"VTK would not write the {word.decode().lower()} of the image"
+            raise RuntimeError(message)
+    return data
 
 
 def _xml(dataset: Any, name: str) -> bytes:
