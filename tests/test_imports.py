@@ -205,4 +205,4 @@ def test_every_kind_of_file_has_a_reader() -> None:
         for kind in kinds:
             assert len(inspect.signature(find(kind)).parameters) == 2
     known = {*reading._PARSERS, *reading._READERS}
-    assert {*formats.EXTENSIONS} - known == {"VTK", "VTP", "VTU", "VTI", "VTR", "VTS", "VTM"}
+    assert {*formats.EXTENSIONS} - known == {"VTK", "VTP", "VTU", "VTI", "VTR", "VTS"}

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from shapes import cube
 
-from geodomain import GeodomainWarning, Mesh, MeshError, read_mesh
+import geodomain
+from geodomain import GeodomainWarning, Mesh, MeshError, read_mesh, read_meshes
 from geodomain.io.meshes.vtk import vtk_errors
 from geodomain.io.meshes.vtk_encoding import encode
 
@@ -89,3 +90,56 @@ def test_ghost_cells_are_left_out(tmp_path: Path) -> None:
     twice.cell_data["vtkGhostType"] = flags
     twice.save(tmp_path / "a.vtp")
     assert len(read_mesh(tmp_path / "a.vtp").triangles) == 24
+
+
+def test_the_surfaces_of_a_collection_are_solids_by_name(tmp_path: Path) -> None:
+    one, other = cube().to_pyvista(), cube(at=(50, 0, 0)).to_pyvista()
+    inner = pyvista.MultiBlock({"LG": other, "nothing": None})
+    pyvista.MultiBlock({"HG": one, "inner": inner}).save(tmp_path / "ore.vtm")
+    solids = read_meshes(tmp_path / "ore.vtm")
+    assert list(solids) == ["HG", "LG"]
+    assert all(mesh.is_closed and len(mesh.triangles) == 12 for mesh in solids.values())
+    assert read_mesh(tmp_path / "ore.vtm:LG").bounds[0, 0] >= 50 - 1
+    assert len(read_mesh(tmp_path / "ore.vtm").triangles) == 24
+    summary = geodomain.check_file(tmp_path / "ore.vtm")
+    assert "HG" in str(summary)
+
+
+@pytest.mark.parametrize(
+    ("parts", "what"),
+    [
+        ('<DataSet index="0" file="../a.vtp"/>', "outside of its folder"),
+        ('<DataSet index="0" file="/etc/passwd"/>', "outside of its folder"),
+        ('<DataSet index="0" file="b/a.vtp"/>', "index of other files, and b/a.vtp is not there"),
+        ('<DataSet index="0" file="i.vti"/>', "i.vti, which is no surface"),
+        ("", "names none"),
+        ("<DataSet", "damaged"),
+    ],
+)
+def test_a_collection_that_cannot_be_read(tmp_path: Path, parts: str, what: str) -> None:
+    pyvista.ImageData(dimensions=(3, 3, 3)).save(tmp_path / "i.vti")
+    text = (
+        f'<VTKFile type="vtkMultiBlockDataSet"><vtkMultiBlockDataSet>{parts}</vtkMultiBlockDataSet>'
+    )
+    (tmp_path / "a.vtm").write_text(f"{text}</VTKFile>")
+    with pytest.raises(MeshError, match=what):
+        read_mesh(tmp_path / "a.vtm")
+
+
+@pytest.mark.parametrize("extension", [".vti", ".vtu", ".vtk"])
+def test_ghost_cells_are_no_blocks(tmp_path: Path, extension: str) -> None:
+    image = pyvista.ImageData(dimensions=(4, 3, 2), spacing=(10, 10, 10))
+    grid = image.cast_to_unstructured_grid() if extension == ".vtu" else image
+    grid.cell_data["vtkGhostType"] = np.array([0, 0, 0, 0, 1, 32], np.uint8)
+    grid.save(tmp_path / f"a{extension}")
+    ore = Mesh(cube().vertices * 1000 - 100, cube().triangles)
+    with pytest.warns(GeodomainWarning, match="2 cells marked as ghosts"):
+        summary = geodomain.label_file(
+            tmp_path / f"a{extension}", {"ORE": ore}, tmp_path / f"b{extension}", unassigned="NO"
+        )
+    assert summary.domains[0].blocks == 4 and summary.unassigned.blocks == 2
+    assert summary.domains[0].volume == 4000
+    labels = pyvista.read(tmp_path / f"b{extension}").cell_data["domain"]
+    assert list(labels) == ["ORE"] * 4 + ["NO"] * 2
+    with pytest.warns(GeodomainWarning, match="2 cells marked as ghosts"):
+        assert geodomain.convert_blocks(tmp_path / f"a{extension}", tmp_path / "c.csv") == 4

@@ -81,15 +81,20 @@ def _without_ghosts(
     dataset: pyvista.PolyData | pyvista.UnstructuredGrid, name: str
 ) -> pyvista.PolyData | pyvista.UnstructuredGrid:
     """Return a data set without cells that another piece has too, or that are hidden."""
-    if _GHOSTS not in dataset.cell_data:
+    left_out = ghosts(dataset)
+    if not left_out.any():
         return dataset
-    ghosts = np.asarray(dataset.cell_data[_GHOSTS]) & _LEFT_OUT != 0
-    if not ghosts.any():
-        return dataset
-    message = f"{name}: {counted(int(ghosts.sum()), 'ghost or hidden cell')} left out, as VTK does"
-    warn(message)
-    kept: pyvista.UnstructuredGrid = dataset.extract_cells(~ghosts)
+    count = int(left_out.sum())
+    warn(f"{name}: {counted(count, 'ghost or hidden cell')} left out, as VTK does")
+    kept: pyvista.UnstructuredGrid = dataset.extract_cells(~left_out)
     return kept
+
+
+def ghosts(dataset: pyvista.DataSet) -> NDArray[np.bool_]:
+    """Return the cells that another piece has too, that are refined, or that are hidden, (n,)."""
+    if _GHOSTS not in dataset.cell_data:
+        return np.zeros(dataset.n_cells, np.bool_)
+    return np.asarray((np.asarray(dataset.cell_data[_GHOSTS]).astype(np.int64) & _LEFT_OUT) != 0)
 
 
 def _without_strips(surface: pyvista.PolyData) -> pyvista.PolyData:

@@ -169,6 +169,42 @@ def product(x: Floats, y: Floats, z: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
+class WithGhosts:
+    """Cells of which some are copies of others, refined or hidden: these have no centre.
+
+    Attributes
+    ----------
+    cells : Cells
+        All of them.
+    ghost : (n,) bool
+        Those that are no blocks.
+    """
+
+    cells: Cells
+    ghost: NDArray[np.bool_]
+
+    @property
+    def count(self) -> int:
+        """Count the cells, ghosts included."""
+        return self.cells.count
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of the cells' edges."""
+        return self.cells.axes
+
+    def say(self) -> str:
+        """Say how many there are."""
+        return f"{self.cells.say()}, {self.ghost.sum():,} of them ghosts"
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the cells; a ghost's centre is NaN."""
+        for where, centres, sizes in self.cells.chunks():
+            lost = self.ghost[where][:, None]
+            yield where, np.where(lost, np.nan, centres), np.where(lost, np.nan, sizes)
+
+
+@dataclass(frozen=True)
 class Corners:
     """Cells of eight corners each.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import TableError
-from geodomain.io.blocks.cells import Cells, Floats
+from geodomain.io.blocks.cells import Cells, Floats, WithGhosts
 from geodomain.io.blocks.new_values import (
     NewArrays,
     Values,
@@ -59,6 +59,10 @@ def blocks_of(cells: Cells, columns: Mapping[str, Values], new: NewArrays | None
     for column, codes in zip(new.columns, new.codes, strict=True) if new else ():
         name = column.name if new is None or new.at is None else [*columns][new.at]
         held[name] = _values(column, codes, held.get(name))
+    if isinstance(cells, WithGhosts):
+        there = ~cells.ghost
+        held = {name: values[there] for name, values in held.items()}
+        centroids, sizes = centroids[there], sizes[there]
     return Blocks(centroids, sizes, cells.axes, held)
 
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from geodomain.arrays import COARSE, single_resolution
-from geodomain.errors import TableError, warn
+from geodomain.errors import TableError, counted, warn
 from geodomain.io.blocks.block_file import Destination
 from geodomain.io.blocks.cell_file import CellModel, refuse_columns
-from geodomain.io.blocks.cells import Corners, cells_of
+from geodomain.io.blocks.cells import Cells, Corners, WithGhosts, cells_of
 from geodomain.io.blocks.new_values import NewArrays, Values, as_category, as_numbers
 from geodomain.io.blocks.vti.store import image_store
 from geodomain.io.blocks.vtk_arrays import category_array, encoded, put
@@ -28,6 +28,7 @@ from geodomain.io.files.streams import Target
 from geodomain.io.files.whole import require_seekable
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.vtk import read_dataset
+from geodomain.mesh.datasets import ghosts
 
 
 @contextmanager
@@ -53,7 +54,15 @@ class VtkStore:
 
     def __init__(self, dataset: Any, name: str, status: os.stat_result) -> None:
         self.name, self.status = name, status
-        self._dataset, self.cells = dataset, cells_of(dataset, name)
+        self._dataset = dataset
+        self.cells: Cells = cells_of(dataset, name)
+        ghost = ghosts(dataset)
+        if ghost.any():
+            self.cells = WithGhosts(self.cells, ghost)
+            warn(
+                f"{name}: {counted(int(ghost.sum()), 'cell')} marked as ghosts (vtkGhostType), and "
+                "taken for no blocks"
+            )
         self.columns: tuple[str, ...] = tuple(dataset.cell_data.keys())
         if isinstance(self.cells, Corners) and self.cells.points.dtype == np.float32:
             self._warn_of_resolution(self.cells.points)

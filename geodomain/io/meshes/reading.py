@@ -48,6 +48,7 @@ _READERS = {
     "3MF": "threemf.read",
     "Surpac triangles": "surpac.read_triangles",
     "Surpac strings": "surpac.read_strings",
+    "VTM": "vtk.read_collection",
 }
 
 

@@ -8,13 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
+from xml.etree import ElementTree
 
 from geodomain.errors import GeodomainError, MeshError
+from geodomain.io.files.unchanged import Unchanged
+from geodomain.io.meshes.solids import NamedFaces
 from geodomain.io.meshes.vtk_encoding import encode
 from geodomain.io.meshes.vtk_probe import probe, require_sound
 from geodomain.mesh import datasets
 from geodomain.mesh.faces import Faces
 from geodomain.mesh.mesh import Mesh
+
+# What a collection of wireframes may name.
+_SURFACES = (".vtp", ".vtu", ".vtk")
 
 
 def read(path: Path, extension: str) -> Faces:
@@ -26,6 +32,45 @@ def read(path: Path, extension: str) -> Faces:
         If PyVista cannot read it, or it holds something other than polygons.
     """
     return datasets.from_dataset(read_dataset(path, extension), path.name)
+
+
+def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
+    """Yield the data sets of a .vtm, an index of files beside it, each under its name.
+
+    Raises
+    ------
+    MeshError
+        If the index is no XML, names a file outside its folder, or one is missing or no wireframe.
+    """
+    try:
+        root = ElementTree.fromstring(data)
+    except ElementTree.ParseError as wrong:
+        message = f"{path.name} is damaged ({wrong}): export the file again"
+        raise MeshError(message) from None
+    found = 0
+    for element in root.iter("DataSet"):
+        inner = element.get("file")
+        if not inner:  # a block without data
+            continue
+        place = path.parent / inner
+        if Path(inner).is_absolute() or ".." in Path(inner).parts:
+            message = f"{path.name} names {inner}, which is outside of its folder: save it anew"
+            raise MeshError(message)
+        if not place.is_file():
+            message = f"{path.name} is an index of other files, and {inner} is not there: copy it"
+            raise MeshError(message)
+        if place.suffix.lower() not in _SURFACES:
+            message = (
+                f"{path.name} names {inner}, which is no surface: save the surfaces that are meant "
+                "as .vtp"
+            )
+            raise MeshError(message)
+        found += 1
+        with Unchanged(place):
+            yield element.get("name") or place.stem, read(place, place.suffix.lower())
+    if not found:
+        message = f"{path.name} is an index of other files, and names none"
+        raise MeshError(message)
 
 
 def read_dataset(path: Path, extension: str, error: type[GeodomainError] = MeshError) -> Any:

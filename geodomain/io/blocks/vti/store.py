@@ -22,6 +22,10 @@ from geodomain.io.files.streams import Target
 _PIECE = 1 << 22
 
 
+# Arrays that mark cells which are no blocks: VTK itself reads these.
+_GHOSTS = {"vtkGhostType"}
+
+
 class ImageStore:
     """An image of which the tags alone have been read; see `CellStore`.
 
@@ -111,7 +115,7 @@ def image_store(place: Path, whole: Callable[[], CellStore]) -> ImageStore | Non
             return None
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             head = read_head(data, place.name)
-        if head is None:
+        if head is None or _GHOSTS & set(head.columns):
             return None
         opened.pop_all()
         return ImageStore(file, place.name, head, whole)
