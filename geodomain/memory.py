@@ -135,15 +135,21 @@ def _allowing(size: float) -> str:
     return f"{gigabytes:.0f}GB"
 
 
-def most_unpacked(packed: int) -> int:
-    """Return how many bytes some compressed ones may become: more are a bomb, or to be allowed."""
+def most_unpacked(packed: int, work: int = 0) -> int:
+    """Return how many bytes some compressed ones may become: more are a bomb, or to be allowed.
+
+    `work` bytes are allowed in any case that the memory allows.
+    """
     allowed = _allowed()
-    return min(allowance(), max(_WORK, _DENSITY * packed)) if allowed is None else allowed
+    usual = max(_WORK, _DENSITY * packed, work)
+    return min(allowance(), usual) if allowed is None else allowed
 
 
-def require_unpacked(needed: float, packed: int, what: str, error: type[GeodomainError]) -> None:
+def require_unpacked(
+    needed: float, packed: int, what: str, error: type[GeodomainError], *, work: int = 0
+) -> None:
     """Refuse data that become much more, by what they say themselves, than such data do."""
-    most = most_unpacked(packed)
+    most = most_unpacked(packed, work)
     if not needed <= most:
         raise error(_unpacked_message(what, needed, packed, most))
 

@@ -43,8 +43,46 @@ def binary_drawing() -> bytes:
     return as_binary(drawing(face, head, *points, record, entity("SEQEND", "0")))
 
 
+def drawing_of_blocks(*, binary: bool) -> bytes:
+    from test_io_meshes_dxf import (
+        TRIANGLE,
+        as_binary,
+        as_text,
+        block,
+        insert,
+        mesh_entity,
+        with_blocks,
+    )
+
+    words = ["0", "0", "1.5", "1", "0", "0", "1", "1", "0"]
+    places = [float(word) for word in words] if binary else words
+    inner = block("B", TRIANGLE, [] if binary else mesh_entity(places, [3, 0, 1, 2]))
+    outer = block("C", insert("B", scale=(1.0, 2.0, 3.0), angle=30.0))
+    placed = insert("C", "S", count=(2, 2), step=(5.0, 7.0), normal=(0.0, 1.0, 2.0))
+    groups = with_blocks(inner + outer, placed)
+    return as_binary(groups) if binary else as_text(groups)
+
+
+def gltf() -> bytes:
+    from test_io_meshes_gltf import POSITION, RING, made
+
+    rows, values = np.array([1], dtype="<u2"), np.array([[9, 8, 7]], dtype="<f4")
+    order = np.array([0, 1, 2, 3, 4], dtype="<u2")
+    sparse = {
+        "count": 1,
+        "indices": {"bufferView": 1, "componentType": 5123},
+        "values": {"bufferView": 2},
+    }
+    arrays = [(RING, {"sparse": sparse}), (rows, {}), (values, {}), (order, {})]
+    node = {"translation": [1, 2, 3], "rotation": [0, 0.6, 0, 0.8]}
+    return made(arrays, {**POSITION, "indices": 3, "mode": 6}, node)
+
+
 SAMPLES = {
     "dxf": written(".dxf"),
+    "dxf of blocks": content("a.dxf", drawing_of_blocks(binary=False)),
+    "binary dxf of blocks": content("a.dxf", drawing_of_blocks(binary=True)),
+    "gltf": content("a.glb", gltf()),
     "binary dxf": content("a.dxf", binary_drawing()),
     "surpac": written(".dtm"),
     "binary surpac": lambda folder: files.surpac_binary(folder, {(1, 1): files.surpac_corners()}),

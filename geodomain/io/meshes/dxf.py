@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from geodomain.backends.native import core
 from geodomain.errors import MeshError, counted, warn
 from geodomain.io.meshes.solids import NamedFaces, join, listed
-from geodomain.memory import require
+from geodomain.memory import require_unpacked
 from geodomain.mesh.faces import Faces, require_indices
 from geodomain.mesh.mesh import Mesh
 
@@ -46,6 +46,7 @@ _CLOSED_M, _CLOSED_N = 1, 32
 _POINT, _RECORD = 64, 128  # flags of a VERTEX of a polyface mesh
 _REFERENCE = 4 | 8 | 16 | 32  # flags of a BLOCK that is another file (xref)
 _FROZEN = 1  # flag of a layer
+_WORK = 1 << 31  # bytes, some 2.8 million triangles in half a minute, whatever the file's size
 _CORNER_BYTES, _PLACEMENT_BYTES = 250, 400  # at the peak, until equal vertices are merged
 _ESCAPED = re.compile(r"\\[Uu]\+([0-9A-Fa-f]{4})")
 _SPECIAL = re.compile(r"[^ -~]|\\(?=[Uu]\+)")  # not of ASCII, or what would be read as an escape
@@ -224,7 +225,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     """
     file = path.name
     drawing = scan(data, file)
-    model = _Model(drawing, file)
+    model = _Model(drawing, file, len(data))
     model.require_room()
     parts = [
         (drawing.names[layer] if layer >= 0 else "0", faces)
@@ -275,8 +276,8 @@ _SPACE = "\0model"  # the key of the model among the blocks: no name holds a NUL
 class _Model:
     """The model space of a drawing, and the blocks that are placed in it."""
 
-    def __init__(self, drawing: Drawing, file: str) -> None:
-        self.drawing, self.file = drawing, file
+    def __init__(self, drawing: Drawing, file: str, size: int) -> None:
+        self.drawing, self.file, self.size = drawing, file, size
         self.blocks: dict[str, _Block] = {}
         self.left_out: Counter[str] = Counter()  # bodies by type
         self.invisible = 0  # entities with faces
@@ -389,10 +390,12 @@ class _Model:
             if name != _SPACE:
                 corners += times * sum(len(faces.corners) for _, faces in block.parts)
         faces = below[_SPACE] - sum(len(faces.sizes) for _, faces in self.blocks[_SPACE].parts)
-        require(
+        require_unpacked(
             _CORNER_BYTES * corners + _PLACEMENT_BYTES * (sum(placements.values()) - 1),
+            self.size,
             f"{self.file}, whose placed blocks (INSERT) make {faces:,} faces,",
             MeshError,
+            work=_WORK,
         )
 
     def placed(self) -> Iterator[tuple[int, Faces]]:
