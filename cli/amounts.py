@@ -14,7 +14,7 @@ from geodomain.cli.options import Decorator, together
 AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion", "grade_unit", "density_unit")
 
 
-Cutoff = list[float] | dict[str, list[float]]
+Cutoff = list[str] | dict[str, list[str]]
 
 
 def _cutoff(value: str) -> Cutoff:
@@ -27,15 +27,16 @@ def _cutoff(value: str) -> Cutoff:
     if not numbers or not all(map(math.isfinite, numbers)) or bool(name) != bool(equals):
         message = f"{value!r} is not GRADE=VALUE,... such as AU=0.5,1,2"
         raise click.BadParameter(message)
-    return {name: numbers} if name else numbers
+    # The library reads the text again: a comma may be the decimal mark of the file.
+    return {name: [rest]} if name else [rest]
 
 
 def _together(
     _context: click.Context, _option: click.Parameter, given: Sequence[Cutoff]
 ) -> Cutoff | None:
     """Join the cut-offs of an option that is repeated; the last one alone would be a loss."""
-    named: dict[str, list[float]] = {}
-    bare: list[float] = []
+    named: dict[str, list[str]] = {}
+    bare: list[str] = []
     for one in given:
         for name, numbers in one.items() if isinstance(one, dict) else [("", one)]:
             (named.setdefault(name, []) if name else bare).extend(numbers)

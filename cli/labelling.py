@@ -134,7 +134,9 @@ def _require_amounts(amounts: dict[str, Any], asked: dict[str, Any], *, in_parts
         from geodomain.volumes.tonnes import require_amounts
 
         table = {name: asked[name] for name in _TABLE}
-        require_amounts(asked["model"], amounts["density"], amounts["grade"], **table)
+        require_amounts(
+            asked["model"], amounts["density"], amounts["grade"], amounts["cutoff"], **table
+        )
 
 
 def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> Tonnes | None:

@@ -19,7 +19,7 @@ KEYWORDS = {
         *("gslib_grid", "count", "fit", "margin", "fill", "size"),
         *("proportions", "percent", "by", "lines"),
         *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
-        *("within", "colour_by", "grade", "sample_grade", "grade_unit", "scheduler"),
+        *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
         *("density", "density_unit", "proportion", "background"),
         *("resolution", "extensive", "parent", "scheme", "below_detection", "detection_limit"),
         *("topography", "bend", "accept"),

@@ -333,6 +333,23 @@ def test_below_detection_is_what_the_user_says(model: Path) -> None:
     assert "AU=0.01" in run("model.csv", *grade, "--detection-limit", "AU", code=2).stderr
 
 
+@pytest.mark.parametrize("name", ["", "AU="])
+def test_a_cutoff_with_a_comma_is_not_clear_beside_decimal_commas(name: str, model: Path) -> None:
+    commas = MODEL.replace(",", ";").replace(".", ",")
+    model.write_text(commas)
+    asked = ("model.csv", "--density", "2", "--grade", "AU", "--cutoff")
+    said = run(*asked, f"{name}0,5", code=3).stderr
+    assert "model.csv has decimal commas, so that the cut-off '0,5' is not clear" in said
+    assert "--cutoff AU=0.5 for one cut-off, or --cutoff AU=0 --cutoff AU=5 for two" in said
+    assert "give each cut-off by itself" in run(*asked, f"{name}0,5,1", code=3).stderr
+    one = run(*asked, f"{name}0.5", "-o", "one.csv")
+    two = run(*asked, f"{name}0", "--cutoff", f"{name}5", "-o", "two.csv")
+    assert one.exit_code == two.exit_code == 0
+    assert Path("one.csv").read_text().count(",0.5,") and ",5.0," in Path("two.csv").read_text()
+    model.write_text(MODEL)
+    assert run(*asked, f"{name}0,5").exit_code == 0
+
+
 MISUSED = {
     (): "Missing option '--density'",
     ("--density", "0"): "neither above zero nor a column",

@@ -61,6 +61,8 @@ class Wanted:
         Of the densities; the sums are in tonnes then.
     rest : str
         The domain of what the shares leave of a block.
+    spelled : tuple of str
+        Texts of cut-offs with commas and no point, which may be decimal commas.
     """
 
     domain: str
@@ -74,6 +76,7 @@ class Wanted:
     units: Mapping[str, MetalUnit] = field(default_factory=dict)
     density_unit: DensityUnit | None = None
     rest: str = REST
+    spelled: tuple[str, ...] = ()
 
     @property
     def domains(self) -> tuple[str, ...]:

@@ -33,7 +33,8 @@ from geodomain.volumes.tonnes_table import Tonnes
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-Cutoffs = float | Sequence[float] | Mapping[str, float | Sequence[float]]
+CutoffValues = float | str | Sequence[float | str]
+Cutoffs = CutoffValues | Mapping[str, CutoffValues]
 
 
 def tonnes(
@@ -67,6 +68,8 @@ def tonnes(
         spans several is split by its overlap in z, and counted in each.
     cutoff : float, sequence or mapping of str to them, optional
         Rows of blocks at or above each cut-off too, of the one grade or of the one that is named.
+        A text such as "0.5,1" is split at its commas, and refused without a point for a table with
+        decimal commas.
     proportion : mapping of str to str, optional
         Domains, and the columns of the part of each block, 0 to 1, that is theirs. What they leave
         of a block is of the background, so that the table adds up to the model; less than a
@@ -226,16 +229,19 @@ def require_amounts(
     model: str | os.PathLike[str],
     density: str | float,
     grade: Sequence[str],
+    cutoff: Cutoffs | None = None,
     **table: Unpack[TableKeywords],
 ) -> None:
-    """Raise TableError for a model without the columns of a density or of grades."""
+    """Raise TableError for columns that are not there, and cut-offs that are not clear."""
     named = [density, *grade] if isinstance(density, str) else grade
+    cut, _, spelled = _cutoffs(cutoff, tuple(grade))
     if not named:
         return
     with open_model(os.fspath(model), table_options(**table)) as opened:
         for name in named:
             find_column(opened.columns, name, opened.name)
         refuse_geometry(density, opened.centroid, opened.sizes, opened.name)
+        _refuse_commas(cut, spelled, opened)
 
 
 def _add_up(
@@ -248,6 +254,7 @@ def _add_up(
 ) -> Tonnage:
     """Pass over a model once."""
     refuse_geometry(wanted.density, model.centroid, model.sizes, model.name)
+    _refuse_commas(wanted.cut, wanted.spelled, model)
     places = {name: find_column(model.columns, name, model.name) for name in wanted.columns}
     also = list(dict.fromkeys([*places.values(), *model.constants]))
     tonnage = Tonnage(wanted)
@@ -306,14 +313,14 @@ def _wanted(
     if bench is not None and not 0 < bench < math.inf:
         message = f"bench is {bench}; it must be a height above zero"
         raise ValueError(message)
-    cut, cutoffs = _cutoffs(cutoff, grades)
+    cut, cutoffs, spelled = _cutoffs(cutoff, grades)
     shares, units = dict(proportion or {}), _units(grade_unit, grades)
     if background is not None and not (shares and background):
         message = "background= names the rest of each block that proportion= leaves"
         raise ValueError(message)
     return Wanted(
         domain, density, grades, bench, cut, cutoffs, shares, below_detection, units,
-        unit_of(density_unit), background or REST,
+        unit_of(density_unit), background or REST, spelled,
     )  # fmt: skip
 
 
@@ -336,10 +343,27 @@ def _units(
     return {name: metal_unit(name, unit) for name, unit in given.items()}
 
 
-def _cutoffs(cutoff: Cutoffs | None, grades: tuple[str, ...]) -> tuple[str, tuple[float, ...]]:
-    """Return the grade that is cut and the cut-offs, ascending."""
+def _refuse_commas(cut: str, spelled: tuple[str, ...], model: BlockFile) -> None:
+    """Refuse cut-offs whose commas may be decimal marks, as those of the table are."""
+    if not spelled or model.facts().get("decimal mark") != "comma":
+        return
+    text = spelled[0]
+    numbers = text.split(",")
+    mend = "write decimal points, and give each cut-off by itself"
+    if len(numbers) == 2:
+        each = ", ".join(f"cutoff={{{cut!r}: {number!r}}}" for number in numbers)
+        one = f"cutoff={{{cut!r}: {'.'.join(numbers)!r}}}"
+        mend = f"write {one} for one cut-off, or {each} for two"
+    message = f"{model.name} has decimal commas, so that the cut-off {text!r} is not clear: {mend}"
+    raise TableError(message)
+
+
+def _cutoffs(
+    cutoff: Cutoffs | None, grades: tuple[str, ...]
+) -> tuple[str, tuple[float, ...], tuple[str, ...]]:
+    """Return the grade that is cut, the cut-offs, ascending, and texts that have commas alone."""
     if cutoff is None:
-        return "", ()
+        return "", (), ()
     if not isinstance(cutoff, Mapping):
         if len(grades) != 1:
             message = f"cutoff must name one of the grades ({', '.join(grades) or 'there is none'})"
@@ -352,8 +376,16 @@ def _cutoffs(cutoff: Cutoffs | None, grades: tuple[str, ...]) -> tuple[str, tupl
         )
         raise ValueError(message)
     ((name, given),) = cutoff.items()
-    values = sorted({float(one) for one in (given if isinstance(given, Sequence) else [given])})
+    several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    texts = [one for one in several if isinstance(one, str)]
+    words = [
+        word for one in several for word in (one.split(",") if isinstance(one, str) else [one])
+    ]
+    try:
+        values = sorted({float(word) for word in words})
+    except ValueError:
+        values = []
     if not values or not all(map(math.isfinite, values)):
         message = f"cutoff of {name} is {given!r}; it must be numbers"
         raise ValueError(message)
-    return name, tuple(values)
+    return name, tuple(values), tuple(text for text in texts if "," in text and "." not in text)
