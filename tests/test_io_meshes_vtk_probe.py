@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import re
+import struct
+import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +59,7 @@ def test_a_child_that_does_not_end_is_killed(one: Path, monkeypatch: pytest.Monk
 def test_a_child_that_is_gone_is_no_hang(one: Path) -> None:
     probe = Probe()
     probe.start().kill()
-    assert probe.fault(one, ".vtp", 60.0) in (None, "VTK crashes on it")
+    assert str(probe.fault(one, ".vtp", 60.0)).startswith(("None", "VTK crashes on it, or takes"))
     assert probe.fault(one, ".vtp", 60.0) is None
     probe.close()
 
@@ -121,3 +126,71 @@ def test_counts_of_sound_files_pass(binary: bool, tmp_path: Path) -> None:
     scalars = "POINTS 1 float\n0 0 0\nPOINT_DATA 1\nSCALARS a int\nLOOKUP_TABLE mine\n99999999\n"
     path.write_text(HEAD + scalars)
     vtk_probe.require_sound(path, ".vtk", MeshError)
+
+
+def packed_vtp(points: int, block: int) -> str:
+    """Return a VTP of a triangle whose compressed points say that they become a block of bytes."""
+    data = zlib.compress(struct.pack("<9d", 0, 0, 0, 1, 0, 0, 0, 1, 0))
+    head = base64.b64encode(struct.pack("<4Q", 1, block, 0, len(data)))
+    text = (head + base64.b64encode(data)).decode()
+    text = re.sub(r"\n0 0 0 1 0 0 0 1 0\n", text, seeds.vtp(points=str(points)))
+    kind = 'header_type="UInt64" compressor="vtkZLibDataCompressor"'
+    return text.replace('format="ascii"', 'format="binary"', 1).replace(
+        "<VTKFile", f"<VTKFile {kind}"
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of addresses")
+def test_what_a_child_could_read_does_not_end_its_parent(tmp_path: Path) -> None:
+    """A child once had more room than its parent, which VTK ended by signal 6."""
+    for part in range(1, 13):
+        (tmp_path / f"{part:02}.vtp").write_text(packed_vtp(3, part * 250_000_000))
+    program = """
+import resource, sys
+from pathlib import Path
+import pyvista
+import geodomain
+from geodomain import memory
+limit = resource.getrlimit(resource.RLIMIT_AS)[1]
+taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 2_000_000_000, limit))
+for path in sorted(Path(sys.argv[1]).glob("*.vtp")):
+    try:
+        geodomain.read_mesh(path)
+    except geodomain.MeshError as error:
+        print(error)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert len(lines) == 12
+    assert "takes more than the 1." in lines[-1] and "GEODOMAIN_MEMORY allows more" in lines[-1]
+
+
+def test_what_a_header_promises_is_counted_before_vtk_sees_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.vtp"
+    path.write_text(packed_vtp(3, 72))
+    assert len(read_mesh(path).triangles) == 1
+    monkeypatch.setattr(vtk_probe, "_SHORTER", 1e9)
+    path.write_text(packed_vtp(10**8, 72))
+    monkeypatch.setattr(vtk_probe, "probe", lambda: pytest.fail("VTK was asked"))
+    with pytest.raises(MeshError, match=r"a\.vtp, whose header promises .* GEODOMAIN_MEMORY=5GB"):
+        vtk_probe.require_sound(path, ".vtp", MeshError)
+
+
+@pytest.mark.parametrize("kind", ["vti", "vtr", "vts"])
+def test_an_extent_is_counted_with_its_arrays(kind: str, tmp_path: Path) -> None:
+    names = {"vti": "ImageData", "vtr": "RectilinearGrid", "vts": "StructuredGrid"}
+    path = tmp_path / f"a.{kind}"
+    path.write_text(
+        f'<VTKFile type="{names[kind]}" byte_order="LittleEndian"><{names[kind]} '
+        'WholeExtent="0 3000 0 3000 0 3000" Origin="0 0 0" Spacing="1 1 1">'
+        '<Piece Extent="0 2 0 2 0 2"><CellData><DataArray type="Float64" Name="a" format="ascii">'
+        f"1 2 3 4 5 6 7 8</DataArray></CellData></Piece></{names[kind]}></VTKFile>"
+    )
+    with pytest.raises(MeshError, match=r"promises so many numbers, has 0.* become 216 GB"):
+        vtk_probe.require_sound(path, path.suffix, MeshError)

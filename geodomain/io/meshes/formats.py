@@ -39,7 +39,7 @@ EXTENSIONS = {
 }
 READABLE = "STL, PLY, OBJ, OFF, VTP, VTK, VTU, DXF, Surpac, Leapfrog, GOCAD, OMF, LandXML, Datamine"
 
-_XML = re.compile(rb"<VTKFile\s[^>]*?type\s*=\s*[\"'](\w+)[\"']")
+_XML = re.compile(rb"<VTKFile\s(?:[^>]*?\s)?type\s*=\s*[\"'](\w+)[\"']")
 _XML_KINDS = {
     b"PolyData": "VTP",
     b"UnstructuredGrid": "VTU",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import math
 import mmap
 import os
 import re
@@ -19,6 +20,7 @@ import threading
 from functools import cache
 from pathlib import Path
 
+from geodomain import memory
 from geodomain.errors import GeodomainError
 from geodomain.io.files.whole import require_no_device
 
@@ -28,6 +30,9 @@ _SECONDS, _BYTES_PER_SECOND = 60.0, 1_000_000
 _SHORTER = 10_000
 # VTK reads as many digits as there are, whatever follows them.
 _COUNT = re.compile(rb'\b(NumberOf\w+|offset)\s*=\s*["\']([^"\']*)["\']')
+_ELEMENT = re.compile(rb"<(?P<close>/?)(?P<name>[A-Za-z]\w*)(?P<rest>[^<>]*)>")
+_ATTRIBUTE = re.compile(rb"(\w+)\s*=\s*([\"'])(.*?)\2", re.DOTALL)
+_WIDTH = re.compile(rb"(?:8|16|32|64)$")
 _TAG = re.compile(rb"<[A-Za-z][^<>]*>")
 # What a legacy file counts, in words anywhere between blanks. After SCALARS a table is named; one
 # elsewhere is counted. `tuples` are those of the arrays that follow.
@@ -73,7 +78,8 @@ class Probe:
             child = self.start()
             timer, late = _kill_after(seconds, child)
             try:
-                answer = _ask(child, json.dumps([str(path.resolve()), extension, seconds]))
+                most = memory.allowance()
+                answer = _ask(child, json.dumps([str(path.resolve()), extension, seconds, most]))
             except BaseException:
                 self.close()
                 raise
@@ -83,7 +89,12 @@ class Probe:
                 found: str | None = json.loads(answer)
                 return found
             self.close()
-            return f"VTK does not end within {seconds:.0f} s" if late else "VTK crashes on it"
+            if late:
+                return f"VTK does not end within {seconds:.0f} s"
+            return (
+                f"VTK crashes on it, or takes more than the {memory.said(most)} of memory that may "
+                f"be used; {memory.SETTING} allows more"
+            )
 
     def close(self) -> None:
         """End the child; one of a process that this one was forked from is left alone."""
@@ -148,6 +159,9 @@ def require_sound(path: Path, extension: str, error: type[GeodomainError]) -> No
     if size and extension != ".glb":
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             wrong = _fault_of_legacy(data) if extension == ".vtk" else _fault_of_header(data)
+            if wrong is None and extension != ".vtk":
+                what = f"{path.name}, whose header promises so many numbers,"
+                memory.require_unpacked(_promised(data), size, what, error)
     wrong = wrong or probe().fault(path, extension, _SECONDS + size / _BYTES_PER_SECOND)
     if wrong:
         message = f"{path.name} cannot be read ({wrong}): the file is damaged, export it again"
@@ -165,6 +179,35 @@ def _fault_of_header(data: mmap.mmap) -> str | None:
                 name, said = what.decode("ascii"), number.decode("ascii", "replace")[:30]
                 return f'its header has {name}="{said}", and the file {size:,} bytes'
     return None
+
+
+def _promised(data: mmap.mmap) -> float:
+    """Count the bytes of the arrays of an XML file, by its header; a little more, if anything."""
+    appended = data.find(b"<AppendedData")
+    whole = rows = total = 0.0
+    aside = False  # within the coordinates of axes, which are few
+    for tag in _ELEMENT.finditer(data, 0, appended if appended >= 0 else len(data)):
+        attributes = {name: value for name, _, value in _ATTRIBUTE.findall(tag["rest"])}
+        if tag["name"] == b"Coordinates":
+            aside = not tag["close"]
+        elif b"WholeExtent" in attributes:
+            whole = _points_of(attributes[b"WholeExtent"])
+        elif tag["name"] == b"Piece" and not tag["close"]:
+            counts = [_number(number) for _, number in _COUNT.findall(tag[0])]
+            rows = max([whole, _points_of(attributes.get(b"Extent", b"")), *counts])
+        elif tag["name"] in (b"DataArray", b"Array") and not tag["close"] and not aside:
+            parts = _number(attributes.get(b"NumberOfComponents", b"1"))
+            width = _WIDTH.search(attributes.get(b"type", b""))
+            total += rows * max(parts, 1.0) * (int(width[0]) // 8 if width else 8)
+    return total
+
+
+def _points_of(extent: bytes) -> float:
+    """Count the points of an extent, 0 where it is none."""
+    numbers = [_number(word) for word in extent.split()]
+    if len(numbers) != 6:
+        return 0.0
+    return math.prod(max(0.0, numbers[n + 1] - numbers[n]) + 1.0 for n in (0, 2, 4))
 
 
 def _fault_of_legacy(data: mmap.mmap) -> str | None:

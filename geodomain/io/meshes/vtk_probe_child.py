@@ -32,22 +32,38 @@ _LIBRARIES = 2 << 30  # bytes of addresses that VTK's libraries take
 def main() -> None:
     """Answer until the parent has no more requests."""
     sys.path[:0] = json.loads(sys.argv[1])
-    _limit_memory()
+    _leave_no_core()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what VTK prints is no answer
     for line in sys.stdin:
-        path, extension, seconds = json.loads(line)
+        path, extension, seconds, most = json.loads(line)
         _limit_time(seconds)
+        importlib.import_module(f"vtkmodules.{READERS[extension][0]}")
+        _limit_memory(most)
         print(json.dumps(_fault(path, extension)), file=answers, flush=True)
 
 
-def _limit_memory() -> None:
-    """Allow the addresses of all the memory that the machine has, where the system can."""
+def _leave_no_core() -> None:
+    """Have a crash leave no copy of the memory, where the system can."""
     if os.name == "posix":
         resource = importlib.import_module("resource")
-        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") + _LIBRARIES
-        _lower(resource, resource.RLIMIT_AS, most)
         _lower(resource, resource.RLIMIT_CORE, 0)
+
+
+def _limit_memory(most: int) -> None:
+    """Allow so many bytes of addresses more than are taken, where the system can.
+
+    They are what the parent may take: what it cannot read without is not read here.
+    """
+    if os.name == "posix":
+        resource = importlib.import_module("resource")
+        taken = _LIBRARIES
+        try:
+            with open("/proc/self/statm", encoding="ascii") as pages:  # noqa: PTH123
+                taken = int(pages.read().split()[0]) * resource.getpagesize()
+        except (OSError, ValueError, IndexError):
+            pass
+        _lower(resource, resource.RLIMIT_AS, taken + most)
 
 
 def _limit_time(seconds: float) -> None:
