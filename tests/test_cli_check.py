@@ -209,3 +209,13 @@ def test_a_weld_that_closes_by_taking_triangles_says_so(folder):
     assert "Welding closes it only by collapsing 11 triangles" in said
     assert "geodomain check fan.ply --weld 0.001 -o closed.ply" in said
     assert "fan.ply: can be used for labelling" in run("fan.ply", "--weld", "0.001").stdout
+
+
+def test_the_name_of_a_single_solid_is_said(tmp_path: Path) -> None:
+    write_mesh({"Bunny surface": cube()}, tmp_path / "a.ts")
+    said = CliRunner().invoke(main, ["check", str(tmp_path / "a.ts")]).output
+    assert "1 solid, also FILE:NAME\n  Bunny surface" in said and "closed" in said.splitlines()[-1]
+    named = CliRunner().invoke(main, ["check", f"{tmp_path / 'a.ts'}:Bunny surface"]).output
+    assert "1 solid" not in named
+    write_mesh(cube(), tmp_path / "c.ply")
+    assert "1 solid" not in CliRunner().invoke(main, ["check", str(tmp_path / "c.ply")]).output

@@ -86,6 +86,23 @@ def test_codes_of_domains_and_flags(folder: Path) -> None:
     assert not Path("q.out").exists()
 
 
+def test_a_background_of_code_0_is_told_from_rows_without_a_label(folder: Path) -> None:
+    write_mesh(*ORE.values(), "ore.ply")
+    domains = (
+        'background = "W"\nbackground_code = 0\n{}'
+        '[[domain]]\nname = "ORE"\ncode = {}\nmesh = "ore.ply"\n'
+    )
+    Path("d.toml").write_text(domains.format("", 7))
+    label_file("grid.out", "d.toml", "o.out", codes=True)
+    assert set(np.loadtxt("o.out", skiprows=5)[:, 2]) == {0, 7}
+    Path("d.toml").write_text(domains.format("", -99))
+    with pytest.raises(TableError, match="give background_code and unassigned_code"):
+        label_file("grid.out", "d.toml", "p.out", codes=True)
+    Path("d.toml").write_text(domains.format("unassigned_code = -1\n", -99))
+    label_file("grid.out", "d.toml", "p.out", codes=True)
+    assert set(np.loadtxt("p.out", skiprows=5)[:, 2]) == {0, -99}
+
+
 def test_realisations_come_one_after_the_other(folder: Path) -> None:
     Path("r.out").write_text(text("2 4 3 1 105 205 -47.5 10 10 5 2"))
     with pytest.warns(GeodomainWarning, match="some overlap, or occur twice"):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from geodomain.errors import TableError
 from geodomain.inputs.paths import PathGiven
+from geodomain.io.blocks.model import require_text_name
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 
@@ -35,6 +36,8 @@ def require_outputs(
         message = "- is to hold two outputs: give each its own file"
         raise TableError(message)
     places = [Path(one) for one in given if one != STANDARD]
+    for place in places:
+        require_text_name(str(place))
     require_places(places, overwrite=overwrite)
     refuse_inputs(places, files_of(tables))
     return places

@@ -118,6 +118,13 @@ class MeshCheck:
         verdict = {"kind": self.kind, "fit": self.fit, "faults": self.report.faults(self.kind)}
         return self.report.as_dict() | extra | verdict
 
+    @property
+    def _has_names(self) -> bool:
+        """Whether the file names its solids: several, or one that is not called as the file is."""
+        names = [one.name for one in self.solids]
+        name = self.report.name
+        return len(names) > 1 or not {*names} <= {Path(name).stem, name.rpartition(":")[2]}
+
     def _repr_html_(self) -> str:
         """Return tables for a notebook: what it is to be used as, its solids, and the report."""
         report = self.report
@@ -128,7 +135,7 @@ class MeshCheck:
         if self.filled is not None:
             rows.append(("filling", str(self.filled).partition("\n")[0]))
         rows += [(f"a weld at {size:g}", effect) for size, effect in self.weld_effects.items()]
-        if len(self.solids) > 1:
+        if self._has_names:
             rows += [
                 (
                     one.name,
@@ -145,7 +152,7 @@ class MeshCheck:
         told = [] if self.welded is None else [f"welded {_said_weld(self.welded)}"]
         told += [] if self.filled is None else [str(self.filled)]
         told.append(as_table(self.report, self.weld_effects, kind=self.kind))
-        if len(self.solids) > 1:
+        if self._has_names:
             told.append(_solids_table(self.solids))
         return "\n".join(told)
 
@@ -242,7 +249,8 @@ def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
         f"{'closed' if one.closed else 'not closed'}"
         for one in solids
     ]
-    return "\n".join([f"{counted(len(solids), 'solid')}, each of them FILE:NAME", *rows])
+    named = "each of them FILE:NAME" if len(solids) > 1 else "also FILE:NAME"
+    return "\n".join([f"{counted(len(solids), 'solid')}, {named}", *rows])
 
 
 def _welded(mesh: Mesh, tolerance: float) -> tuple[Mesh, Welded]:

@@ -14,6 +14,7 @@ from geodomain.errors import TableError
 from geodomain.inputs.kinds import MeshLike
 from geodomain.inputs.meshes import as_mesh
 from geodomain.inputs.paths import PathGiven
+from geodomain.io.blocks.model import require_text_name
 from geodomain.io.blocks.signs import kind_of
 from geodomain.io.files.atomic import refuse_to_replace
 from geodomain.io.files.places import refuse_inputs, require_places
@@ -191,6 +192,8 @@ def _require_outputs(
     outputs = [] if output == STANDARD else [Path(output)]
     for table in (segments, *outputs):
         _require_text(os.fspath(table))
+    for place in outputs:
+        require_text_name(str(place))
     refuse_inputs(outputs, inputs)
     require_places(outputs, overwrite=overwrite)
     return outputs

@@ -14,7 +14,14 @@ from geodomain.checks.densities import density_unit as unit_of
 from geodomain.checks.densities import refuse_geometry
 from geodomain.errors import TableError, collect_warnings, warn
 from geodomain.inputs.frames import NAME, BlockFrame
-from geodomain.io.blocks.model import BlockFile, Floats, Relabelling, file_of, open_model
+from geodomain.io.blocks.model import (
+    BlockFile,
+    Floats,
+    Relabelling,
+    file_of,
+    open_model,
+    require_text_name,
+)
 from geodomain.io.conditions import Column
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
@@ -211,6 +218,7 @@ def tonnes_file(
     path = os.fspath(model)
     if output is not None and os.fspath(output) != STANDARD:
         refuse_inputs([Path(output)], [] if path == STANDARD else [file_of(path)])
+        require_text_name(os.fspath(output))
         require_places([Path(output)], overwrite=overwrite)
     writing = nullcontext() if output is None else open_target(output, overwrite=overwrite)
     with collect_warnings() as warned, writing as target, show_progress(progress, "adding") as told:

@@ -33,6 +33,8 @@ from geodomain.io.header.options import TableOptions
 _HEAD = 1 << 16
 _LINES = 1 << 16  # bytes of lines that are read at a time, at least
 _NONE, _LOST = "0", "-999"
+# Of rows without a label where 0 is the code of the background.
+_UNASSIGNED = "-99"
 
 
 @contextmanager
@@ -216,13 +218,16 @@ class GslibStore:
             said = ", ".join(f"{name} is {number}" for name, number in numbers.items())
             warn(f"{self.name} holds numbers alone: {said}, and {_NONE} is no label")
             cells = tuple(numbers.get(cell, "") for cell in cells)
-        if "" in cells and column.numeric and _NONE in cells:
+        none = _NONE
+        if "" in cells and column.default == _NONE and _UNASSIGNED not in cells:
+            none = _UNASSIGNED  # the background is 0, by its code
+        elif "" in cells and column.numeric and _NONE in cells:
             message = (
                 f"{self.name} holds numbers alone, and {_NONE}, for rows without a domain, is a "
                 "domain's code: give background_code and unassigned_code"
             )
             raise TableError(message)
-        return [*((cell or _NONE).encode() for cell in cells), None]
+        return [*((cell or none).encode() for cell in cells), None]
 
     def _head_with(self, columns: Sequence[NewColumn]) -> list[bytes]:
         """Give the lines of the head with more columns."""

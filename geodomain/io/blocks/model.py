@@ -31,6 +31,7 @@ __all__ = [
     "kind_of",
     "open_model",
     "require_same_kind",
+    "require_text_name",
 ]
 
 Opener = Callable[[str, TableOptions, Digest | None], AbstractContextManager[BlockFile]]
@@ -43,6 +44,12 @@ _NOT_WRITTEN = {
     **dict.fromkeys((".dm", ".bmf", ".mdl", ".blk"), "block models of mining packages"),
     ".omf": "OMF files",
     **dict.fromkeys((".zip", ".bz2", ".xz", ".zst", ".7z"), "archives but .gz"),
+    **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".rtf", ".ppt", ".pptx"), "documents"),
+    **dict.fromkeys((".html", ".htm", ".json", ".toml", ".xml"), "pages and settings"),
+    **dict.fromkeys((".png", ".svg", ".jpg", ".jpeg", ".gif", ".tif", ".tiff"), "pictures"),
+    **dict.fromkeys((".npy", ".npz", ".feather", ".arrow", ".h5", ".pkl"), "arrays"),
+    **dict.fromkeys((".shp", ".dbf", ".gpkg", ".mdb", ".accdb", ".sqlite", ".db"), "databases"),
+    **dict.fromkeys((".stl", ".ply", ".obj", ".off", ".dxf", ".glb", ".ts", ".vtp"), "wireframes"),
 }
 
 
@@ -114,6 +121,23 @@ def require_same_kind(source: str, target: str) -> None:
         f"{fits[0] if fits else '.csv'}"
     )
     raise TableError(message)
+
+
+def require_text_name(target: str) -> None:
+    """Refuse to write a table of text under a name that promises another kind of file.
+
+    Raises
+    ------
+    TableError
+        With the extension that the output should have.
+    """
+    place = Path(target)
+    suffix = (place.with_suffix("") if place.suffix.lower() == ".gz" else place).suffix.lower()
+    if suffix in _NOT_WRITTEN or suffix in _TAKEN:
+        message = (
+            f"{target}: the table is written as text, which {suffix} is not; end the output in .csv"
+        )
+        raise TableError(message)
 
 
 def _extensions(kind: Kind, own: str) -> tuple[str, ...]:
