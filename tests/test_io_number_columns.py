@@ -92,6 +92,29 @@ def test_marks_of_missing_values_are_the_same_in_every_format(kind: str, tmp_pat
     assert of_typed.totals == of_file.totals
 
 
+def test_a_list_of_domains_says_what_counts_below_detection(tmp_path: Path) -> None:
+    frame = table(["<1000", "700", "300", "<0.5"])
+    path = written(frame, "csv", tmp_path)
+    geodomain.write_mesh(ALL, tmp_path / "all.ply")
+    text = '[[domain]]\nname = "RICH"\nmesh = "all.ply"\nonly_if = { AU = { ">=" = 500 } }\n'
+    (tmp_path / "d.toml").write_text(text)
+    with pytest.raises(TableError, match=r"'<1000' in line 2, '<0.5' in line 5. Say what"):
+        geodomain.label_file(path, tmp_path / "d.toml", None, column="rich")
+    for policy, count in {"half": 2, "limit": 2, "zero": 1, "missing": 1}.items():
+        (tmp_path / "d.toml").write_text(f'below_detection = "{policy}"\n{text}')
+        found = geodomain.label_file(path, tmp_path / "d.toml", None, column="rich")
+        assert found.domains[0].blocks == count
+        labels = geodomain.label_blocks(frame, geodomain.read_domains(tmp_path / "d.toml"))
+        assert int((labels == "RICH").sum()) == count
+    by_keyword = geodomain.label_file(
+        path, tmp_path / "d.toml", None, column="rich", below_detection="half"
+    )
+    assert by_keyword.domains[0].blocks == 2
+    (tmp_path / "d.toml").write_text(f'below_detection = "some"\n{text}')
+    with pytest.raises(geodomain.DomainError, match="one of 'half', 'limit', 'zero', 'missing'"):
+        geodomain.read_domains(tmp_path / "d.toml")
+
+
 COMMAS = {
     "beside a point": (b'X,Y,Z,AU\n"12,005","11,050",50,1.5\n', "12,005"),
     "without one": (b'X,Y,Z\n"12,005","11,050",50\n', "12,005"),

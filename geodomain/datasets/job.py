@@ -56,6 +56,7 @@ def _of_domains(domains: Domains) -> dict[str, object]:
 
     return {
         "order": domains.order,
+        "below_detection": domains.below_detection,
         "labels": [domains.background, domains.unassigned],
         "codes": [domains.background_code, domains.unassigned_code],
         "domains": [

@@ -15,8 +15,9 @@ from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import DomainError, GeodomainError, shown
 from geodomain.html.table import html_table
 from geodomain.inputs.kinds import MeshesLike
-from geodomain.io.conditions import Bools, Column, Condition
+from geodomain.io.conditions import Bools, Column, Condition, with_policy
 from geodomain.io.header.families import find_column
+from geodomain.io.number_columns import BELOW_DETECTION, BelowDetection
 from geodomain.mesh.mesh import Mesh
 
 Order = Literal["first", "last"]
@@ -55,6 +56,9 @@ class Domains:
         centroid, or the largest share.
     lines : int, optional
         Vertical lines along each side of blocks that more than one wireframe enters.
+    below_detection : {"half", "limit", "zero", "missing"}, optional
+        What texts such as "<0.01" count as in the columns of conditions, where the caller does not
+        say so.
 
     Raises
     ------
@@ -73,6 +77,7 @@ class Domains:
     percent: bool = False
     by: LabelBy = "centroid"
     lines: int | None = None
+    below_detection: BelowDetection | None = None
 
     def __post_init__(self) -> None:
         """Refuse names that would not tell."""
@@ -80,6 +85,7 @@ class Domains:
         require_choice("domains", "proportions", self.proportions, (None, *get_args(Proportions)))
         require_choice("domains", "by", self.by, get_args(LabelBy))
         require_lines(self.lines)
+        require_choice("domains", "below_detection", self.below_detection, (None, *BELOW_DETECTION))
         seen: dict[str, str] = {}
         for name, where in self._named():
             if name in seen:
@@ -206,7 +212,7 @@ def allowed_rows(domains: Domains, column: Callable[[str], Column]) -> list[Bool
     """
     if not any(conditions for _, conditions in domains.conditions):
         return None
-    known = cache(column)
+    known = cache(lambda name: with_policy(column(name), domains.below_detection))
     allowed: list[Bools | None] = []
     for title, conditions in domains.conditions:
         with _blaming(title):

@@ -10,6 +10,7 @@ from geodomain.domains.domain import COLOUR, Extend, is_colour
 from geodomain.domains.limits import DISTANCE, Kind, is_distance
 from geodomain.domains.order import LabelBy, Order, Proportions
 from geodomain.domains.stack import Crossing
+from geodomain.io.number_columns import BELOW_DETECTION, BelowDetection
 from geodomain.query.locator import Rule
 
 
@@ -71,6 +72,7 @@ FILE_KEYS = {
     "percent": _FLAG,
     "by": _one_of(get_args(LabelBy)),
     "lines": _WHOLE,
+    "below_detection": _one_of(BELOW_DETECTION),
 }
 DOMAIN_KEYS = {
     "name": _TEXT,
@@ -118,6 +120,7 @@ class FileOptions(TypedDict, total=False):
     percent: bool
     by: LabelBy
     lines: int
+    below_detection: BelowDetection
 
 
 class DomainOptions(TypedDict, total=False):

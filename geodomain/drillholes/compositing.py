@@ -19,6 +19,7 @@ from geodomain.drillholes.flagging import flag_parts, label_gaps
 from geodomain.drillholes.intervals import Intervals
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, counted, warn
+from geodomain.io.conditions import with_policy
 from geodomain.io.number_columns import Floats, NegativeGrades
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.verdict import LOST
@@ -117,7 +118,7 @@ def composite(
     values: dict[str, Floats] = {}
     negative: dict[str, int] = {}
     for name in grades:
-        column = rows.table.column(name)
+        column = with_policy(rows.table.column(name), given.below_detection)
         below = NegativeGrades(name, column.rule.below)
         values[name], negative[name] = below.take(column.numbers()), below.count
         if said := below.warning("sample"):

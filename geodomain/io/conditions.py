@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.errors import DomainError
-from geodomain.io.number_columns import ColumnRule, Kind, read_numbers, read_texts
+from geodomain.io.number_columns import BelowDetection, ColumnRule, Kind, read_numbers, read_texts
 
 Bools = NDArray[np.bool_]
 
@@ -54,6 +54,13 @@ class Column(Protocol):
 
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
         """Give the different texts as they are spelled, and the place of each row's among them."""
+
+
+def with_policy(column: Column, below: BelowDetection | None) -> Column:
+    """Have a column read by a policy for values below detection, unless it has one already."""
+    if column.rule.below is None:
+        column.rule = column.rule._replace(below=below)
+    return column
 
 
 @dataclass(frozen=True)
