@@ -86,7 +86,7 @@ def _without_ghosts(
         return dataset
     count = int(left_out.sum())
     warn(f"{name}: {counted(count, 'ghost or hidden cell')} left out, as VTK does")
-    kept: pyvista.UnstructuredGrid = dataset.extract_cells(np.flatnonzero(~left_out))
+    kept: pyvista.UnstructuredGrid = dataset.extract_cells(np.flatnonzero(~left_out).tolist())
     return kept
 
 
