@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from geodomain.checks import lattice_bits, repeated
-from geodomain.checks.lattice_bits import LatticeBits
+from geodomain import lattice as lattices
+from geodomain.checks import repeated
 from geodomain.checks.repeated import RepeatedCentroids
+from geodomain.lattice import LatticeBits
 
 Floats = NDArray[np.float64]
 
@@ -116,7 +117,7 @@ def test_a_lattice_of_too_many_cells_is_given_up(monkeypatch: pytest.MonkeyPatch
     corners = np.array([[0.0, 0, 0], [1, 1, 1], [1e5, 1e5, 1e5]])
     assert marked(corners, 1) is None
     assert marked(np.array([[0.0, 0, 0], [1, 1, 1], [1e300, 0, 0]]), 1) is None
-    monkeypatch.setattr(lattice_bits, "_MOST_CELLS", 1000)
+    monkeypatch.setattr(lattices, "_MOST_BITS", 1000)
     points = lattice(*[np.arange(10.0)] * 3)
     assert marked(points, 4) is None  # x by eights: 1,600
     assert marked(points[:500], 4) == 0

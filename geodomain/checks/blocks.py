@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.lattice_bits import StoredArray
 from geodomain.checks.repeated import RepeatedCentroids
+from geodomain.lattice import StoredArray
 
 Floats = NDArray[np.float64]
 

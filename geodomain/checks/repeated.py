@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.lattice_bits import LatticeBits, StoredArray
+from geodomain.lattice import LatticeBits, StoredArray
 
 Floats = NDArray[np.float64]
 

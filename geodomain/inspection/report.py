@@ -24,8 +24,8 @@ from geodomain.inspection.survey import Survey
 from geodomain.io.blocks.cell_file import CellModel
 from geodomain.io.blocks.model import BlockFile, Floats, Progress, Relabelling
 from geodomain.io.header.frames import shortest
-from geodomain.labelling.even_lattice import even_lattice
 from geodomain.labelling.overlap import explain_apart, explain_better, meet, share_within
+from geodomain.lattice import even_lattice
 from geodomain.mesh.mesh import Mesh
 
 # Measured on two cores of a server: what labelling takes besides the pass that was timed.

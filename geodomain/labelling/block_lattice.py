@@ -1,19 +1,24 @@
-"""The lattice that blocks lie on, and what meshes answer about its cells; no order of domains."""
+"""Answers of meshes about the cells of the lattice that blocks lie on."""
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.arrays import distinct
 from geodomain.backends.threads import thread_count
 from geodomain.errors import PointError
-from geodomain.labelling.decimal_steps import LearntAxis
+from geodomain.lattice import (
+    MOST_CELLS,
+    MOST_COORDINATES,
+    GivenAxis,
+    LatticeAxis,
+    LearntAxis,
+    cells_in_words,
+)
 from geodomain.query.cell_answers import CellAnswers
 from geodomain.query.locator import PointLocator, Rule
 
@@ -21,45 +26,8 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Answer = TypeVar("Answer")
 
-# All meshes together have at most this many cells, a bit each: 128 MB.
-MOST_CELLS = 1 << 30
-# The axes of one lattice have at most this many coordinates, which take 50 bytes each to make.
-MOST_COORDINATES = 1 << 22
 # A row, a triangle and a coordinate of an axis each take the time of this many cells.
 _CELLS_TO_A_ROW, _CELLS_TO_A_TRIANGLE, _CELLS_TO_A_COORDINATE = 64, 64, 64
-
-
-class LatticeAxis(Protocol):
-    """The coordinates along one axis of a lattice."""
-
-    def count(self, low: float, high: float) -> float:
-        """Return how many lie from one number to another, at most."""
-        ...
-
-    def within(self, low: float, high: float) -> Floats:
-        """Return them, ascending strictly."""
-        ...
-
-
-def cells_in_words(x: float, y: float, z: float) -> float:
-    """Count the bits that a lattice of finite counts takes: along z they fill words of 64."""
-    return x * y * 64.0 * math.ceil(z / 64)
-
-
-class GivenAxis:
-    """Coordinates that are known, whatever their order."""
-
-    def __init__(self, values: Floats) -> None:
-        self._values = distinct(values[np.isfinite(values)])
-
-    def count(self, low: float, high: float) -> float:
-        """Return how many lie from one number to another."""
-        return float(len(self.within(low, high)))
-
-    def within(self, low: float, high: float) -> Floats:
-        """Return them, ascending strictly."""
-        values = self._values
-        return values[np.searchsorted(values, low) : np.searchsorted(values, high, side="right")]
 
 
 class BlockLattice:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.checks.blocks import BlockChecks
-from geodomain.checks.lattice_bits import StoredArray
 from geodomain.domains.order import DomainOrLayer
 from geodomain.labelling.tally import SUMS, Folds, Tally
+from geodomain.lattice import StoredArray
 
 Arrays = Mapping[str, StoredArray]
 _PLAIN = (*SUMS, "first_leak", "bounds", "axes", "turned")

@@ -16,12 +16,11 @@ from geodomain.backends.lattice_rows import expand_lattice
 from geodomain.backends.threads import thread_count
 from geodomain.errors import PointError
 from geodomain.io.blocks.cells import LatticeCells
-from geodomain.labelling.block_lattice import MOST_CELLS, cells_in_words
 from geodomain.labelling.evaluate import Shell, SolidEvaluation
-from geodomain.labelling.even_lattice import EvenLattice, Span, even_lattice
 from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.tally import Tally
+from geodomain.labelling.tally import MOST_SAMPLES, Tally
 from geodomain.labelling.verdict import NONE, REST
+from geodomain.lattice import MOST_CELLS, EvenLattice, Span, cells_in_words, even_lattice
 from geodomain.query.lattice import Axes, label_bits
 
 Bools = NDArray[np.bool_]
@@ -261,7 +260,7 @@ class _Counts:
         tally.overlap_volumes += volume * self.overlaps
         tally.bounds[0] = np.fmin(tally.bounds[0], lattice.bounds[0])
         tally.bounds[1] = np.fmax(tally.bounds[1], lattice.bounds[1])
-        tally.keep_sample(lattice.sample)
+        tally.keep_sample(lattice.sample(MOST_SAMPLES))
 
 
 def _meet(shape: tuple[int, ...], found: Mapping[int, Inside]) -> bool:

@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from geodomain.labelling.decimal_steps import LearntAxis, steps_of
+from geodomain.lattice import LearntAxis, steps_of
 
 
 def decimals(first: str, step: str, count: int) -> np.ndarray:
