@@ -150,6 +150,14 @@ def test_a_wrong_station_is_named(code: str) -> None:
     assert found.keys() <= {"hole-bend", "interval-left-out"}
 
 
+@pytest.mark.parametrize("value", [1e30, -1e30, 1e300])
+def test_an_azimuth_without_an_end_is_named(value: float) -> None:
+    rows = changed(stations(), "DH005", 2, value, at=60)
+    holes = Drillholes(*tables(survey=rows))
+    assert {"azimuth-beyond", "azimuth-mark"} & warnings_of(holes).keys()
+    assert np.isfinite(holes.positions("DH005", [0, 60, 150])).all()
+
+
 def test_one_hole_with_the_other_sign() -> None:
     rows = [[*row[:3], -row[3]] if row[0] == "DH002" else row for row in stations()]
     found = Drillholes(*tables(survey=rows)).report.findings

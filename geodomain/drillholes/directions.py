@@ -48,6 +48,8 @@ def directions(azimuth: Floats, dip: Floats) -> Floats:
 
 def sine_cosine(degrees: Floats) -> tuple[Floats, Floats]:
     """Return sines and cosines of degrees; the quadrant is taken off exactly, in degrees."""
+    # Beyond this a count of quadrants is no integer of 64 bits; the remainder is exact.
+    degrees = np.where(np.abs(degrees) > 1e9, np.fmod(degrees, 360.0), degrees)
     quadrant = np.rint(degrees / 90.0)
     rest = np.deg2rad(degrees - 90.0 * quadrant)
     sine, cosine = np.sin(rest), np.cos(rest)
