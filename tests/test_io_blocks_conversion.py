@@ -87,6 +87,38 @@ def test_free_sub_blocks_and_blocks_that_straddle() -> None:
     assert "straddle" in convert("c.csv", "c.omf", code=3).stderr
 
 
+@pytest.mark.parametrize("axes", [np.eye(3).tolist(), omf_models.TURNED])
+def test_a_grid_of_planes_stays_one(axes: list[list[float]]) -> None:
+    Path("v1.omf").write_bytes(omf_models.omf1(axes=axes))
+    convert_blocks("v1.omf", "b.omf")
+    before, after = inspect_file("v1.omf"), inspect_file("b.omf")
+    assert "sub-blocks" not in after.facts["format"]
+    assert after.rows == before.rows and after.volume == pytest.approx(before.volume)
+    pd.testing.assert_frame_equal(table("b.omf"), table("v1.omf"), check_like=True, rtol=1e-12)
+
+
+def test_rectilinear_grids_become_omf() -> None:
+    axes = np.array([0.0, 10, 30, 60]), np.array([0.0, 8, 20]), np.array([0.0, 5, 15])
+    grid = pyvista.RectilinearGrid(*axes)
+    grid.cell_data["AU"] = np.arange(12.0)
+    grid.save("a.vtr")
+    convert("a.vtr", "b.omf")
+    pd.testing.assert_frame_equal(table("b.omf"), table("a.vtr"), check_like=True)
+
+
+def test_turned_cells_are_told_as_what_they_are() -> None:
+    image = pyvista.ImageData(dimensions=(4, 3, 2), spacing=(10, 10, 5))
+    image.cell_data["AU"] = np.arange(6.0)
+    image.cast_to_unstructured_grid().rotate_z(30).save("a.vtu")
+    for name in ("b.vti", "b.vtu", "b.omf"):
+        said = convert("a.vtu", name, code=3).stderr
+        assert "6 cells of the model turned or skewed, no boxes along the axes" in said
+        assert "centroid" not in said
+    for name in ("b.csv", "b.parquet"):
+        assert "their dx, dy, dz are empty" in convert("a.vtu", name).stderr
+    assert pd.read_csv("b.csv")[["dx", "dy", "dz"]].isna().all(axis=None)
+
+
 def test_a_turned_model_stays_turned() -> None:
     Path("a.omf").write_bytes(omf_models.omf2(axes=omf_models.TURNED, sub="Regular"))
     for name in ("b.vtu", "c.csv"):

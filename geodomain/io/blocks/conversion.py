@@ -49,7 +49,7 @@ def convert_blocks(
         Any kind of model that `label_file` takes; ``FILE:NAME`` is one of several.
     output : path
         Ends in .csv, .parquet, .vtu (any blocks), .vti (blocks of one size that fill a lattice)
-        or .omf (version 2; blocks within cells of the largest size).
+        or .omf (version 2; blocks within cells of the largest size, or between planes).
     overwrite : bool
         Whether an output that is there may be replaced.
     **table

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted, warn
 from geodomain.io.blocks.cells import Cells, Floats, WithGhosts
 from geodomain.io.blocks.new_values import (
     NewArrays,
@@ -114,6 +114,7 @@ def _table(blocks: Blocks) -> dict[str, Values]:
 def _csv(blocks: Blocks, path: str) -> Iterator[bytes]:
     """Give a table of text: the shortest digits that mean a number, nothing where it is missing."""
     held = _table(blocks)
+    _warn_of_sizes(blocks, path)
     yield _lines([held])
     for begin in range(0, len(blocks.centroids), _ROWS):
         parts = [_cells(values[begin : begin + _ROWS]) for values in held.values()]
@@ -137,6 +138,7 @@ def _parquet(blocks: Blocks, path: str) -> Iterator[bytes]:
     except ImportError:
         message = f"{path} needs pyarrow to be written: pip install 'geodomain[parquet]'"
         raise TableError(message) from None
+    _warn_of_sizes(blocks, path)
     arrays = {
         name: pyarrow.array(
             values if values.dtype.kind != "O" else [said(one) or None for one in values],
@@ -178,7 +180,31 @@ def _require_sizes(blocks: Blocks, path: str) -> Floats:
             f"{path} holds boxes, and the blocks have no sizes: name them with dx=, dy= and dz="
         )
         raise TableError(message)
+    if count := _unboxed(blocks):
+        message = (
+            f"{path}: {counted(count, 'cell')} of the model turned or skewed, no boxes along the "
+            "axes, and boxes are written: save the model as a lattice or an image, which says how "
+            "it is turned, or as .csv"
+        )
+        raise TableError(message)
     return blocks.sizes
+
+
+def _unboxed(blocks: Blocks) -> int:
+    """Count the cells that have a centre and no size; a table's blocks are counted elsewhere."""
+    if blocks.coordinates or blocks.sizes is None:
+        return 0
+    known = np.isfinite(blocks.centroids).all(axis=1)
+    return int((known & ~np.isfinite(blocks.sizes).all(axis=1)).sum())
+
+
+def _warn_of_sizes(blocks: Blocks, path: str) -> None:
+    """Say why a table has no sizes for some cells."""
+    if count := _unboxed(blocks):
+        warn(
+            f"{path}: {counted(count, 'cell')} of the model turned or skewed, no boxes along the "
+            f"axes: {'its' if count == 1 else 'their'} {', '.join(_SIZES)} are empty"
+        )
 
 
 def _texts(values: Values) -> NDArray[np.str_]:

@@ -1,4 +1,4 @@
-"""Blocks as a new file of OMF 2: a regular grid, or sub-blocks of parents of the largest size."""
+"""Blocks as a new file of OMF 2: a regular grid, sub-blocks of the largest size, or a tensor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,13 +65,16 @@ def omf_file(
     Raises
     ------
     TableError
-        Where centroids or sizes are missing, or blocks straddle cells of the largest size.
+        Where centroids or sizes are missing, or blocks straddle cells of the largest size and fill
+        no grid of planes.
     """
     require_pyarrow(path, TableError)
     if not len(centroids) or not np.isfinite(centroids).all() or not (sizes > 0).all():
         message = f"{path}: some blocks have no centroid or no size: OMF cannot hold them"
         raise TableError(message)
-    division = _divided(centroids @ axes.T, sizes, path)
+    local = centroids @ axes.T
+    division = _divided(local, sizes)
+    tensor = _tensor(local, sizes) if division is None else None
     members: dict[str, bytes] = {}
 
     def put(arrays: dict[str, Any]) -> dict[str, Any]:
@@ -82,22 +85,30 @@ def omf_file(
         members[name] = packed_table(table)
         return {"filename": name, "item_count": len(table)}
 
-    order = np.argsort(division.rows) if division.is_regular else np.arange(len(centroids))
-    geometry: dict[str, Any] = {
-        "type": "BlockModel",
-        "orient": {
-            "origin": (division.origin @ axes).tolist(),
-            **{name: axis.tolist() for name, axis in zip("uvw", axes, strict=True)},
-        },
-        "grid": {
-            "type": "Regular",
-            "size": division.size.tolist(),
-            "count": division.counts.tolist(),
-        },
+    geometry: dict[str, Any] = {"type": "BlockModel"}
+    location, order = "Primitives", np.arange(len(centroids))
+    if division is not None:
+        origin = division.origin
+        counts = division.counts.tolist()
+        geometry["grid"] = {"type": "Regular", "size": division.size.tolist(), "count": counts}
+        if division.is_regular:
+            order = np.argsort(division.rows)
+        else:
+            location, geometry["subblocks"] = "Subblocks", _sub_blocks(division, put)
+    elif tensor is not None:
+        origin, order = tensor.origin, tensor.order
+        steps = zip("uvw", tensor.steps, strict=True)
+        geometry["grid"] = {"type": "Tensor", **{a: put({"scalar": one}) for a, one in steps}}
+    else:
+        message = (
+            f"{path}: some blocks straddle the cells of the largest size, and all of them fill no "
+            "grid of planes, which OMF cannot hold: end the output in .vtu"
+        )
+        raise TableError(message)
+    geometry["orient"] = {
+        "origin": (origin @ axes).tolist(),
+        **{name: axis.tolist() for name, axis in zip("uvw", axes, strict=True)},
     }
-    if not division.is_regular:
-        geometry["subblocks"] = _sub_blocks(division, put)
-    location = "Primitives" if division.is_regular else "Subblocks"
     attributes = [
         {"name": name, "location": location, "data": _data(values[order], put)}
         for name, values in columns.items()
@@ -107,8 +118,42 @@ def omf_file(
     return _archive(members, {"name": stem, "elements": [element]})
 
 
-def _divided(local: Floats, sizes: Floats, path: str) -> _Division:
-    """Put blocks into parents of the largest size, from the lowest corner on."""
+class _Tensor(NamedTuple):
+    """Blocks between planes: where they begin, the steps along u, v and w, and their order."""
+
+    origin: Floats
+    steps: list[Floats]
+    order: NDArray[np.intp]
+
+
+def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
+    """Return the grid of planes whose cells the blocks are, u fastest; None where there is none."""
+    place, counts, steps = np.zeros(len(local), np.int64), 1, []
+    for axis in range(3):
+        values, near = local[:, axis], _EVEN * sizes[:, axis].min()
+        order = np.argsort(values, kind="stable")
+        begins = np.diff(values[order], prepend=-np.inf) > near
+        number = np.empty(len(values), np.int64)
+        number[order] = np.cumsum(begins) - 1
+        first = order[begins]
+        step, centre = sizes[first, axis], values[first]
+        same = (np.abs(sizes[:, axis] - step[number]) <= near).all()
+        joined = np.abs(np.diff(centre) - (step[1:] + step[:-1]) / 2) <= near
+        if not (same and joined.all()):
+            return None
+        place += counts * number
+        counts *= len(first)
+        steps.append(step)
+    if counts != len(local) or len(np.unique(place)) != counts:
+        return None
+    return _Tensor((local - sizes / 2).min(axis=0), steps, np.argsort(place))
+
+
+def _divided(local: Floats, sizes: Floats) -> _Division | None:
+    """Put blocks into parents of the largest size, from the lowest corner on.
+
+    None where some do not fit into one.
+    """
     low, size = local - sizes / 2, sizes.max(axis=0)
     origin = low.min(axis=0)
     steps = (low - origin) / size
@@ -116,11 +161,7 @@ def _divided(local: Floats, sizes: Floats, path: str) -> _Division:
     begin = np.maximum(steps - index, 0.0)
     end = steps - index + sizes / size
     if (end > 1 + _EVEN).any():
-        message = (
-            f"{path}: some blocks straddle the cells of the largest size, which OMF cannot hold: "
-            "end the output in .vtu"
-        )
-        raise TableError(message)
+        return None
     return _Division(origin, size, index.max(axis=0) + 1, index, begin, np.minimum(end, 1.0))
 
 
