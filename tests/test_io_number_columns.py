@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import random
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from wireframes import box
+
+sys.path.insert(0, str(Path(__file__).parent / "fuzz"))
+import grades
 
 import geodomain
 from geodomain import Domain, Domains
@@ -113,6 +118,12 @@ def test_a_list_of_domains_says_what_counts_below_detection(tmp_path: Path) -> N
     (tmp_path / "d.toml").write_text(f'below_detection = "some"\n{text}')
     with pytest.raises(geodomain.DomainError, match="one of 'half', 'limit', 'zero', 'missing'"):
         geodomain.read_domains(tmp_path / "d.toml")
+
+
+@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+@pytest.mark.parametrize("number", range(12))
+def test_every_form_of_a_random_grade_gives_what_fractions_give(number, tmp_path: Path) -> None:
+    assert grades.check(grades.Case(random.Random(f"0 {number}")), tmp_path)
 
 
 COMMAS = {

@@ -76,7 +76,7 @@ class TableOptions(NamedTuple):
         return self.dx, self.dy, self.dz
 
     def number_rule(
-        self, names: Sequence[str], table: str, decimal: bytes = b".", *, every: bool = True
+        self, names: Sequence[str], table: str, decimal: bytes | None = None, *, every: bool = True
     ) -> NumberRule:
         """Return how the columns of a table are read as numbers.
 
@@ -90,12 +90,11 @@ class TableOptions(NamedTuple):
         everywhere: tuple[Mark, ...] = (*self.missing, *self.missing_words)
         marks: list[tuple[str, Mark]] = [("", mark) for mark in everywhere]
         limits: list[tuple[str, float]] = []
+        point = decimal or self.decimal or b"."
         for column, mark in self.own_missing:
             if every or plain_name(column) in known:
                 marks.append((names[find_column(names, column, table)], mark))
         for column, limit in self.detection_limits:
             if every or plain_name(column) in known:
                 limits.append((names[find_column(names, column, table)], limit))
-        return NumberRule(
-            tuple(marks), self.below_detection, tuple(limits), decimal.decode(), table
-        )
+        return NumberRule(tuple(marks), self.below_detection, tuple(limits), point.decode(), table)
