@@ -40,7 +40,7 @@ share_options = together(
         "--lines",
         type=click.IntRange(2, 256),
         metavar="N",
-        help="Cut blocks that more than one wireframe enters along N x N vertical lines.  "
+        help="Cut blocks that more than three wireframes enter along N x N vertical lines.  "
         "[default: 16]",
     ),
 )

@@ -10,6 +10,17 @@ import numpy as np
 import geodomain
 
 
+def places(lines: int) -> list[tuple[float, float]]:
+    """Return where lines are in a block's plan, as parts of its sides."""
+    count = lines**2
+    turns = [(i + 0.5) * 0.6180339887498949 for i in range(count)]
+    order = sorted(range(count), key=lambda i: turns[i] % 1.0)
+    found = [(0.0, 0.0)] * count
+    for k, i in enumerate(order):
+        found[i] = ((i + 0.5) / count, (k + (0.5 + 0.25 * np.sign(2 * k + 1 - count))) / count)
+    return found
+
+
 def heights(mesh, x: float, y: float) -> set[Fraction]:
     """Return where triangles are over or under a place, edges and corners with them."""
     px, py = Fraction(x), Fraction(y)
@@ -36,15 +47,13 @@ def line_shares(domains, low, high, lines: int, columns=None) -> dict[str, float
     low, high = ([float(v) for v in corner] for corner in (low, high))
     floor, roof = Fraction(low[2]), Fraction(high[2])
     points, parts = [], []
-    for i in range(lines):
-        for j in range(lines):
-            x = low[0] + (high[0] - low[0]) * ((i + 0.5) / lines)
-            y = low[1] + (high[1] - low[1]) * ((j + 0.5) / lines)
-            cuts = {h for mesh in domains.meshes for h in heights(mesh, x, y) if floor < h < roof}
-            ends = [floor, *sorted(cuts), roof]
-            for below, above in pairwise(ends):
-                points.append((x, y, float((below + above) / 2)))
-                parts.append((above - below) / (roof - floor) / lines**2)
+    for u, v in places(lines):
+        x, y = low[0] + (high[0] - low[0]) * u, low[1] + (high[1] - low[1]) * v
+        cuts = {h for mesh in domains.meshes for h in heights(mesh, x, y) if floor < h < roof}
+        ends = [floor, *sorted(cuts), roof]
+        for below, above in pairwise(ends):
+            points.append((x, y, float((below + above) / 2)))
+            parts.append((above - below) / (roof - floor) / lines**2)
     given = {name: np.full(len(points), value) for name, value in (columns or {}).items()}
     labels = geodomain.label_points(points, domains, columns=given)
     found: dict[str, Fraction] = {}

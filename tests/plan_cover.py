@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
+from line_shares import places
 from shares import clip, integrate
 
 Place = tuple[Fraction, Fraction]
@@ -79,14 +80,12 @@ def share_below(mesh, low, high, lines: int) -> float:
     low, high = ([float(v) for v in corner] for corner in (low, high))
     floor, roof = Fraction(low[2]), Fraction(high[2])
     total = Fraction(0)
-    for i in range(lines):
-        x = low[0] + (high[0] - low[0]) * ((i + 0.5) / lines)
-        for j in range(lines):
-            y = low[1] + (high[1] - low[1]) * ((j + 0.5) / lines)
-            levels = sorted(min(max(h, floor), roof) for h in _heights(mesh, x, y))
-            ends = [floor, *levels, roof]
-            parts = [b - a for a, b in pairwise(ends)]
-            total += sum(parts[-2::-2], Fraction(0))
+    for u, v in places(lines):
+        x, y = low[0] + (high[0] - low[0]) * u, low[1] + (high[1] - low[1]) * v
+        levels = sorted(min(max(h, floor), roof) for h in _heights(mesh, x, y))
+        ends = [floor, *levels, roof]
+        parts = [b - a for a, b in pairwise(ends)]
+        total += sum(parts[-2::-2], Fraction(0))
     return float(total / (roof - floor) / lines**2)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import line_shares
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,9 +72,7 @@ def test_shares_are_those_of_the_labels_along_lines() -> None:
     found = shares(table(centres, sizes), domain, lines=lines)
     for centre, share in zip(centres, found, strict=True):
         low = centre - sizes / 2
-        parts = (np.arange(lines) + 0.5) / lines
-        x, y = np.meshgrid(low[0] + sizes[0] * parts, low[1] + sizes[1] * parts, indexing="ij")
-        places = np.stack([x.ravel(), y.ravel()], axis=1)
+        places = low[:2] + sizes[:2] * line_shares.places(lines)
         heights = level_of(mesh, domain, places, low[2], low[2] + sizes[2])
         wanted = sum(map(Fraction, (heights - low[2]).tolist())) / Fraction(float(sizes[2]))
         assert share == pytest.approx(float(wanted / len(places)), abs=1e-9)

@@ -10,6 +10,7 @@ What they are given is in `data`.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol
@@ -183,10 +184,15 @@ class BlockIndex(Protocol):
     ) -> tuple[Indices, Floats, NDArray[np.int8]]:
         """Return what ``lines`` times ``lines`` vertical lines through each block cross.
 
-        Of each line, y fastest, how many crossings are above the block, the sum of their signs,
-        those within, and those ``below``, 0 if not asked for, (n * lines * lines, 4); then of
-        each crossing within, from the top down, its height above the block's floor and its sign.
+        Of each line, in the order of `line_places`, how many crossings are above the block, the
+        sum of their signs, those within, and those ``below``, 0 if not asked for,
+        (n * lines * lines, 4); then of each crossing within, from the top down, its height above
+        the block's floor and its sign.
         """
+        ...
+
+    def host_handle(self) -> ctypes.c_void_p:
+        """Return the handle of the mesh's index on the CPU, which is made if it is not there."""
         ...
 
 

@@ -55,7 +55,7 @@ class Domains:
         What labels a block that has a size, in `label_file`, `label_blocks` and `label_grid`: its
         centroid, or the largest share.
     lines : int, optional
-        Vertical lines along each side of blocks that more than one wireframe enters.
+        The root of the number of vertical lines in blocks that more than three wireframes enter.
     below_detection : {"half", "limit", "zero", "missing"}, optional
         What texts such as "<0.01" count as in the columns of conditions, where the caller does not
         say so.

@@ -121,7 +121,7 @@ def label_file(
         shares within 1e-9 of the largest the first domain in the order wins, and any domain over
         none. By default that of `domains`, "centroid" if it says nothing, as for the others.
     lines : int, optional
-        Vertical lines along each side of a block, 2 to 256. [default: 16]
+        The root of the number of vertical lines in a block, 2 to 256. [default: 16]
     record : path, optional
         Where to write a record of the run as JSON: command, inputs with their hashes, results.
     backend : {"auto", "cpu", "cuda"}

@@ -40,7 +40,8 @@ class Part:
         The domain's code.
     proportion_volume, proportion_error : float, optional
         Volume by shares of blocks, where they were measured: of the domain by itself where its
-        proportions are, else by the domains' order; and the estimated error of blocks along lines.
+        proportions are, else by the domains' order; and its error, as it is estimated from blocks
+        along lines: 0 where all shares are computed from triangles.
     """
 
     name: str
@@ -177,7 +178,8 @@ def _rows(summary: Summary) -> list[list[str]]:
 def _volumes(summary: Summary) -> dict[str, str]:
     """Return the columns of volumes, and which attribute of a part each shows."""
     first, own = {"volume": "volume"}, {"before priority": "own_volume"}
-    shares = {"by proportion": "proportion_volume"} if summary.shares else {}
+    measured = {"by proportion": "proportion_volume", "error": "proportion_error"}
+    shares = measured if summary.shares else {}
     if summary.shares and summary.shares.proportions == "itself":
         first |= own | shares
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -14,6 +14,7 @@ from geodomain.backends import choose
 from geodomain.backends.api import BlockAnswer, BlockIndex
 from geodomain.backends.footprint_end import EdgeReach, FootprintEnd
 from geodomain.backends.mesh_checks import projection_signs
+from geodomain.backends.overlay import common_shares
 from geodomain.backends.threads import thread_count
 from geodomain.errors import counted, warn
 from geodomain.inputs.kinds import MeshLike, PointsLike
@@ -261,6 +262,18 @@ class Shares:
             self._threads,
             below=self._kind != "solid",
         )
+
+    def common(self, others: Sequence[Shares], lows: Floats, highs: Floats) -> Floats:
+        """Return the shares of blocks that lie in this body and others at once, (n, 2**k).
+
+        By sets of bodies, of which this one is the first bit; only of two or more, of others 0.
+        No block may have a doubtful triangle, and surfaces have to cover its plan once.
+        """
+        bodies = []
+        for body in (self, *others):
+            assert body._weights is not None  # or all of its blocks are doubtful
+            bodies.append((body._index, body._weights))
+        return common_shares(bodies, lows, highs, self._threads)
 
     def _labels(self, centres: Floats) -> Floats:
         """Return the share of a block that no triangle enters, by its centroid."""

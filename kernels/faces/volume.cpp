@@ -12,6 +12,7 @@
 #include "topology/box_tree.h"
 #include "topology/self_crossings.h"
 #include "volume/block_lines.h"
+#include "volume/overlay.h"
 
 using namespace geodomain;
 
@@ -214,6 +215,28 @@ GD_API Status geodomain_blocks_covered(const void* handle, const std::int8_t* we
 }
 GD_DESCRIBE(geodomain_blocks_covered);
 
+// What several bodies have in common in each block from lows to highs, (rows, 3): of each set of two
+// or more of the `count` handles its share of the block, in `common`, (rows, 2^count), at the place
+// of the set's bits. Others are left as they are.
+GD_API Status geodomain_blocks_common(const void* const* handles, const std::int8_t* const* weights,
+                                      std::int32_t count, const double* lows, const double* highs,
+                                      std::int64_t rows, int threads, double* common) {
+  return guarded([&] {
+    std::vector<Overlay::Body> bodies;
+    for (std::int32_t i = 0; i < count; ++i) {
+      bodies.push_back({static_cast<const HostBlocks*>(handles[i])->view(), weights[i]});
+    }
+    Team team(rows > 16 ? threads : 1);
+    team.run(rows, 16, [&](std::int64_t begin, std::int64_t end, int) {
+      Overlay overlay(bodies);
+      for (std::int64_t i = begin; i < end; ++i) {
+        overlay.find(block_between(lows + 3 * i, highs + 3 * i), common + (i << count));
+      }
+    });
+  });
+}
+GD_DESCRIBE(geodomain_blocks_common);
+
 namespace {
 
 // What vertical lines through blocks cross: of each line how often above and below the block, and
@@ -229,6 +252,16 @@ struct Lines {
 constexpr std::int64_t kLineBlocks = 8;  // of a task
 
 }  // namespace
+
+// Where the n x n lines are in a block's plan, as parts of its sides, (n * n, 2).
+GD_API Status geodomain_line_places(std::int32_t n, double* places) {
+  return guarded([&] {
+    FloatGuard guard;
+    double* next = places;
+    for (const LinePlace& at : line_places(n)) *next++ = at.x, *next++ = at.y;
+  });
+}
+GD_DESCRIBE(geodomain_line_places);
 
 // The crossings of n x n lines through each of the blocks, which `lines_take` gives. `counts`:
 // (rows * n * n, 4) int32, of each line the crossings above the block, the sum of their signs, the

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "platform/arithmetic.h"
@@ -13,6 +14,35 @@ namespace geodomain {
 // What is inside along a line down from above: an odd number of crossings, or a sum of their signs
 // that is not 0.
 enum class Inside : std::int32_t { odd = 0, wound = 1 };
+
+// Where a vertical line is in a block's plan, as parts of its sides.
+struct LinePlace {
+  double x, y;
+};
+
+// The places of n x n lines. Along x they are even, and so they are along y, in another order: that
+// of the multiples of the golden section, less their whole parts. No row of lines lies along an
+// edge in any direction, which therefore has nearly its part of them on either side. Along y lines
+// are moved by a quarter of their distance towards the sides, so that none is on a diagonal; their
+// middle is that of the block.
+inline std::vector<LinePlace> line_places(std::int32_t n) {
+  constexpr double kGolden = 0.6180339887498949;
+  const auto count = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  std::vector<std::pair<double, std::size_t>> order(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double turns = (static_cast<double>(i) + 0.5) * kGolden;
+    order[i] = {turns - std::floor(turns), i};
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<LinePlace> places(count);
+  const auto all = static_cast<double>(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t i = order[k].second, twice = 2 * k + 1;
+    const double part = twice < count ? 0.25 : twice > count ? 0.75 : 0.5;
+    places[i] = {(static_cast<double>(i) + 0.5) / all, (static_cast<double>(k) + part) / all};
+  }
+  return places;
+}
 
 class BlockLines {
  public:
@@ -36,16 +66,16 @@ class BlockLines {
     int sign;
   };
 
-  // visit(crossings) of each of n x n vertical lines, evenly spaced, y fastest. Each line crosses
-  // what `contains` would; only the heights are rounded.
+  // visit(crossings) of each of n x n vertical lines, in the order of `line_places`. Each line
+  // crosses what `contains` would; only the heights are rounded.
   template <class Visit>
-  void visit_lines(int n, Visit&& visit) {
+  void visit_lines(std::int32_t n, Visit&& visit) {
     const Vec3 &low = block_.low, &high = block_.high;
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) {
-        visit(crossings_of(low.x + (high.x - low.x) * ((i + 0.5) / n),
-                           low.y + (high.y - low.y) * ((j + 0.5) / n)));
-      }
+    if (places_.size() != static_cast<std::size_t>(n) * static_cast<std::size_t>(n)) {
+      places_ = line_places(n);
+    }
+    for (const LinePlace& at : places_) {
+      visit(crossings_of(low.x + (high.x - low.x) * at.x, low.y + (high.y - low.y) * at.y));
     }
   }
 
@@ -97,6 +127,7 @@ class BlockLines {
 
   const BlocksView blocks_;
   Block block_ = {};
+  std::vector<LinePlace> places_;
   std::vector<std::int32_t> over_;
   std::vector<Crossing> crossings_;
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable
 
@@ -75,3 +76,7 @@ class AutoBlockIndex:
     ) -> tuple[Indices, Floats, NDArray[np.int8]]:
         """Return what vertical lines through each block cross, which the CPU finds."""
         return self._on(self._choice.cpu).cuts(lows, highs, lines, threads, below=below)
+
+    def host_handle(self) -> ctypes.c_void_p:
+        """Return the handle of the CPU's index."""
+        return self._on(self._choice.cpu).host_handle()

@@ -32,6 +32,10 @@ class CpuBlockIndex:
         if getattr(self, "handle", None):
             core().blocks_free(self.handle)
 
+    def host_handle(self) -> ctypes.c_void_p:
+        """Return the handle of this index."""
+        return self.handle
+
     def trees(self) -> tuple[NDArray[np.void], list[int]]:
         """Return the `BoxTreeView` of triangles and that of the rim, and their leaves' numbers."""
         views, counts = layout.structure("BoxTreeView").empty(2), np.zeros(2, np.int64)

@@ -173,6 +173,10 @@ class CudaBlockIndex:
         """Return what vertical lines through each block cross, which the CPU finds."""
         return self._cpu.cuts(lows, highs, lines, threads, below=below)
 
+    def host_handle(self) -> ctypes.c_void_p:
+        """Return the handle of the CPU's index."""
+        return self._cpu.handle
+
 
 def _bytes_at(address: int, size: int) -> NDArray[np.uint8]:
     """Return memory of the core as an array."""

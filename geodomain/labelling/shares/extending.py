@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.backends.overlay import line_places
 from geodomain.labelling.chunk import TiledSurface
 from geodomain.labelling.shares.model_frame import ModelFrame
 from geodomain.query.surfaces import ABOVE, BELOW
@@ -49,7 +50,7 @@ def heights_along(
     surface, frame, lows, highs
         As in `may_be_entered`.
     lines : int
-        Along each side of a block; y fastest.
+        The root of their number in a block.
     wanted : (n * lines * lines,) bool
         The lines that miss the surface.
 
@@ -62,12 +63,8 @@ def heights_along(
     rows = np.flatnonzero(wanted.reshape(found.shape).any(axis=1))
     plans, which = _plans(lows[rows], highs[rows])
     middles, reach = _around(plans)
-    parts = (np.arange(lines) + 0.5) / lines
     low, high = plans[:, None, :2], plans[:, None, 2:]
-    x, y = np.moveaxis(low + (high - low) * parts[:, None], 2, 0)
-    places = np.stack(
-        [np.repeat(x, lines, axis=1), np.tile(y, (1, lines))], axis=2
-    )  # (plans, lines * lines, 2)
+    places = low + (high - low) * line_places(lines)  # (plans, lines * lines, 2)
     world = _in_world(frame, places.reshape(-1, 2)).reshape(places.shape)
     heights = surface.extension.heights_in(_in_world(frame, middles), reach, world)
     found[rows] = heights[which] - _base(frame) - lows[rows, 2][:, None]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.backends.overlay import line_places
 from geodomain.labelling.chunk import TiledSurface
 from geodomain.labelling.shares.extending import heights_along, sides_along
 from geodomain.labelling.shares.model_frame import ModelFrame
@@ -15,6 +16,9 @@ from geodomain.labelling.shares.pieces import BlockPieces, Body, Places, States
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+
+# Every sixth line is well spread too: six times the golden section is far from all short ratios.
+SAMPLES = 6
 
 
 class _Cuts(NamedTuple):
@@ -35,7 +39,7 @@ class _Cuts(NamedTuple):
 def pieces_along_lines(
     bodies: Sequence[Body], frame: ModelFrame, lows: Floats, highs: Floats, lines: int, box: Floats
 ) -> BlockPieces:
-    """Cut blocks along lines times lines vertical lines each.
+    """Cut blocks along lines times lines vertical lines each, where `line_places` has them.
 
     Parameters
     ----------
@@ -46,7 +50,7 @@ def pieces_along_lines(
     lows, highs : (n, 3) float64
         Corners of the blocks in their frame.
     lines : int
-        Along each side.
+        The root of their number.
     box : (2, 3) float64
         Around the blocks, in the world.
 
@@ -89,7 +93,13 @@ def pieces_along_lines(
     }
     share = (upper - lower) / roof / (lines * lines)
     points = _middles(lows, highs, lines, of_line, middle)
-    return BlockPieces(block, share, frame.world(points), states, box, extended)
+    sample = of_line % (lines * lines) % sample_count(lines)
+    return BlockPieces(block, share, frame.world(points), states, box, extended, sample)
+
+
+def sample_count(lines: int) -> int:
+    """Return into how many samples lines are parted, to see how far these differ."""
+    return min(SAMPLES, lines * lines // 2)
 
 
 def _cuts(body: Body, lows: Floats, highs: Floats, lines: int) -> _Cuts:
@@ -126,9 +136,8 @@ def _since(values: NDArray[np.int32], first: Places, of_line: Places) -> NDArray
 def _middles(lows: Floats, highs: Floats, lines: int, of_line: Places, height: Floats) -> Floats:
     """Return the middles of the pieces, in the frame of the blocks."""
     block, place = of_line // (lines * lines), of_line % (lines * lines)
-    parts = ((place // lines + 0.5) / lines, (place % lines + 0.5) / lines)
     points = np.empty((len(block), 3), order="F")
-    for axis, part in enumerate(parts):
+    for axis, part in enumerate(line_places(lines)[place].T):
         low, high = lows[:, axis], highs[:, axis]
         points[:, axis] = low[block] + (high - low)[block] * part
     points[:, 2] = lows[:, 2][block] + height

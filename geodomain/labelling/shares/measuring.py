@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodomain.labelling.evaluate import Evaluation
 from geodomain.labelling.labeller import Labeller
+from geodomain.labelling.shares.lines import sample_count
 from geodomain.labelling.shares.parting import Parting, SizedBlocks
 from geodomain.labelling.shares.pieces import BlockPieces, Bools, Floats, Places
 from geodomain.labelling.skins import SkinEvaluation
 from geodomain.labelling.verdict import Verdict
 
-# From blocks and their pieces to shares, (blocks, columns).
-Score = Callable[[Places, BlockPieces], Floats]
+# From blocks and their pieces to the column of each piece, (m,).
+Score = Callable[[Places, BlockPieces], Places]
 
 
 class LabelledBlocks(NamedTuple):
@@ -45,62 +45,105 @@ class LabelledBlocks(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Shares of blocks, and what they may be wrong by.
+    """Shares of some blocks.
 
     Attributes
     ----------
-    shares : (n, c) float64
-        Of blocks that are touched; 0 for the others.
-    halved : (n, c) float64
-        What they change where there are half as many lines each way; 0 without lines.
+    rows : (m,) intp
+        The blocks.
+    shares : (m, c) float64
+    off : (s, m, c) float64, optional
+        Of blocks along lines, how far the shares in each sample of the lines are from these.
+    unseen : (m, c) float64, optional
+        Of these, what lines may miss altogether.
     """
 
+    rows: Places
     shares: Floats
-    halved: Floats
+    off: Floats | None = None
+    unseen: Floats | None = None
 
 
-def measure(parting: Parting, lines: int, columns: int, score: Score) -> Measured:
-    """Score the blocks that bodies enter."""
-    shares, halved = np.zeros((2, len(parting.untouched), columns))
-    for rows, pieces in parting.halves():
-        shares[rows] = score(rows, pieces)
-    fine, coarse = parting.lines(lines), parting.lines(lines // 2, most=lines)
-    for (rows, pieces), (_, fewer) in zip(fine, coarse, strict=True):
-        shares[rows] = score(rows, pieces)
-        halved[rows] = shares[rows] - score(rows, fewer)
-        parting.check(rows, pieces)
-    return Measured(shares, halved)
+def measure(parting: Parting, lines: int, columns: int, score: Score) -> Iterator[Measured]:
+    """Yield the shares of blocks that bodies enter, some at a time."""
+    for rows, pieces in parting.by_volume():
+        place = pieces.block * columns + score(rows, pieces)
+        yield Measured(rows, _sums(place, pieces.share, len(rows), columns))
+    samples = sample_count(lines)
+    for some in parting.by_lines(lines):
+        rows, pieces = some.rows, some.pieces
+        assert pieces.sample is not None
+        column = score(rows, pieces)
+        shares = _sums(pieces.block * columns + column, pieces.share, len(rows), columns)
+        group = pieces.sample * len(rows) + pieces.block
+        parts = _sums(group * columns + column, some.in_sample, samples * len(rows), columns)
+        off = parts.reshape(samples, len(rows), columns) - shares
+        patterns = score(rows, some.patterns).reshape(-1, len(rows))
+        is_open = _depends_on_several(patterns, some.sure, columns)
+        unseen = np.maximum(some.copied, 0.5 / lines**2)[:, None] * is_open
+        yield Measured(rows, shares, off, unseen)
+
+
+def _depends_on_several(patterns: Places, sure: Bools, columns: int) -> Bools:
+    """Return which columns do not follow from the known share of one body, (blocks, columns).
+
+    Parameters
+    ----------
+    patterns : (2**s, blocks) intp
+        The column of what is inside the bodies of each set, and outside of the others.
+    sure : (blocks, s) bool
+        Whether the share of a body is known.
+    """
+    count = patterns.shape[1]
+    several, one, unsure = np.zeros((3, count, columns), np.bool_)
+    for slot in range(sure.shape[1]):
+        parted = patterns.reshape(-1, 2, 1 << slot, count)
+        here = np.zeros((count, columns), np.bool_)
+        for side, other in ((0, 1), (1, 0)):
+            differ = np.nonzero(parted[:, side] != parted[:, other])
+            here[differ[2], parted[:, side][differ]] = True
+        unsure |= here & ~sure[:, slot, None]
+        several |= one & here
+        one |= here
+    return several | unsure
+
+
+def _sums(place: Places, share: Floats, count: int, columns: int) -> Floats:
+    total = np.bincount(place, share, count * columns)
+    return np.clip(total.reshape(count, columns), 0.0, 1.0)
 
 
 def score_itself(
     asked: LabelledBlocks, evaluation: Evaluation | SkinEvaluation, unit: int
 ) -> Score:
-    """Return what scores each of the domains of a unit by itself; what none can say is last."""
+    """Return what scores each of the domains of a unit by itself.
 
-    def score(rows: Places, pieces: BlockPieces) -> Floats:
-        found = np.zeros((len(rows), evaluation.width + 1))
+    After their columns come that of pieces that none can say, and that of all others.
+    """
+    width = evaluation.width
+
+    def score(rows: Places, pieces: BlockPieces) -> Places:
+        column = np.full(len(pieces.block), width + 1, np.intp)
         met = asked.allowed_in(unit, rows, pieces)
         for part, answer in enumerate(evaluation.ask(pieces.chunk())):
             one = answer if met is None else answer.within(met)
-            found[:, part] = pieces.add_up(one.inside, len(rows))
+            column[one.inside] = part
             if one.beyond is not None:
-                found[:, -1] += pieces.add_up(one.beyond, len(rows))
-        return found
+                column[one.beyond] = width
+        return column
 
     return score
 
 
-def score_by_order(asked: LabelledBlocks, labeller: Labeller, codes: int) -> Score:
+def score_by_order(asked: LabelledBlocks, labeller: Labeller) -> Score:
     """Return what scores every label, by its code."""
 
-    def score(rows: Places, pieces: BlockPieces) -> Floats:
+    def score(rows: Places, pieces: BlockPieces) -> Places:
         units = range(len(labeller.evaluations))
         met = asked.allowed and [asked.allowed_in(unit, rows, pieces) for unit in units]
         labelled = None if asked.labelled is None else asked.labelled[rows][pieces.block]
         found = labeller.answers(pieces.chunk(), met)
-        given: NDArray[np.int32] = labeller.codes(found, np.ones(len(pieces.block), bool), labelled)
-        place = pieces.block * codes + given
-        total = np.bincount(place, pieces.share, len(rows) * codes)
-        return np.asarray(total, np.float64).reshape(len(rows), codes)
+        codes = labeller.codes(found, np.ones(len(pieces.block), bool), labelled)
+        return codes.astype(np.intp)
 
     return score

@@ -1,8 +1,9 @@
-"""Blocks that wireframes enter, taken apart: by volume where one does it alone, else by lines."""
+"""Parts of blocks that wireframes enter: by volume where few do, else along lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from geodomain.backends.api import BlockAnswer
 from geodomain.labelling.chunk import TiledSurface
 from geodomain.labelling.shares.extending import may_be_entered
-from geodomain.labelling.shares.lines import pieces_along_lines
+from geodomain.labelling.shares.fitting import MOST_FITTED, fit
+from geodomain.labelling.shares.lines import pieces_along_lines, sample_count
 from geodomain.labelling.shares.model_frame import ModelFrame
 from geodomain.labelling.shares.pieces import (
     WITHIN,
@@ -25,6 +27,7 @@ from geodomain.labelling.shares.pieces import (
 from geodomain.query.surfaces import OFF, sides_of
 
 _TOGETHER = 1 << 18  # lines that are cut at a time
+MOST_BY_VOLUME = 3  # bodies whose parts of a block are computed from their triangles
 
 
 class SizedBlocks(NamedTuple):
@@ -116,23 +119,50 @@ def _entered(body: Body, blocks: SizedBlocks) -> Entered:
     )
 
 
+class SampledBlocks(NamedTuple):
+    """Blocks that were cut along lines.
+
+    Attributes
+    ----------
+    rows : (m,) intp
+        The blocks.
+    pieces : BlockPieces
+        Their shares add up to 1 in each block, and each body whose share is known has it.
+    in_sample : (p,) float64
+        The shares of pieces by the lines of their sample alone, with the same sums.
+    patterns : BlockPieces
+        What is inside and outside of each of the bodies of a block, without shares: one part for
+        each set of bodies, by its bits, of all blocks.
+    sure : (m, s) bool
+        Whether the share of a block's body is known, and all there is to know of it.
+    copied : (m,) float64
+        The share of pieces that stand for what no line meets.
+    """
+
+    rows: Places
+    pieces: BlockPieces
+    in_sample: Floats
+    patterns: BlockPieces
+    sure: Bools
+    copied: Floats
+
+
 class Parting:
-    """Blocks that some bodies enter: those that one parts alone, and the others.
+    """Blocks that some bodies enter: those parted by volume, and those cut along lines.
 
     Parameters
     ----------
     blocks : SizedBlocks
     entries : sequence of (Body, Entered)
+        The first of them has its share in blocks along lines even where others cannot have theirs.
     frame : ModelFrame
 
     Attributes
     ----------
-    alone, several : (m,) intp
-        The blocks that one body parts into two by its volume, and those that go along lines.
+    several : (m,) intp
+        The blocks that go along lines.
     untouched : (n,) bool
-        The others, which the label of their centroids has whole.
-    missed : dict of int to (n,) float64
-        By the id of a body, what lines give more of it than its volume, where they were cut.
+        The blocks that nothing enters, which the label of their centroids has whole.
     """
 
     def __init__(
@@ -140,63 +170,128 @@ class Parting:
     ) -> None:
         self._blocks, self._entries, self._frame = blocks, entries, frame
         count = len(blocks.points)
-        number = np.zeros(count, np.int32)
-        self._owner = np.zeros(count, np.int32)
-        self._share = np.zeros(count)
+        self._number = np.zeros(count, np.intp)
+        self._owner = np.full((count, MOST_FITTED), -1, np.intp)
+        self._share = np.full((count, MOST_FITTED), np.nan)
+        # A share along lines has an error to be estimated, and a sheet whose footprint ends may
+        # leave a part of the block uncovered.
+        unsure, self._vague = np.zeros((2, count), np.bool_)
         for place, (_, entry) in enumerate(entries):
-            number[entry.rows] += 1
-            # A share along lines has an error to be estimated; a sheet that folds may leave a part
-            # of the block uncovered.
-            number[entry.rows[entry.off | entry.crossed]] += 2
-            self._owner[entry.rows] = place
-            self._share[entry.rows] = entry.share
-        self.alone, self.several = np.flatnonzero(number == 1), np.flatnonzero(number > 1)
-        self.untouched: Bools = number == 0
-        self.missed: dict[int, Floats] = {}
+            sure = ~(entry.off | entry.crossed)
+            unsure[entry.rows[~sure]] = True
+            self._vague[entry.rows[entry.off]] = True
+            slot = self._number[entry.rows]
+            fits = slot < MOST_FITTED
+            rows, slot = entry.rows[fits], slot[fits]
+            self._owner[rows, slot] = place
+            self._share[rows, slot] = np.where(sure, entry.share, np.nan)[fits]
+            self._number[entry.rows] += 1
+        self._vague |= self._number > MOST_FITTED
+        self.untouched: Bools = self._number == 0
+        self._whole = (self._number <= MOST_BY_VOLUME) & ~unsure & ~self.untouched
+        self.several = np.flatnonzero(~self._whole & ~self.untouched)
 
-    def halves(self) -> Iterator[tuple[Places, BlockPieces]]:
-        """Yield blocks that one body parts, some at a time, with their two parts each."""
-        for begin in range(0, len(self.alone), _TOGETHER):
-            rows = self.alone[begin : begin + _TOGETHER]
-            share, owner = self._share[rows], self._owner[rows]
-            twice = np.tile(np.arange(len(rows)), 2)
-            box, points = self._blocks.around(rows), self._blocks.points[rows]
-            states: list[tuple[Body, States]] = []
-            for place, (body, _) in enumerate(self._entries):
-                if not _near(body, box):
-                    continue
-                here = np.empty((len(rows), 2), np.int32)
-                other = owner != place
-                here[other] = body.states_at(points[other])
-                here[~other] = WITHIN
-                there = here.copy()
-                there[~other] = WITHOUT
-                states.append((body, np.concatenate([here, there])))
-            shares = np.concatenate([share, 1.0 - share])
-            yield rows, BlockPieces(twice, shares, points[twice], states, box)
+    def by_volume(self) -> Iterator[tuple[Places, BlockPieces]]:
+        """Yield blocks, some at a time, parted into what is inside and outside of each body."""
+        for bodies in range(1, MOST_BY_VOLUME + 1):
+            all_rows = np.flatnonzero(self._whole & (self._number == bodies))
+            for begin in range(0, len(all_rows), _TOGETHER >> bodies):
+                rows = all_rows[begin : begin + (_TOGETHER >> bodies)]
+                yield rows, self._parts(rows, bodies, self._volumes(rows, bodies))
 
-    def lines(self, number: int, most: int | None = None) -> Iterator[tuple[Places, BlockPieces]]:
-        """Yield the other blocks, cut along lines; as many at a time as with `most` lines."""
-        step = max(1, _TOGETHER // (most or number) ** 2)
+    def _parts(self, rows: Places, bodies: int, volumes: Floats) -> BlockPieces:
+        """Return what is inside and outside of the first bodies of blocks, with shares."""
+        owner, parts = self._owner[rows, :bodies], 1 << bodies
+        box, points = self._blocks.around(rows), self._blocks.points[rows]
+        states: list[tuple[Body, States]] = []
+        for place, (body, _) in enumerate(self._entries):
+            if not _near(body, box):
+                continue
+            mine = owner == place
+            other = ~mine.any(axis=1)
+            here = np.empty((parts, len(rows), 2), np.int32)
+            here[:, other] = body.states_at(points[other])
+            for slot in range(bodies):
+                for part in range(parts):
+                    here[part, mine[:, slot]] = WITHIN if part >> slot & 1 else WITHOUT
+            states.append((body, here.reshape(-1, 2)))
+        block = np.tile(np.arange(len(rows)), parts)
+        return BlockPieces(block, volumes.T.reshape(-1), points[block], states, box)
+
+    def _volumes(self, rows: Places, bodies: int) -> Floats:
+        """Return the share of each part of each block, by the bits of the bodies it is inside."""
+        common = np.zeros((len(rows), 1 << bodies))
+        if bodies > 1:
+            owners, which = np.unique(self._owner[rows, :bodies], axis=0, return_inverse=True)
+            for number, places in enumerate(owners.tolist()):
+                some = np.flatnonzero(which.reshape(-1) == number)
+                first, *others = (self._entries[place][0].shares for place in places)
+                lows, highs = self._blocks.lows[rows[some]], self._blocks.highs[rows[some]]
+                common[some] = first.common(others, lows, highs)
+        common[:, 0] = 1.0
+        for slot in range(bodies):
+            common[:, 1 << slot] = self._share[rows, slot]
+        for slot in range(bodies):  # what is in a set of bodies, less what is in one more
+            parted = common.reshape(len(rows), -1, 2, 1 << slot)
+            parted[:, :, 0] -= parted[:, :, 1]
+        rounded = (common < 0.0).any(axis=1)
+        parts = np.maximum(common[rounded], 0.0)
+        common[rounded] = parts / parts.sum(axis=1, keepdims=True)
+        return common
+
+    def by_lines(self, lines: int) -> Iterator[SampledBlocks]:
+        """Yield the other blocks, some at a time, cut along lines."""
+        step = max(1, _TOGETHER // lines**2)
         for begin in range(0, len(self.several), step):
             rows = self.several[begin : begin + step]
             box = self._blocks.around(rows)
             bodies = [body for body, _ in self._entries if _near(body, box)]
             lows, highs = self._blocks.lows[rows], self._blocks.highs[rows]
-            yield rows, pieces_along_lines(bodies, self._frame, lows, highs, number, box)
+            pieces = pieces_along_lines(bodies, self._frame, lows, highs, lines, box)
+            yield self._fitted(rows, pieces, sample_count(lines))
 
-    def check(self, rows: Places, pieces: BlockPieces) -> None:
-        """Compare what lines give of each body with its share by volume, where that is known."""
-        exact = {id(body): entry for body, entry in self._entries}
-        for body, states in pieces.states:
-            entry = exact[id(body)]
-            known = np.full(len(self.untouched), np.nan)
-            known[entry.rows] = np.where(entry.crossed | entry.off, np.nan, entry.share)
-            off = pieces.add_up(body.within(states), len(rows)) - known[rows]
-            at = rows[np.isfinite(off)]
-            self.missed.setdefault(id(body), np.zeros(len(self.untouched)))[at] = off[
-                np.isfinite(off)
-            ]
+    def _fitted(self, rows: Places, pieces: BlockPieces, samples: int) -> SampledBlocks:
+        assert pieces.sample is not None
+        slots = min(int(self._number[rows].max(initial=0)), MOST_FITTED)
+        owner, shares = self._owner[rows, :slots], self._share[rows, :slots]
+        count = len(pieces.block)
+        pattern = np.zeros(count, np.intp)
+        for body, mask in self._masks(owner, pieces):
+            pattern |= np.where(body.within(pieces.of(body)), mask, 0)
+        sampled = pieces.block * samples + pieces.sample
+        weight = pieces.share / np.bincount(sampled, pieces.share)[sampled]
+        whole = fit(pieces.block, pieces.share, pattern, shares)
+        parts = fit(sampled, weight, pattern, np.repeat(shares, samples, axis=0))
+        # Where no line meets a body there are copies of pieces as if on its other side.
+        copies = [np.flatnonzero(one.flipped) for one in (whole, parts)]
+        extra = [one.piece[some] for one, some in zip((whole, parts), copies, strict=True)]
+        flipped = [one.flipped[some] for one, some in zip((whole, parts), copies, strict=True)]
+        more = pieces.taken(np.concatenate([np.arange(count), *extra]))
+        flips = np.concatenate([np.zeros(count, np.intp), *flipped])
+        for body, mask in self._masks(owner, more):
+            states = more.of(body)
+            turned = (flips & mask) > 0
+            states[turned] = np.where(body.within(states[turned])[:, None], WITHOUT, WITHIN)
+        none = [np.zeros(len(some)) for some in copies]
+        share = np.concatenate([whole.weight[:count], whole.weight[copies[0]], none[1]])
+        in_sample = np.concatenate([parts.weight[:count], none[0], parts.weight[copies[1]]])
+        copied: Floats = np.bincount(
+            pieces.block[extra[0]], whole.weight[copies[0]], len(rows)
+        ).astype(np.float64)
+        return SampledBlocks(
+            rows,
+            replace(more, share=share),
+            in_sample,
+            self._parts(rows, slots, np.zeros((len(rows), 1 << slots))),
+            np.isfinite(shares) & ~self._vague[rows, None],
+            copied,
+        )
+
+    def _masks(self, owner: Places, pieces: BlockPieces) -> Iterator[tuple[Body, Places]]:
+        """Yield bodies, and their bit in the block of each piece, 0 where they have none."""
+        bits = 1 << np.arange(owner.shape[1])
+        for place in np.unique(owner[owner >= 0]).tolist():
+            yield self._entries[place][0], ((owner == place) * bits).sum(axis=1)[pieces.block]
 
 
 def _near(body: Body, box: Floats) -> bool:

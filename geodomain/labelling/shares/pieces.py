@@ -93,6 +93,8 @@ class BlockPieces:
         In the world, around all the blocks.
     extended : dict of int to (m,) int8
         By the id of a surface, the sides of the pieces beyond its footprint, where known.
+    sample : (m,) intp, optional
+        Of pieces of lines, which of several samples their line is in, from 0.
     """
 
     block: Places
@@ -101,15 +103,27 @@ class BlockPieces:
     states: Sequence[tuple[Body, States]]
     box: Floats
     extended: Mapping[int, NDArray[np.int8]] = field(default_factory=dict)
+    sample: Places | None = None
 
     def chunk(self) -> AnsweredChunk:
         """Return the pieces as the rules of domains ask blocks."""
         return AnsweredChunk(self)
 
-    def add_up(self, rows: Bools, count: int) -> Floats:
-        """Return the shares of some pieces by block, (count,)."""
-        some = np.where(rows, self.share, 0.0)
-        return np.asarray(np.bincount(self.block, some, count), np.float64)
+    def of(self, body: Body) -> States:
+        """Return the states of a wireframe that is near."""
+        return next(states for one, states in self.states if one is body)
+
+    def taken(self, rows: Places) -> BlockPieces:
+        """Return some of the pieces, as copies."""
+        return BlockPieces(
+            self.block[rows],
+            self.share[rows],
+            self.points[rows],
+            [(body, states[rows]) for body, states in self.states],
+            self.box,
+            {surface: sides[rows] for surface, sides in self.extended.items()},
+            None if self.sample is None else self.sample[rows],
+        )
 
 
 class AnsweredChunk(BlockChunk):

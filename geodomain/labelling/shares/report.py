@@ -25,7 +25,7 @@ class ShareSummary:
     by : {"centroid", "majority"}
         What labelled the blocks.
     lines : int
-        Vertical lines along each side of a block.
+        The root of the number of vertical lines in a block.
     entered, by_lines : int
         Blocks that a wireframe enters, and those of them that went along lines.
     beyond : int
@@ -33,8 +33,8 @@ class ShareSummary:
     moved : int
         Blocks whose label by majority is not that of their centroid.
     estimated_error : float
-        The largest of one share along lines, 0 to 1: the larger of the difference to half as
-        many lines each way, and of that between a wireframe's lines and its volume.
+        The largest of one share along lines, 0 to 1: how far the share by a sixth of the lines
+        is from it.
     """
 
     proportions: str | None

@@ -25,8 +25,8 @@ class ShareSettings:
     by : {"centroid", "majority"}
         What decides the label: the centroid, or the largest share.
     lines : int
-        Vertical lines along each side of a block that more than one wireframe enters, or one whose
-        triangles cross there.
+        The root of the number of vertical lines in a block that more than three wireframes enter,
+        or one whose triangles cross there.
     """
 
     proportions: Proportions | None = None

@@ -134,9 +134,9 @@ class Sharer:
             parting = self._parting(asked, self._bodies, entries)
             found = self._by_order(asked, parting)
             if self.settings.proportions == "priority":
-                shares[:, blocks.usable] = found.shares[blocks.usable, : self._count].T
+                shares[:, blocks.usable] = found[blocks.usable, : self._count].T
             if self.settings.by == "majority":
-                self._relabel(found.shares, ~parting.untouched, codes)
+                self._relabel(found, ~parting.untouched, codes)
             touched |= ~parting.untouched
             along[parting.several] = True
         tally.entered += int(touched.sum())
@@ -145,7 +145,11 @@ class Sharer:
     def _parting(
         self, asked: LabelledBlocks, bodies: Sequence[Body], entries: Mapping[int, Entered]
     ) -> Parting:
-        pairs = [(body, entries[id(body)]) for body in dict.fromkeys(bodies)]
+        """Part blocks; the body of the domain that comes first in the order is the first."""
+        unique = list(dict.fromkeys(bodies))
+        if self._labeller.domains.order == "last":
+            unique.reverse()
+        pairs = [(body, entries[id(body)]) for body in unique]
         return Parting(asked.blocks, pairs, self._frame)
 
     def _measure_unit(
@@ -153,65 +157,69 @@ class Sharer:
     ) -> None:
         """Write the shares of one domain by itself, or of the layers of one stack."""
         evaluation = self._labeller.evaluations[unit]
-        targets = self._targets_of(unit)
-        score = score_itself(asked, evaluation, unit)
-        found = measure(parting, self.settings.lines, evaluation.width + 1, score)
-        whole, usable = parting.untouched, asked.blocks.usable
+        targets, width = self._targets_of(unit), evaluation.width
         met = None if asked.allowed is None else asked.allowed[unit]
-        lost = (found.shares[:, -1] > 0) | (beyond if met is None else beyond & met)
-        for part in range(evaluation.width):
+        lost = beyond.copy() if met is None else beyond & met
+        whole, usable = parting.untouched, asked.blocks.usable
+        found = np.zeros((len(usable), width))
+        for part in range(width):
             answer = asked.verdict.found.get(targets.start + part)
             if answer is None:
                 continue
-            found.shares[whole, part] = answer.inside[whole]
+            found[whole, part] = answer.inside[whole]
             if answer.beyond is not None:
                 lost |= whole & answer.beyond
-        known, span = usable & ~lost, slice(targets.start, targets.stop)
-        np.clip(found.shares, 0.0, 1.0, out=found.shares)
-        shares[span, known] = found.shares[known, :-1].T
-        self.tally.lost[span] += int((usable & lost).sum())
-        self._see(found.halved[known, :-1], parting, known)
-        self._add(asked, found, known, targets, parting)
+        score = score_itself(asked, evaluation, unit)
+        for some in measure(parting, self.settings.lines, width + 2, score):
+            lost[some.rows] |= some.shares[:, width] > 0
+            found[some.rows] = some.shares[:, :width]
+            self._see(asked, some, targets, usable & ~lost)
+        known = usable & ~lost
+        shares[targets.start : targets.stop, known] = found[known].T
+        self.tally.lost[targets.start : targets.stop] += int((usable & lost).sum())
+        self._add(asked, found, known, targets)
 
-    def _by_order(self, asked: LabelledBlocks, parting: Parting) -> Measured:
+    def _by_order(self, asked: LabelledBlocks, parting: Parting) -> Floats:
         """Return the share of every label, by its code."""
-        codes = self._count + REST
-        score = score_by_order(asked, self._labeller, codes)
-        found = measure(parting, self.settings.lines, codes, score)
-        np.clip(found.shares, 0.0, 1.0, out=found.shares)
+        codes, usable = self._count + REST, asked.blocks.usable
+        found = np.zeros((len(usable), codes))
         whole = np.flatnonzero(parting.untouched)
-        found.shares[whole, asked.verdict.codes[whole]] = 1.0
-        usable = asked.blocks.usable
-        self.tally.beyond += int((found.shares[usable, self._count + BEYOND] > 0).sum())
-        self._see(found.halved[usable, : self._count], parting, usable)
+        found[whole, asked.verdict.codes[whole]] = 1.0
+        score = score_by_order(asked, self._labeller)
+        for some in measure(parting, self.settings.lines, codes, score):
+            found[some.rows] = some.shares
+            adds = not self.tally.by_itself
+            self._see(asked, some, range(self._count), usable, adds=adds)
+        self.tally.beyond += int((found[usable, self._count + BEYOND] > 0).sum())
         if not self.tally.by_itself:
-            self._add(asked, found, usable, range(self._count), parting)
+            self._add(asked, found, usable, range(self._count))
         return found
 
-    def _see(self, halved: Floats, parting: Parting, known: Bools) -> None:
-        """Remember what shares along lines may be wrong by."""
-        self.tally.see(halved)
-        for missed in parting.missed.values():
-            self.tally.see(missed[known])
-
-    def _add(
-        self, asked: LabelledBlocks, found: Measured, known: Bools, targets: range, parting: Parting
+    def _see(
+        self,
+        asked: LabelledBlocks,
+        some: Measured,
+        targets: range,
+        known: Bools,
+        *,
+        adds: bool = True,
     ) -> None:
-        """Add volumes, and what they may be wrong by."""
-        tally, width = self.tally, len(targets)
+        """Remember what shares along lines may be wrong by, and add it to that of volumes."""
+        if some.off is None or some.unseen is None:
+            return
+        here = known[some.rows]
+        off, unseen = some.off[:, here, : len(targets)], some.unseen[here, : len(targets)]
+        self.tally.see(off, unseen)
+        if adds:
+            volumes = asked.blocks.sizes[some.rows[here]].prod(axis=1)
+            self.tally.add_off(targets, off, unseen, volumes)
+
+    def _add(self, asked: LabelledBlocks, found: Floats, known: Bools, targets: range) -> None:
+        """Add volumes."""
         volume = np.where(known, asked.blocks.sizes.prod(axis=1), 0.0)
-        tally.volumes[targets.start : targets.stop] += (
-            found.shares[:, :width] * volume[:, None]
+        self.tally.volumes[targets.start : targets.stop] += (
+            found[:, : len(targets)] * volume[:, None]
         ).sum(axis=0)
-        tally.add_halved(targets, found.halved[known, :width], volume[known])
-        for unit, bodies in enumerate(self._units):
-            own = self._targets_of(unit)
-            if own.start < targets.start or own.stop > targets.stop:
-                continue
-            for body in bodies:
-                if id(body) in parting.missed:
-                    missed = parting.missed[id(body)]
-                    tally.add_checked(body.name, own, missed[known], volume[known])
 
     def _targets_of(self, unit: int) -> range:
         first = sum(one.width for one in self._labeller.evaluations[:unit])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.labelling.shares.lines import SAMPLES
+
 Floats = NDArray[np.float64]
 
 
@@ -38,8 +40,8 @@ class ShareTally:
     """
 
     def __init__(self, count: int) -> None:
-        self.volumes, self._halved = np.zeros((2, count))
-        self._checked: dict[tuple[str, int], Floats] = {}
+        self.volumes = np.zeros(count)
+        self._off, self._unseen = np.zeros((SAMPLES, count)), np.zeros(count)
         self.lost = np.zeros(count, np.int64)
         self.entered = self.by_lines = self.beyond = self.moved = 0
         self.crossed: dict[str, int] = {}
@@ -49,20 +51,28 @@ class ShareTally:
     @property
     def errors(self) -> Floats:
         """Return the estimated error of each volume, (k,)."""
-        found = np.abs(self._halved)
-        for off in self._checked.values():
-            np.maximum(found, np.abs(off), out=found)
-        return found
+        return np.asarray(np.sqrt((self._off**2).max(axis=0) + self._unseen))
 
-    def see(self, difference: Floats) -> None:
+    def see(self, off: Floats, unseen: Floats) -> None:
         """Remember the largest error of shares."""
-        self.worst = max(self.worst, float(np.abs(difference).max(initial=0.0)))
+        for error in (off, unseen):
+            self.worst = max(self.worst, float(np.abs(error).max(initial=0.0)))
 
-    def add_halved(self, targets: range, difference: Floats, volume: Floats) -> None:
-        """Add what twice as many lines change: shares (n, w), and the volumes of the blocks."""
-        self._halved[targets.start : targets.stop] += (difference * volume[:, None]).sum(axis=0)
+    def add_off(self, targets: range, off: Floats, unseen: Floats, volumes: Floats) -> None:
+        """Add errors of shares to those of volumes.
 
-    def add_checked(self, name: str, targets: range, difference: Floats, volume: Floats) -> None:
-        """Add what lines miss of the shares by volume of one body, (n,), that bounds targets."""
-        off = self._checked.setdefault((name, targets.start), np.zeros(len(self.volumes)))
-        off[targets.start : targets.stop] += float((difference * volume).sum())
+        Parameters
+        ----------
+        targets : range
+            w of them.
+        off : (s, n, w) float64
+            How far samples of lines are from all of them. They err alike in many blocks, or not:
+            so each is added up with its sign.
+        unseen : (n, w) float64
+            What lines may miss, which is different in each block.
+        volumes : (n,) float64
+            Of the blocks.
+        """
+        span = slice(targets.start, targets.stop)
+        self._off[: len(off), span] += (off * volumes[:, None]).sum(axis=1)
+        self._unseen[span] += ((unseen * volumes[:, None]) ** 2).sum(axis=0)

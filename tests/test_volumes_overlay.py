@@ -1,0 +1,159 @@
+"""What two and three bodies have in common in a block: against fractions, and by conservation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import pytest
+from common_shares import convex_common, exact_common, slab
+from shapes import cube, cube_in_six, joined, odd_on_purpose, star
+from shares import exact_share
+from sheets import sheet
+
+from geodomain import Domain, Domains, Mesh, proportions_blocks
+from geodomain.volumes.block_shares import Shares
+
+MINE = np.array([414_000.3, 7_480_000.7, 310.1])
+
+
+def common(meshes, lows, highs, kinds=(), rule="parity", threads=1) -> np.ndarray:
+    """Return the shares of all sets of bodies."""
+    kinds = kinds or ["solid"] * len(meshes)
+    first, *others = (
+        Shares(mesh, kind, rule, "cpu", threads) for mesh, kind in zip(meshes, kinds, strict=True)
+    )
+    return first.common(others, np.asarray(lows, float), np.asarray(highs, float))
+
+
+def lattice(low, high, counts) -> pandas.DataFrame:
+    edges = [np.linspace(a, b, n + 1) for a, b, n in zip(low, high, counts, strict=True)]
+    middles = np.meshgrid(*[(e[1:] + e[:-1]) / 2 for e in edges], indexing="ij")
+    sizes = np.meshgrid(*[np.diff(e) for e in edges], indexing="ij")
+    names = ("X", "Y", "Z", "DX", "DY", "DZ")
+    return pandas.DataFrame({n: v.ravel() for n, v in zip(names, [*middles, *sizes], strict=True)})
+
+
+@pytest.mark.parametrize("at", [np.zeros(3), MINE])
+def test_stars_in_random_blocks_against_fractions(at) -> None:
+    rng = np.random.default_rng(7)
+    meshes = [
+        star(1, (60, 50, 40), at), star(1, (50, 60, 40), np.add(at, (35, 10, 5))),
+        star(1, (30, 30, 60), np.add(at, (-20, 30, 0))),
+    ]  # fmt: skip
+    mixed = 0
+    for _ in range(20):
+        low = at + rng.uniform(-40, 40, 3)
+        high = low + rng.uniform(5, 30, 3)
+        found = common(meshes, [low], [high])[0]
+        for bits in (3, 5, 6, 7):
+            some = [mesh for i, mesh in enumerate(meshes) if bits >> i & 1]
+            exact = exact_common(some, low, high)
+            assert abs(float(found[bits] - exact)) < 1e-12
+            mixed += 0 < exact < 1
+    assert mixed > 25
+
+
+def test_a_solid_and_a_surface_and_two_surfaces() -> None:
+    rng = np.random.default_rng(3)
+    sheets = [sheet(rng.uniform(h - 2, h + 2, (7, 7)), 2.0, (-1.0, -1.0, 0.0)) for h in (7, 6.5)]
+    meshes = [star(1, (4, 3, 3), (5, 5, 6)), *sheets]
+    kinds = ["solid", "below", "below"]
+    for _ in range(10):
+        low = rng.uniform(0, 7, 3)
+        high = low + rng.uniform(0.5, 3, 3)
+        found = common(meshes, [low], [high], kinds)[0]
+        for bits in (3, 5, 6, 7):
+            some = [mesh for i, mesh in enumerate(meshes) if bits >> i & 1]
+            assert abs(float(found[bits] - exact_common(some, low, high))) < 1e-13
+
+
+def test_bodies_that_touch_or_are_the_same() -> None:
+    six = cube_in_six()
+    lows, highs = (
+        np.array([[0.0, 0, 0], [0.25, 0.125, 0.5]]),
+        np.array([[1.0, 1, 1], [1.5, 1, 0.75]]),
+    )
+    for i, one in enumerate(six):
+        for j, other in enumerate(six):
+            found = common([one, other], lows, highs)[:, 3]
+            wanted = [
+                exact_share(one, *ends) if i == j else 0 for ends in zip(lows, highs, strict=True)
+            ]
+            np.testing.assert_allclose(found, np.array(wanted, float), atol=1e-15)
+    whole = common([six[0], cube(1)], lows, highs)[:, 3]
+    wanted = [float(exact_share(six[0], *ends)) for ends in zip(lows, highs, strict=True)]
+    np.testing.assert_allclose(whole, wanted, atol=1e-15)
+
+
+@odd_on_purpose
+def test_holes_and_windings_are_taken_by_the_rule() -> None:
+    shells = joined(cube(4), cube(2, at=(1.0, 1.0, 1.0)))
+    other = cube(2, at=(1.5, 1.5, 1.5))
+    low, high = [(0.0, 0, 0)], [(4.0, 4, 4)]
+    assert common([shells, other], low, high, rule="winding")[0, 3] == pytest.approx(8 / 64)
+    assert common([shells, other], low, high)[0, 3] == pytest.approx((8 - 1.5**3) / 64)
+
+
+def test_the_bits_are_those_of_any_number_of_threads_and_order_of_triangles() -> None:
+    meshes = [star(3, (60, 50, 40), MINE), star(3, (50, 60, 40), np.add(MINE, (35, 10, 5)))]
+    blocks = lattice(MINE - 60, MINE + 90, (6, 6, 6))
+    lows = blocks[["X", "Y", "Z"]].to_numpy() - blocks[["DX", "DY", "DZ"]].to_numpy() / 2
+    highs = lows + blocks[["DX", "DY", "DZ"]].to_numpy()
+    once = common(meshes, lows, highs)
+    assert 0 < once[:, 3].max() <= 1
+    assert (common(meshes, lows, highs, threads=3) == once).all()
+    rng = np.random.default_rng(1)
+    mixed = [Mesh(m.vertices, m.triangles[rng.permutation(len(m.triangles))]) for m in meshes]
+    assert (common(mixed, lows, highs) == once).all()
+
+
+def dyadic_frame(rng) -> np.ndarray:
+    """Return three directions nearly at right angles, that short binary fractions make."""
+    while True:
+        turned = np.round(np.linalg.qr(rng.normal(size=(3, 3)))[0] * 64) / 64
+        if abs(np.linalg.det(turned)) > 0.8:
+            return turned
+
+
+def test_a_thin_vein_has_its_volume_first_and_second_in_the_order() -> None:
+    rng = np.random.default_rng(26)
+    blocks = lattice((-30, -30, -30), (30, 30, 30), (6, 6, 6))
+    for _ in range(30):
+        frame, other = dyadic_frame(rng), dyadic_frame(rng)
+        at = np.round(rng.uniform(-12, -8, 3) * 1024) / 1024
+        thin = np.round(0.1 * 1024) / 1024
+        vein = Mesh(*slab(at @ frame, 20 * frame[0], 22 * frame[1], thin * frame[2]), name="VEIN")
+        ore = Mesh(*slab(at @ other - 1, 17 * other[0], 15 * other[1], 16 * other[2]), name="ORE")
+        both = float(convex_common(vein, ore))
+        for names in (("VEIN", "ORE"), ("ORE", "VEIN")):
+            domains = {name: {"VEIN": vein, "ORE": ore}[name] for name in names}
+            found = proportions_blocks(blocks, domains, proportions="priority")
+            volume = blocks["DX"] * blocks["DY"] * blocks["DZ"]
+            mixed = volume[((found[["prop_vein", "prop_ore"]] % 1) != 0).any(axis=1)].sum()
+            wanted = {name: mesh.volume for name, mesh in domains.items()}
+            wanted[names[1]] -= both
+            for name, exact in wanted.items():
+                measured = float((found[f"prop_{name.lower()}"] * volume).sum())
+                assert abs(measured - exact) < 1e-9 * mixed
+    assert both >= 0
+
+
+def test_parts_of_a_block_add_up_to_it() -> None:
+    solids = {
+        "A": star(3, (60, 50, 40), MINE), "B": star(4, (50, 60, 40), np.add(MINE, (35, 10, 5))),
+        "C": star(3, (30, 30, 60), np.add(MINE, (-20, 30, 0))),
+    }  # fmt: skip
+    blocks = lattice(np.subtract(MINE, (80, 60, 70)), np.add(MINE, (100, 90, 70)), (7, 6, 6))
+    for order in ("first", "last"):
+        units = [Domain(name, mesh) for name, mesh in solids.items()]
+        rest = Domain("REST", [*solids.values()], invert=True)
+        domains = Domains((*units, rest), order=order)
+        found = proportions_blocks(blocks, domains, proportions="priority")
+        parts = found[["prop_a", "prop_b", "prop_c", "prop_rest"]].to_numpy()
+        np.testing.assert_allclose(parts.sum(axis=1), 1, atol=1e-14)
+        assert parts.min() >= 0 and parts.max() <= 1
+        first = {"first": "a", "last": "c"}[order]
+        alone = proportions_blocks(blocks, {first.upper(): solids[first.upper()]})
+        np.testing.assert_allclose(found[f"prop_{first}"], alone[f"prop_{first}"], atol=1e-15)
+    union = proportions_blocks(blocks, [Domain("U", [*solids.values()])])["prop_u"]
+    np.testing.assert_allclose(union, parts[:, :3].sum(axis=1), atol=1e-14)
