@@ -270,6 +270,7 @@ def run(verb: str, *options: str, code: int = 0) -> Result:
         "holes": ["holes", "crossings", "--intervals", "assay.csv"],
         "inspect": ["inspect", "--intervals", "assay.csv"],
         "report": ["report", "labelled.csv", "-o", "r.html", "--overwrite"],
+        "plot": ["plot", "labelled.csv", "-o", "p.svg", "--overwrite", "--within", "500"],
     }[verb]
     solid = [] if verb == "inspect" else ["--solid", "ORE=ore.ply"]
     given = [*words, "--collar", "collar.csv", "--survey", "survey.csv", *solid, *options]
@@ -278,7 +279,7 @@ def run(verb: str, *options: str, code: int = 0) -> Result:
     return result
 
 
-VERBS = ("flag", "composite", "holes", "inspect", "report")
+VERBS = ("flag", "composite", "holes", "inspect", "report", "plot")
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -160,6 +160,8 @@ def plot_sections(
     require_places([place], overwrite=overwrite)
     kind = require_kind(place)
     listed = Domains() if domains is None else domains_to_draw(domains)
+    if holes is not None:
+        holes.tell(listed)
     given = [*([background] if isinstance(background, str) else background), listed.background]
     ground = [label for label in given if label]
     with Unchanged(file_of(source)), show_progress(progress, "reading") as told:
