@@ -152,6 +152,22 @@ def test_a_wireframe_beside_a_turned_model_does_not_meet_it(folder: Path) -> Non
     assert "does not meet the model" in said and "beside the turned model" in said
 
 
+def test_a_tilted_lattice_is_not_called_upright(tmp_path: Path) -> None:
+    pyvista = pytest.importorskip("pyvista")
+    frame = LocalFrame([("z", 30.0), ("x", 20.0)], (0.0, 0.0, 0.0))
+    image = pyvista.ImageData(dimensions=(5, 4, 3), spacing=(10, 8, 5))
+    image.direction_matrix = np.array(frame.matrix)
+    image.save(tmp_path / "a.vti")
+    local = box((5, 5, 5), (60, 10, 8))
+    mesh = Mesh(frame.to_world(local.vertices), local.triangles)
+    found = geodomain.inspect_file(tmp_path / "a.vti", mesh)
+    assert found.turned and found.azimuth == 0 and "tilted about x or y" in str(found)
+    assert found.lattice.cells == (4, 3, 2)
+    assert found.meshes[0].share == pytest.approx(35 / 55)
+    summary = geodomain.label_file(tmp_path / "a.vti", {"ORE": mesh}, None)
+    assert "leaves the block model" in str(summary) and "(36.4%)" in str(summary)
+
+
 # ---- boxes
 
 

@@ -88,6 +88,7 @@ class Inspection:
     position: str
     rotation: str
     azimuth: float
+    turned: bool
     rows: int
     missing: int
     centroids: list[list[float]] | None
@@ -186,6 +187,7 @@ def inspect_model(
         position=model.frame.position,
         rotation=model.frame.local.say() if model.frame.local else "",
         azimuth=survey.azimuth,
+        turned=survey.is_turned,
         rows=survey.rows,
         missing=survey.missing,
         centroids=survey.centroids.tolist() if known else None,
@@ -292,6 +294,8 @@ def _rotation(found: Inspection) -> str:
             "none to undo: centroids are world coordinates, on a lattice rotated by "
             f"z={found.azimuth:.6g}"
         )
+    if found.turned:
+        return "none to undo: centroids are world coordinates, on a lattice tilted about x or y"
     return "none"
 
 
