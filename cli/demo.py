@@ -45,15 +45,16 @@ def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
     from geodomain.synthetic import files
 
     files.require_free(folder, overwrite=overwrite)
-    deposit = synthetic.deposit()
-    domains = files.write_deposit(deposit, folder, overwrite=overwrite)
-    console = Console(quiet)
-    console.say(_contents(folder, deposit))
-    for model, result in files.labelled_files(folder).items():
-        console.say(f"\n{_command(model, domains, result)}\n")
-        with console.listening():
-            done = label_file(model, domains, result, background="WASTE", overwrite=True)
-        console.say(as_options(str(done)))
+    with files.all_or_none(folder):
+        deposit = synthetic.deposit()
+        domains = files.write_deposit(deposit, folder, overwrite=overwrite)
+        console = Console(quiet)
+        console.say(_contents(folder, deposit))
+        for model, result in files.labelled_files(folder).items():
+            console.say(f"\n{_command(model, domains, result)}\n")
+            with console.listening():
+                done = label_file(model, domains, result, background="WASTE", overwrite=True)
+            console.say(as_options(str(done)))
 
 
 def _command(model: Path, domains: dict[str, list[Path]], result: Path) -> str:

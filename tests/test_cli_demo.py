@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import os
 import shlex
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,3 +117,22 @@ def test_it_replaces_nothing_unasked(tmp_path: Path, name: str) -> None:
 def test_a_file_in_the_place_of_the_folder_is_a_slip_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert run(str(tmp_path / "file")).exit_code == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+def test_a_disk_that_is_too_small_is_left_as_it_was(tmp_path: Path) -> None:
+    """In a folder that is new, and in one with files of somebody else."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+    program = limit + "from geodomain.__main__ import run; run()"
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "notes.txt").write_text("mine")
+    for name, left in (("new", []), ("old", ["notes.txt"])):
+        done = subprocess.run(
+            [sys.executable, "-c", program, "demo", str(tmp_path / name)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 4, done.stderr
+        assert [path.name for path in tmp_path.glob(f"{name}/*")] == left
+    assert not (tmp_path / "new").exists()

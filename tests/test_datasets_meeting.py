@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,6 +115,56 @@ def test_a_lock_is_created_once(folder: Path) -> None:
     store = LocalStore(folder)
     assert store.create("a/lock", b"1") and not store.create("a/lock", b"2")
     assert store.read("a/lock") == b"1" and store.below("a") == ["lock"]
+
+
+def test_what_ends_before_its_first_part_leaves_nothing(folder: Path) -> None:
+    """A scheduler that is not there, once more with an output that was there."""
+    pytest.importorskip("distributed")
+    write_csv("blocks", PARTS)
+    for made in (False, True):
+        if made:
+            Path("out").mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("geodomain.datasets.workers._SECONDS", 1)
+            with pytest.raises(OSError, match=r"tcp://127\.0\.0\.1:9"):
+                label_dataset("blocks", domains(), "out", scheduler="tcp://127.0.0.1:9")
+        assert [path.name for path in Path().iterdir() if path.name != "blocks"] == ["out"] * made
+    assert not list(Path("out").iterdir())
+
+
+# Kills the first process that is started for a worker, as it starts.
+KILLER = """
+import os, signal, warnings
+from multiprocessing import process
+from datasets_of_blocks import domains
+import geodomain
+warnings.simplefilter("ignore")
+if __name__ == "__main__":
+    start = process.BaseProcess.start
+    def killed(self):
+        start(self)
+        os.kill(self.pid, signal.SIGKILL)
+    process.BaseProcess.start = killed
+    try:
+        geodomain.label_dataset("blocks", domains(), "out", scheduler="local:2")
+    except OSError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
+def test_workers_that_are_killed_as_they_start(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    write_csv("blocks", PARTS)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLER],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "not all processes of local:2 have started" in done.stdout, done.stderr
+    assert not Path("out").exists()
 
 
 def test_a_part_that_changes_while_it_is_labelled(folder: Path) -> None:

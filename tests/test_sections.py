@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 from wireframes import box, cube
 
+import geodomain
 from geodomain import plot_sections
 from geodomain.cli import main
 from geodomain.errors import TableError
@@ -383,3 +384,12 @@ def test_a_column_of_grades_is_refused_and_codes_are_not(tmp_path, step, refused
         return
     with pytest.raises(TableError, match=r"200 different numbers.*column="):
         plot()
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_characters_without_a_shape_are_told_in_our_words(tmp_path: Path, kind: str) -> None:
+    blocks = tmp_path / "blocks.csv"
+    blocks.write_text("X,Y,Z,DX,DY,DZ,domain\n5,5,5,10,10,10,ORE\n")
+    with pytest.warns(geodomain.GeodomainWarning, match="has no '\u0b20'") as caught:
+        geodomain.plot_sections(blocks, tmp_path / f"a.{kind}", "z=5", title="Gold \u0b20")
+    assert [each.category for each in caught] == [geodomain.GeodomainWarning]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
 
 from geodomain.datasets.job import hash_of
@@ -96,11 +96,30 @@ def open_output(
             "or empty"
         )
         raise TableError(message)
-    with locked(output, take_over=take_over) as run:
+    with _unless_in_vain(output), locked(output, take_over=take_over) as run:
         states = States(output, hash_of(job), output, run)
+        known = read_job(output) is not None
         _clear(output, job, states, parts, overwrite=overwrite)
         states.begin(job)
-        yield states
+        try:
+            yield states
+        except BaseException:
+            with suppress(OSError):  # the error is what is told
+                if not known and not states.names() and output.is_bare(STATE_FOLDER):
+                    states.withdraw()
+            raise
+
+
+@contextmanager
+def _unless_in_vain(output: Store) -> Iterator[None]:
+    """Remove a folder that was made in the block, and is empty after it."""
+    new = isinstance(output, LocalStore) and not output.path.exists()
+    try:
+        yield
+    finally:
+        if new and isinstance(output, LocalStore):
+            with suppress(OSError):
+                output.path.rmdir()
 
 
 def _clear(

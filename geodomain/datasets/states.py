@@ -80,6 +80,10 @@ class States:
         stored = {"job": self.job, "run": self.run, **job}
         self.kept.write(_JOB, (json.dumps(stored, indent=2) + "\n").encode())
 
+    def withdraw(self) -> None:
+        """Forget the job, which has ended before any of its parts was done."""
+        self.kept.remove(_JOB)
+
     def require_own(self) -> None:
         """Refuse to go on where another run has taken the output over.
 

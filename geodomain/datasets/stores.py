@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
@@ -145,8 +145,16 @@ class LocalStore:
         return True
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        (self.path / name).unlink(missing_ok=True)
+        """Remove a file, if it is there, and the folders in this one that it leaves empty."""
+        place = self.path / name
+        place.unlink(missing_ok=True)
+        self._prune(place)
+
+    def _prune(self, place: Path) -> None:
+        """Remove the folders of a file, the innermost first, up to one that holds something."""
+        with suppress(OSError):
+            while (place := place.parent) != self.path:
+                place.rmdir()
 
     @contextmanager
     def head(self, name: str) -> Iterator[Path]:
@@ -169,7 +177,11 @@ class LocalStore:
         """Give the place itself; who writes there does so by `open_target`, whole or not at all."""
         place = self.path / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        yield place
+        try:
+            yield place
+        except BaseException:
+            self._prune(place)
+            raise
 
     def _matching(self, pattern: str) -> Iterator[Path]:
         """Yield the files that a pattern names, but for hidden ones."""

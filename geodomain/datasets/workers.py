@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import distributed
 
 _LOCAL = re.compile(r"local:([1-9]\d{0,3})")
+_SECONDS = 30  # to wait for a scheduler, and for its first worker
 _ADDRESS = re.compile(r"(tcp|tls)://[^/\s]+:\d+")
 
 
@@ -146,7 +147,7 @@ def _require_workers(client: distributed.Client, scheduler: str, wanted: str) ->
     They are asked by a function of Python's own: one of geodomain would not arrive.
     """
     try:
-        client.wait_for_workers(1, timeout=30)
+        client.wait_for_workers(1, timeout=_SECONDS)
     except TimeoutError as error:
         message = (
             f"{scheduler} has no workers: start some with 'dask worker {scheduler}', and the same "
@@ -172,16 +173,21 @@ def _client(scheduler: str) -> Iterator[distributed.Client]:
 
     local = _LOCAL.fullmatch(scheduler)
     if local is None:
-        with distributed.Client(scheduler, timeout=30, set_as_default=False) as client:
+        with distributed.Client(scheduler, timeout=_SECONDS, set_as_default=False) as client:
             yield client
         return
-    with (
-        distributed.LocalCluster(
+    try:
+        cluster = distributed.LocalCluster(
             n_workers=int(local[1]),
             threads_per_worker=1,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+        )
+    except RuntimeError as error:  # as it calls a process that ends before it is ready
+        message = (
+            f"not all processes of {scheduler} have started ({error}): is there enough memory? "
+            "Start fewer, or try the same command again"
+        )
+        raise OSError(message) from error
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
         yield client

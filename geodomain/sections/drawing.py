@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geodomain.errors import TableError
+from geodomain.errors import TableError, warn
 from geodomain.mesh.mesh import Mesh
 from geodomain.sections.colours import darker, with_ground
 from geodomain.sections.cutting import Section
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 # Inches: a line of the legend, a letter in it, what stands before a name, the ramp, the title.
 _LINE, _LETTER, _PATCH, _RAMP, _TITLE = 0.26, 0.088, 0.65, 0.75, 0.45
 _KINDS = ("png", "svg", "pdf")
+# What matplotlib says of a character that its font has no shape for, with its number.
+_GLYPH = re.compile(r"Glyph (\d+) .*missing from")
 
 
 def draw(
@@ -59,7 +63,36 @@ def draw(
     bytes
         The picture.
     """
-    look, wireframes = look or Look(), wireframes or {}
+    with _missing_glyphs():
+        return _drawn(cuts, wireframes or {}, background, kind, look or Look(), progress)
+
+
+@contextmanager
+def _missing_glyphs() -> Iterator[None]:
+    """Warn of characters that matplotlib has no shape for, in our words, once for all."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    missing = {}
+    for each in caught:
+        glyph = _GLYPH.match(str(each.message))
+        if glyph is None:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+        else:
+            missing[chr(int(glyph[1]))] = True
+    if missing:
+        warn(f"the font of pictures has no {', '.join(map(repr, missing))}: a box stands for each")
+
+
+def _drawn(
+    cuts: Sequence[Cut],
+    wireframes: Mapping[str, Sequence[Mesh]],
+    background: Sequence[str],
+    kind: str,
+    look: Look,
+    progress: Callable[[int, int | None], None] | None,
+) -> bytes:
+    """Draw, and return the picture."""
     book = _Book(cuts, wireframes, background, look)
     out = io.BytesIO()
     if not look.paged:

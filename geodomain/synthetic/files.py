@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from geodomain.io.files.atomic import refuse_to_replace
@@ -65,6 +67,22 @@ def require_free(folder: Path, *, overwrite: bool = False) -> None:
     """Raise FileExistsError if a file of the demo is there, labelled ones included."""
     made = [folder / name for name in file_names()]
     refuse_to_replace([*made, *labelled_files(folder).values()], overwrite=overwrite)
+
+
+@contextmanager
+def all_or_none(folder: Path) -> Iterator[None]:
+    """Remove the files of the demo that were made in the block, if that fails."""
+    made = [*(folder / name for name in file_names()), *labelled_files(folder).values()]
+    new, new_folder = [path for path in made if not path.exists()], not folder.exists()
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for path in new:
+                path.unlink(missing_ok=True)
+            if new_folder:
+                folder.rmdir()
+        raise
 
 
 def write_deposit(
