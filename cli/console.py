@@ -14,7 +14,7 @@ import click
 
 from geodomain.cli.errors import WRITTEN
 from geodomain.cli.spelling import as_options
-from geodomain.errors import GeodomainWarning
+from geodomain.errors import GeodomainWarning, visible
 
 # The key of a context: consoles with warnings to print once the command has printed its result.
 _LATER = "geodomain.warnings later"
@@ -40,7 +40,7 @@ class Console:
     def say(self, text: str) -> None:
         """Write to stderr."""
         if not self.quiet:
-            click.echo(text, err=True)
+            click.echo(visible(text, lines=True), err=True)
 
     def warn(self, message: str) -> None:
         """Keep a warning, once."""
@@ -83,7 +83,7 @@ class Console:
     def tell(self) -> None:
         """Print the warnings."""
         for message in () if self.quiet else self.said:
-            click.secho(f"warning: {message}", fg="yellow", err=True)
+            click.secho(f"warning: {visible(message)}", fg="yellow", err=True)
 
     @property
     def on_terminal(self) -> bool:
@@ -123,12 +123,12 @@ def _tell_all(context: click.Context) -> None:
 
 def _show_step(name: str) -> None:
     """Write over the same line."""
-    click.echo(f"\r\x1b[K{name}", err=True, nl=False)
+    click.echo(f"\r\x1b[K{visible(name)}", err=True, nl=False)
 
 
 def print_text(result: object, *, err: bool = False) -> None:
     """Print a result as text, with options in the place of keywords."""
-    click.echo(as_options(str(result)), err=err)
+    click.echo(visible(as_options(str(result)), lines=True), err=err)
 
 
 def print_json(result: object, *, err: bool = False) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from geodomain.cli import options
-from geodomain.cli.console import Console
-from geodomain.errors import counted
+from geodomain.cli.console import Console, print_text
+from geodomain.errors import counted, visible
 
 _EXAMPLE = """\b
 Example:
@@ -40,11 +40,11 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     if converts_blocks(source, output):
         with Console(quiet=False).listening():
             count = convert_blocks(source, output, overwrite=overwrite)
-        click.echo(counted(count, "block"), err=True)
+        print_text(counted(count, "block"), err=True)
         return
     with Console(quiet=False).listening():
         solids = convert_file(source, output, overwrite=overwrite)
     for name, mesh in solids.items():
-        click.echo(f"{name}: {counted(len(mesh.triangles), 'triangle')}", err=True)
+        print_text(f"{visible(name)}: {counted(len(mesh.triangles), 'triangle')}", err=True)
     if len(solids) > 1 and not holds_names(output):
-        click.echo(f"{output.name} holds no names: it has all {len(solids)} as one mesh", err=True)
+        print_text(f"{output.name} holds no names: it has all {len(solids)} as one mesh", err=True)

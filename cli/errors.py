@@ -14,7 +14,7 @@ import click
 
 from geodomain.cli.missing import mend_missing
 from geodomain.cli.spelling import as_options
-from geodomain.errors import DeviceError, GeodomainError
+from geodomain.errors import DeviceError, GeodomainError, visible
 
 # Keys of a context: whether JSON goes to stdout, to stderr or nowhere, and whether it is there.
 WANTED, WRITTEN = "geodomain.json wanted", "geodomain.json written"
@@ -33,6 +33,7 @@ def exit_codes() -> Iterator[None]:
     try:
         yield
     except click.UsageError as error:
+        error.message = visible(error.message, lines=True)
         with suppress(OSError):
             error.show()
         with suppress(OSError):
@@ -76,7 +77,8 @@ def _fail(message: str, code: int) -> NoReturn:
 
 def print_error(message: str) -> None:
     """Print one red line, with options for the library's keywords."""
-    click.secho(f"error: {as_options(' '.join(message.split()))}", fg="red", err=True)
+    said = visible(as_options(" ".join(message.split())))
+    click.secho(f"error: {said}", fg="red", err=True)
 
 
 def wants_json(args: Sequence[str]) -> Literal["stdout", "stderr", ""]:

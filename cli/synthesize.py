@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodomain.cli import options
-from geodomain.cli.console import Console, print_json
+from geodomain.cli.console import Console, print_json, print_text
 from geodomain.cli.scene_options import scene_options
 from geodomain.errors import counted
 
@@ -52,7 +52,7 @@ def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **asked:
     if as_json:
         print_json(made)
     elif not quiet:
-        click.echo(_summary(folder, made), err=True)
+        print_text(_summary(folder, made), err=True)
 
 
 def _summary(folder: Path, made: SceneFiles) -> str:

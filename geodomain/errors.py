@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 
 _PACKAGE = str(Path(__file__).parent)
+# Controls, marks of direction, ends of lines, and halves of characters, as in odd paths.
+_OBEYED = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
@@ -59,6 +61,29 @@ def _sentence(message: str) -> str:
     line = re.sub(r"\S{251,}", lambda word: f"{word[0][:120]}...{word[0][-120:]}", message)
     line = re.sub(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*", " ", line).strip()
     return line if len(line) <= 1800 else f"{line[:1200]} ... {line[-500:]}"
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""Return a text as a terminal may show it: what it would obey is written as an escape.
+
+    Labels, ids, names and paths come from files, and may hold colours, titles of windows, line
+    ends, or marks that turn the direction of writing.
+
+    Examples
+    --------
+    >>> print(visible("ORE\x1b[31m\a, zone\n7"))
+    ORE\x1b[31m\x07, zone\n7
+    """
+
+    def escaped(each: re.Match[str]) -> str:
+        return each[0] if lines and each[0] in "\n\t" else ascii(each[0])[1:-1]
+
+    return re.sub(_OBEYED, escaped, text)
+
+
+def in_lines(lines: Iterable[str]) -> str:
+    """Join lines, each of which stays one line, whatever the names in it hold."""
+    return "\n".join(map(visible, lines))
 
 
 def shown(value: object) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
 from geodomain.drillholes.checks import Finding, notes_of
+from geodomain.errors import in_lines
 from geodomain.html.table import html_table, text_table
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class Composites:
 
     def __str__(self) -> str:
         """Lay the summary out as lines to read."""
-        return "\n".join([*text_table(self._rows()), *self._notes()])
+        return in_lines([*text_table(self._rows()), *self._notes()])
 
     def _repr_html_(self) -> str:
         """Give the summary as a table for a notebook."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geodomain.arrays import Floats
 from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.drillholes.walls import SAGITTA
-from geodomain.errors import counted
+from geodomain.errors import counted, in_lines
 from geodomain.html.table import html_table, text_table
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class HoleCrossings:
 
     def __str__(self) -> str:
         """Lay the summary out as lines to read."""
-        return "\n".join([*text_table(self._rows()), *notes_of(self.findings, self.dips)])
+        return in_lines([*text_table(self._rows()), *notes_of(self.findings, self.dips)])
 
     def _repr_html_(self) -> str:
         """Give the summary as a table for a notebook."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geodomain.arrays import Floats
 from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.drillholes.flagging import By
-from geodomain.errors import counted
+from geodomain.errors import counted, in_lines
 from geodomain.html.table import html_table, text_table
 
 
@@ -97,7 +97,7 @@ class FlagSummary:
 
     def __str__(self) -> str:
         """Lay everything out as lines to read."""
-        return "\n".join([*text_table(self._rows()), *self._notes()])
+        return in_lines([*text_table(self._rows()), *self._notes()])
 
     def _repr_html_(self) -> str:
         """Give a table for a notebook."""

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TypedDict
 
 from geodomain.drillholes.checks import Finding
-from geodomain.errors import counted
+from geodomain.errors import counted, in_lines
 from geodomain.html.table import html_table
 
 
@@ -83,7 +83,7 @@ class HoleReport:
         """Lay everything out as lines to read."""
         rows = self._rows()
         width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+        return in_lines(f"{name:<{width}}  {value}" for name, value in rows)
 
     def __repr__(self) -> str:
         """Say how many holes there are, and how much was found."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from geodomain.errors import visible
+
 
 def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
     """Lay rows out as lines: columns of one width, names to the left and numbers to the right.
@@ -18,7 +20,7 @@ def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
     Returns
     -------
     list of str
-        A line a row, without spaces at its end.
+        A line a row, without spaces at its end; a cell is one line, whatever it holds.
 
     Examples
     --------
@@ -27,6 +29,7 @@ def text_table(rows: Sequence[Sequence[str]], *, names: int = 1) -> list[str]:
     domain  blocks
     ORE          3
     """
+    rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

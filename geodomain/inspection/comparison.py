@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import TableError, counted
+from geodomain.errors import TableError, counted, in_lines
 from geodomain.html.table import html_table, text_table
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.blocks.model import Floats, open_model
@@ -67,7 +67,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the moves out as lines to read."""
-        return "\n".join([*text_table(self.cells(), names=2), self.said])
+        return in_lines([*text_table(self.cells(), names=2), self.said])
 
     def __repr__(self) -> str:
         """Say how many blocks changed."""

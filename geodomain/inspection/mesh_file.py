@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypedDict, get_args
 
-from geodomain.errors import counted
+from geodomain.errors import counted, visible
 from geodomain.html.table import html_table
 from geodomain.io.files.places import require_places
 from geodomain.io.meshes.reading import read_mesh, read_meshes
@@ -243,11 +243,12 @@ def check_file(
 
 def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
     """List the solids of a file."""
-    width = max(len(one.name) for one in solids)
+    names = [visible(one.name) for one in solids]
+    width = max(map(len, names))
     rows = [
-        f"  {one.name:<{width}}  {counted(one.triangles, 'triangle'):>20}, "
+        f"  {name:<{width}}  {counted(one.triangles, 'triangle'):>20}, "
         f"{'closed' if one.closed else 'not closed'}"
-        for one in solids
+        for name, one in zip(names, solids, strict=True)
     ]
     named = "each of them FILE:NAME" if len(solids) > 1 else "also FILE:NAME"
     return "\n".join([f"{counted(len(solids), 'solid')}, {named}", *rows])

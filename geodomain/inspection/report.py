@@ -16,7 +16,7 @@ from geodomain.checks.blocks import (
     has_realisations,
     say_box,
 )
-from geodomain.errors import counted
+from geodomain.errors import counted, in_lines
 from geodomain.html.table import html_table
 from geodomain.inspection.lattice_guess import LatticeGuess, find_lattice, sub_blocking
 from geodomain.inspection.repeats import Repeats
@@ -254,7 +254,7 @@ def as_table(found: Inspection) -> str:
     """Lay an inspection out as lines to read."""
     rows = _lines(found)
     width = max(len(key) for key, _ in rows)
-    return "\n".join(f"{key:<{width}}  {value}" for key, value in rows)
+    return in_lines(f"{key:<{width}}  {value}" for key, value in rows)
 
 
 def _lines(found: Inspection) -> list[tuple[str, str]]:

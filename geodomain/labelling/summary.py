@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TypedDict
 
 from geodomain.domains.solids import Weld
-from geodomain.errors import counted
+from geodomain.errors import counted, in_lines
 from geodomain.html.table import html_table, text_table
 from geodomain.io.files.standard import STANDARD
 from geodomain.labelling.shares.report import ShareSummary
@@ -157,7 +157,7 @@ class Summary:
 
 def as_table(summary: Summary) -> str:
     """Lay the summary out as lines to read."""
-    return "\n".join([*text_table(_rows(summary)), *_notes(summary)])
+    return in_lines([*text_table(_rows(summary)), *_notes(summary)])
 
 
 def _shown(summary: Summary) -> list[Part]:
@@ -198,7 +198,7 @@ def _notes(summary: Summary) -> list[str]:
         f"at most {weld.largest_move:.3g}"
         for weld in summary.welds
     ]
-    lines += [str(summary.shares)] if summary.shares else []
+    lines += str(summary.shares).split("\n") if summary.shares else []
     return [
         *lines,
         *(f"note: {one}" for one in summary.notes),

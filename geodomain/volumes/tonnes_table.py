@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from geodomain.errors import counted
+from geodomain.errors import counted, in_lines
 from geodomain.html.table import html_table, text_table
 
 _NO_DOMAIN, _NO_BENCH = "(none)", "(unknown)"
@@ -131,7 +131,7 @@ class Tonnes:
     def __str__(self) -> str:
         """Lay the table out as lines to read."""
         headings, rows = self._table()
-        return "\n".join([*text_table([headings, *rows]), *_notes(self)])
+        return in_lines([*text_table([headings, *rows]), *_notes(self)])
 
     def __repr__(self) -> str:
         """Say how many blocks and tonnes there are."""

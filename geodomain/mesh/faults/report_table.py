@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from geodomain.errors import counted
+from geodomain.errors import counted, in_lines
 from geodomain.mesh.faults.report import MeshReport, verdict_of
 
 # What is said of every mesh, and what only where it is not 0.
@@ -58,7 +58,7 @@ def as_table(
     verdict += " as a surface" if kind == "surface" else ""
     lines = [f"{report.name}: {verdict}", *(f"  {label:{width}}  {said}" for label, said in rows)]
     lines += [f"  {text}" for text in dict.fromkeys([*faults, *report.warnings()])]
-    return "\n".join(lines)
+    return in_lines(lines)
 
 
 def _size(report: MeshReport) -> list[tuple[str, str]]:
