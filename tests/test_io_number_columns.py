@@ -166,3 +166,12 @@ def test_a_mark_of_a_coordinate_holds_for_it_alone(tmp_path: Path) -> None:
     path.write_text("X,Y,Z\n5,5,5\n5,6,6\n7,5,5\n")
     found = geodomain.label_file(path, {"A": ALL}, None, missing="X=5")
     assert found.unassigned.blocks == 2 and found.rows == 3
+
+
+def test_a_report_refuses_thousands_in_a_share(tmp_path: Path) -> None:
+    frame = table(["1", "2"]).assign(prop_ore=["0.5", "0,5"], prop_note=["a", "b"])
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(TableError, match="prop_ore is not a number in 1 of the rows up to line 3"):
+        geodomain.report_file(tmp_path / "b.csv", tmp_path / "r.html")
+    frame.assign(prop_ore=0.5).to_csv(tmp_path / "b.csv", index=False)
+    geodomain.report_file(tmp_path / "b.csv", tmp_path / "r.html")

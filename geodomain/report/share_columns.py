@@ -36,7 +36,10 @@ class ShareColumns:
     def add(self, column: Callable[[int], Column]) -> None:
         """Take a chunk."""
         for place, parts in self._parts.items():
-            parts.append(column(place).loose_numbers())
+            asked = column(place)
+            numbers = asked.loose_numbers()
+            # A column of texts is no share; one of numbers is read by the rule for numbers.
+            parts.append(numbers if np.isnan(numbers).all() else asked.numbers(words=True))
 
     def result(self) -> dict[str, Floats]:
         """Return shares, 0 to 1, by the rest of the name; a column with other numbers is none."""
