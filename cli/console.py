@@ -19,7 +19,7 @@ from geodomain.errors import GeodomainWarning, visible
 # The key of a context: consoles with warnings to print once the command has printed its result.
 _LATER = "geodomain.warnings later"
 # Keys of JSON whose values are sentences; those of all others are data.
-_SENTENCES = {"backend_reason", "faults", "notes", "reason", "rotation", "warnings"}
+_SENTENCES = {"backend_reason", "faults", "mend", "notes", "reason", "rotation", "warnings"}
 
 
 @dataclass
