@@ -113,7 +113,7 @@ def label_file(
         Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, by itself
         or by the order and the rules of the domains; empty where it is not known. Blocks need
         sizes. Shares are those of volumes, as of `geodomain.proportions`; blocks that more than
-        one wireframe enters are cut along vertical lines.
+        three wireframes enter, or one that crosses itself, are cut along vertical lines.
     percent : bool, optional
         Add columns pct_<name> instead, 0 to 100.
     by : {"centroid", "majority"}, optional
