@@ -101,7 +101,7 @@ def test_text_and_arrays_agree(cells) -> None:
         return '"' + cell.replace('"', '""') + '"'
 
     rows = "".join(f"1,1,1,{quoted(cell)},0\n" for cell in cells).encode()
-    array = ArrayColumn(np.array([None if c in ("", "nan") else c for c in cells], object), "ROCK")
+    array = ArrayColumn(np.array([c or None for c in cells], object), "ROCK")
     text = scan(rows)[0].column(3)
     for given_values in ("A", ["b", 1], {"!=": "A"}, {">": 0}, {"<=": 1}, 1000, {"!=": 1}):
         (one, *_) = read_conditions({"ROCK": given_values})

@@ -231,6 +231,17 @@ def require_name(name: object) -> None:
     if not isinstance(name, str) or name.splitlines() != [name.strip()] or unwritable(name):
         message = f"a domain's name is {shown(name)}; it must be {NAME}"
         raise DomainError(message)
+    refuse_nan(name)
+
+
+def refuse_nan(name: str) -> None:
+    """Refuse the name nan, in any case: other programs lose it when they read the labels."""
+    if name.lower().lstrip("+-") == "nan":
+        message = (
+            f"a domain's name is {shown(name)}, which programs read as a missing value: choose "
+            "another"
+        )
+        raise DomainError(message)
 
 
 def require_code(name: str, code: object) -> None:

@@ -10,7 +10,8 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import TableError, counted, in_lines
+from geodomain.checks.labels import alike_labels
+from geodomain.errors import TableError, counted, in_lines, warn
 from geodomain.html.table import html_table, text_table
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.blocks.model import Floats, open_model
@@ -145,6 +146,8 @@ def compare_files(
         before = _Labels.read(os.fspath(old), options, column, told)
         after = _Labels.read(os.fspath(new), options, new_column or column, told)
     _require_same_blocks(before, after)
+    for sentence in alike_labels([*before.labels, *after.labels], column):
+        warn(sentence)
     pairs = before.codes.astype(np.int64) * len(after.labels) + after.codes
     counts = np.bincount(pairs, minlength=len(before.labels) * len(after.labels))
     volumes = None if after.volumes is None else np.bincount(pairs, after.volumes, len(counts))

@@ -28,8 +28,11 @@ class Column(Protocol):
 
     rule: ColumnRule
 
-    def present(self) -> Bools:
-        """Tell the rows with a value."""
+    def present(self, *, number: bool = False) -> Bools:
+        """Tell the rows with a value: a cell that is neither empty nor a mark of missing values.
+
+        The text nan is a value, as of a label; with `number`, for who asks for one, it is none.
+        """
 
     def among(self, texts: Sequence[str]) -> Bools:
         """Tell the rows whose value is one of the texts, outer blanks left out."""
@@ -95,7 +98,9 @@ class Condition:
                 found: Bools = _ORDERS[self.operator](column.numbers(), limit)
             return found
         equal = self._equal(column)
-        return equal if self.operator == "==" else column.present() & ~equal
+        if self.operator == "==":
+            return equal
+        return column.present(number=not all(isinstance(one, str) for one in self.values)) & ~equal
 
     def _equal(self, column: Column) -> Bools:
         """Tell the rows with one of the values."""
@@ -228,9 +233,9 @@ class ArrayColumn:
             message = f"column {name!r} holds {data.dtype}, neither numbers nor texts"
             raise DomainError(message)
 
-    def present(self) -> Bools:
-        """Tell the rows with a value."""
-        if self._numeric:
+    def present(self, *, number: bool = False) -> Bools:
+        """Tell the rows with a value; with `number` the text nan is none."""
+        if self._numeric or number:
             known: Bools = self._cells[1] != Kind.MISSING
             return known
         there = np.array([not self.rule.is_missing(text) for text in self._texts], np.bool_)

@@ -109,8 +109,10 @@ class ColumnRule(NamedTuple):
         return Kind.GARBLED if _is_like_number(text) else Kind.WORD, math.nan
 
     def is_missing(self, text: str) -> bool:
-        """Tell whether a text stands for no value, also where it is no number."""
-        return self.read(text)[0] == Kind.MISSING and text.lower() != "nan"
+        """Tell whether a label stands for no value: it is empty, or a mark; NaN is a text."""
+        if not text or text in self.words:
+            return True
+        return self.read(text)[0] == Kind.MISSING and text.lower().lstrip("+-") != "nan"
 
     def _number(self, text: str) -> float | None:
         """Return the number of a text, to the nearest float64; None for another text."""

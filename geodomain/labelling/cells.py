@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from geodomain.checks.labels import read_as_missing
 from geodomain.domains.domain import CODE, is_code
 from geodomain.domains.order import Domains
-from geodomain.errors import DomainError
+from geodomain.errors import DomainError, warn
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ def labels_of(
     ------
     DomainError
         For a label that is the name of a domain: nobody could tell them apart.
+
+    Warns
+    -----
+    GeodomainWarning
+        For the name of a domain that other programs read as a missing value.
     """
     rest = _number(domains.background_code) if codes else domains.background
     lost = _number(domains.unassigned_code) if codes else domains.unassigned
@@ -39,6 +45,8 @@ def labels_of(
         own if given is None else given for given, own in ((background, rest), (unassigned, lost))
     )
     labels = Labels(rest, lost, lost if leaky is None else leaky)
+    for sentence in () if codes else read_as_missing([t.name for t in domains.targets]):
+        warn(sentence)
     taken = {_number(t.code) if codes else t.name: t.name for t in domains.targets}
     for what, label in asdict(labels).items():
         if codes and label and not _is_number(label):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_rows, is_on_device
-from geodomain.domains.domain import Domain
+from geodomain.domains.domain import Domain, refuse_nan
 from geodomain.domains.order import Domains, DomainsLike, allowed_rows, as_domains
 from geodomain.errors import DomainError, counted
 from geodomain.inputs.kinds import MeshesLike, MeshLike, PointsLike
@@ -116,6 +116,7 @@ def _codes_by_names(
     meshes: list[Mesh | PointLocator] = []
     owners: list[int] = []
     for owner, (name, union) in enumerate(domains.items()):
+        refuse_nan(str(name))
         parts = as_solids(union, name)
         if not parts:
             message = f"{name} has no mesh"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geodomain.checks.blocks import VolumeChecks, has_realisations
 from geodomain.checks.densities import refuse_geometry
+from geodomain.checks.labels import alike_labels
 from geodomain.errors import TableError, counted, warn
 from geodomain.inspection.lattice_guess import find_lattice
 from geodomain.inspection.survey import Survey
@@ -231,6 +232,8 @@ class _Reading:
             message = f"the column {name!r} of {model.name} holds no labels: nearly all differ"
             raise TableError(message)
         labels, codes = self._columns[self._label].result()
+        for sentence in alike_labels(labels, name):
+            warn(sentence)
         if labels == [""]:
             message = (
                 f"the column {name!r} of {model.name} is empty in every row: label the model with "

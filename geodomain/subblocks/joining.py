@@ -69,7 +69,7 @@ class Joining:
         """Join some blocks, with all that belong to their parents."""
         column = rows.column(self._parent)
         parent = column.loose_numbers()[: len(rows)]
-        self._refuse_words(np.isnan(parent) & column.present()[: len(rows)], rows.first)
+        self._refuse_words(np.isnan(parent) & column.present(number=True)[: len(rows)], rows.first)
         lost = rows.missing | np.isnan(parent)
         changes = np.flatnonzero((np.diff(parent) != 0) | lost[1:] | lost[:-1]) + 1
         starts = np.concatenate([[0], changes, [len(rows)]]) if len(rows) else np.zeros(1, np.int64)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.labels import alike_labels
 from geodomain.volumes.exact_sums import ONE, nearest_float
 from geodomain.volumes.metal_units import MetalUnit
 from geodomain.volumes.tonnage import Group, Tonnage, Wanted
@@ -34,7 +35,7 @@ def report(tonnage: Tonnage, warned: Iterable[str] = ()) -> Tonnes:
         cutoff_grade=tonnage.wanted.cut,
         bench=tonnage.wanted.bench,
         warnings=tuple(warned),
-        notes=tuple(tonnage.densities.notes()),
+        notes=tuple(_notes(tonnage)),
     )
 
 
@@ -113,6 +114,13 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
         without_volume=no_volume,
         without_density=no_density,
     )
+
+
+def _notes(tonnage: Tonnage) -> Iterator[str]:
+    """Yield what is worth knowing of the densities, and of the labels."""
+    yield from tonnage.densities.notes()
+    if not tonnage.wanted.shares:
+        yield from alike_labels((name for name, _ in tonnage.blocks), tonnage.wanted.domain)
 
 
 def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str]:

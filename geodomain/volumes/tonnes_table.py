@@ -93,7 +93,8 @@ class Tonnes:
     warnings : tuple of str
         Everything that was warned of.
     notes : tuple of str
-        What is worth knowing of the densities: blocks of density 0, and a wide spread.
+        What is worth knowing: blocks of density 0, a wide spread of densities, labels that differ
+        by case alone.
     """
 
     rows: tuple[TonnesRow, ...]

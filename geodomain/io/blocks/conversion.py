@@ -182,4 +182,4 @@ def _numbers(column: Callable[[int], Column], number: int) -> Floats | None:
     except TableError:
         return None
     numbers = asked.loose_numbers()
-    return None if (np.isnan(numbers) & asked.present()).any() else numbers.copy()
+    return None if (np.isnan(numbers) & asked.present(number=True)).any() else numbers.copy()

@@ -66,7 +66,7 @@ class TextRows:
         """Return a field as numbers, NaN where it is empty; TableError for a word."""
         column = self._scanner.column(field)
         values = column.loose_numbers()
-        words = np.flatnonzero(np.isnan(values) & column.present())
+        words = np.flatnonzero(np.isnan(values) & column.present(number=True))
         if words.size:
             row = int(words[0])
             line = self.line(row)

@@ -56,10 +56,19 @@ class TextColumn:
         self._which, self._layout, self._line = which, layout, line
         self.rule = layout.numbers.of(layout.names[field])
 
-    def present(self) -> NDArray[np.bool_]:
-        """Tell the rows with a value: not empty, not NaN, nothing that stands for missing."""
+    def present(self, *, number: bool = False) -> NDArray[np.bool_]:
+        """Tell the rows with a value: not empty, nothing that stands for missing.
+
+        The text nan is a value, as of a label; with `number`, for who asks for one, it is none.
+        """
         found: NDArray[np.bool_] = self._cells[1] != Kind.MISSING
-        return found
+        if number or found.all():
+            return found
+        texts, codes = self.spellings()
+        there: NDArray[np.bool_] = np.array(
+            [not self.rule.is_missing(text.strip()) for text in texts], np.bool_
+        )[codes]
+        return found | there
 
     def among(self, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Tell the rows whose value is one of the texts, quotes and outer blanks left out."""

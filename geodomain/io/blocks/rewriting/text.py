@@ -125,7 +125,9 @@ class _TextRewriting:
         missing = lacking(known)
         reader = TextNumbers(text, self._scanner.line, self._layout, self._name)
         numbers = {f: reader.geometry(f, cells[f], missing) for f in self._geometry}
-        absent = [~self._scanner.column(field).present()[:kept] for field in self._task.amounts]
+        absent = [
+            ~self._scanner.column(field).present(number=True)[:kept] for field in self._task.amounts
+        ]
         for field, lost in zip(self._task.amounts, absent, strict=True):
             numbers[field] = reader.amounts(field, cells[field], lost)
         x, y, z, *own = (numbers[field] for field in self._geometry)
