@@ -367,13 +367,15 @@ def test_misuse(options: tuple[str, ...], said: str) -> None:
     assert said in run("inspect", *options, code=2).stderr
 
 
+@pytest.mark.filterwarnings("ignore:ground.txt is PLY:geodomain.GeodomainWarning")
 def test_a_topography_is_not_overwritten() -> None:
     tables()
-    given = ("--topography", "ground.ply", "-o", "ground.ply", "--overwrite")
+    Path("ground.ply").rename("ground.txt")
+    given = ("--topography", "ground.txt", "-o", "ground.txt", "--overwrite")
     assert "is the input" in run("holes", *given, code=3).stderr
-    assert Path("ground.ply").read_bytes().startswith(b"ply")
-    assert Drillholes("collar.csv", topography="ground.ply", vertical=True).files[-1].name == (
-        "ground.ply"
+    assert Path("ground.txt").read_bytes().startswith(b"ply")
+    assert Drillholes("collar.csv", topography="ground.txt", vertical=True).files[-1].name == (
+        "ground.txt"
     )
 
 
