@@ -97,7 +97,6 @@ def refused(*arguments: str) -> str:
 def test_outputs_of_a_command_and_what_it_reads(folder: Path, command: str) -> None:
     words, outputs, read = COMMANDS[command]
     others = {one: f"other{n}.csv" for n, one in enumerate(outputs)}
-    others |= {"--report": "other.html"}
     for one, other in permutations(outputs, 2):
         rest = [word for name in outputs if name != other for word in (name, others[name])]
         assert "two" in refused(*words, *rest, other, others[one])
