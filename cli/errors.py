@@ -33,7 +33,7 @@ def exit_codes() -> Iterator[None]:
     try:
         yield
     except click.UsageError as error:
-        error.message = visible(error.message, lines=True)
+        vars(error)["message"] = visible(error.message, lines=True)  # click calls it final
         with suppress(OSError):
             error.show()
         with suppress(OSError):

@@ -19,6 +19,7 @@ from geodomain.mesh.datasets import is_dataset
 
 if TYPE_CHECKING:
     import pyvista
+    from narwhals.stable.v1.typing import IntoDataFrame
 
 _TAKEN = (
     "an array of shape (n, 3), a pyvista.PolyData or PointSet (its points), a pyvista.ImageData, "
@@ -72,7 +73,7 @@ def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
         return _centres(cells_of(points, "the grid"))
     refuse_lazy(points, "compute it first, or give it to label_blocks")
     if is_frame(points):
-        return BlockFrame(points).centroids()
+        return BlockFrame(cast("IntoDataFrame", points)).centroids()
     if isinstance(points, str | bytes) or not _is_array(points):
         message = f"points must be {_TAKEN}, not {type(points).__name__}"
         raise TypeError(message)

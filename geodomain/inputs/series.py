@@ -27,22 +27,25 @@ def with_column(native: IntoDataFrame, name: str, values: object) -> IntoDataFra
     """Return a table with a column that is replaced, or comes last."""
     if hasattr(native, "append_column"):
         arrow = cast("pyarrow.Table", native)
-        if name not in arrow.column_names:
-            return arrow.append_column(name, values)
-        return arrow.set_column(arrow.column_names.index(name), name, [values])
-    if hasattr(native, "iloc"):
+        if name in arrow.column_names:
+            made = arrow.set_column(arrow.column_names.index(name), name, [values])
+        else:
+            made = arrow.append_column(name, values)
+    elif hasattr(native, "iloc"):
         table = cast("pandas.DataFrame", native)
-        return table.assign(**{name: getattr(values, "array", values)})
-    column = cast("polars.Series", values)
-    return cast("polars.DataFrame", native).with_columns(column.rename(name))
+        made = table.assign(**{name: getattr(values, "array", values)})
+    else:
+        column = cast("polars.Series", values)
+        made = cast("polars.DataFrame", native).with_columns(column.rename(name))
+    return cast("IntoDataFrame", made)
 
 
 def numbered(native: IntoDataFrame, count: int) -> IntoDataFrame:
     """Return a table with numbers as column names, because narwhals needs distinct names."""
     names = [str(place) for place in range(count)]
     if hasattr(native, "rename_columns"):
-        return native.rename_columns(names)
-    return cast("pandas.DataFrame", native).set_axis(names, axis=1)
+        return cast("IntoDataFrame", cast("pyarrow.Table", native).rename_columns(names))
+    return cast("IntoDataFrame", cast("pandas.DataFrame", native).set_axis(names, axis=1))
 
 
 def is_numeric(series: nw.Series[IntoSeries]) -> bool:
