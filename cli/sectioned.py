@@ -8,7 +8,15 @@ import click
 SECTIONS = {
     "Domains": ("solids", "domains", "codes", "rule", "allow_open", "weld", "by", "split"),
     "Blocks that are cut": ("proportions", "percent", "lines"),
-    "Tonnes and grade": ("density", "grade", "bench", "cutoff", "proportion", "grade_unit"),
+    "Tonnes and grade": (
+        "density",
+        "grade",
+        "bench",
+        "cutoff",
+        "proportion",
+        "grade_unit",
+        "density_unit",
+    ),
     "Output": (
         *("output", "column", "background", "unassigned", "flags", "overwrite", "replace_column"),
         *("take_over", "in_place", "dry_run", "record", "report", "min_length", "coordinates"),

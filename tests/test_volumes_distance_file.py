@@ -186,7 +186,7 @@ def test_what_is_refused_leaves_nothing(folder: Path) -> None:
         distance_file("b.csv", {"A": "open.obj"}, "o.csv", signed=True)
     with pytest.raises(PointError, match=r"b\.csv, among the blocks from number 1 on: point 1 is"):
         distance_file("b.csv", {"A": "ore.obj"}, "o.csv")
-    with pytest.raises(TableError, match="is the input"):
+    with pytest.raises(TableError, match="wireframes are not written"):
         distance_file("b.csv", {"A": "ore.obj"}, "ore.obj", overwrite=True)
     with pytest.raises(TableError, match="extension"):
         distance_file("b.csv", {"A": "ore.obj"}, "o.parquet")

@@ -18,7 +18,7 @@ pandas = pytest.importorskip("pandas")
 # Of 100 m3 and 250 t each.
 MODEL = """X,Y,Z,DX,DY,DZ,domain,AU,CU
 0,0,0,10,5,2,ORE,2,1.5
-9,0,0,10,5,2,ORE,4,0.5
+10,0,0,10,5,2,ORE,4,0.5
 """
 BOTH = ("--density", "2.5", "--grade", "AU", "--grade", "CU")
 

@@ -98,7 +98,7 @@ class Core:
             message = "the compiled core was to make an array larger than any memory can be"
             raise MemoryError(message)
         if meaning == "kNoThread":
-            message = "the system starts no more threads; use fewer with threads="
+            message = "the system starts no more threads"
             raise OSError(message)
         message = "the compiled core failed"
         raise RuntimeError(message)

@@ -188,6 +188,8 @@ class BlockChecks:
         if not np.isfinite(self._box).all():
             return
         reach = float((self._box[1] - self._box[0]).max())
+        if not reach:  # of one other place alone: no spread is no test
+            return
         for place, code in enumerate(_CODES):
             away = np.maximum(self._box[0] - code, code - self._box[1])
             if (away[self._coded[place] > 0] > max(reach, 1.0)).any():

@@ -136,7 +136,7 @@ def flag_file(
         raise ValueError(message)
     least = check_length(min_length)
     tables = [intervals, collar, survey, holes.get("topography")]
-    places = require_outputs([output], tables, overwrite=overwrite)
+    places = require_outputs([output], tables, overwrite=overwrite, text=False)
     if output is not None:
         require_same_kind(os.fspath(intervals), os.fspath(output))
     with collect_warnings() as warned:

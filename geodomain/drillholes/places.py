@@ -20,9 +20,15 @@ def files_of(tables: Iterable[object]) -> tuple[Path, ...]:
 
 
 def require_outputs(
-    outputs: Iterable[PathGiven | None], tables: Iterable[object], *, overwrite: bool
+    outputs: Iterable[PathGiven | None],
+    tables: Iterable[object],
+    *,
+    overwrite: bool,
+    text: bool = True,
 ) -> list[Path]:
     """Return the files to write; refuse places that cannot be written, or are read as a table.
+
+    With `text`, outputs are tables of text, and refused under names of other kinds of files.
 
     Raises
     ------
@@ -36,8 +42,8 @@ def require_outputs(
         message = "- is to hold two outputs: give each its own file"
         raise TableError(message)
     places = [Path(one) for one in given if one != STANDARD]
-    for place in places:
-        require_text_name(str(place))
     require_places(places, overwrite=overwrite)
     refuse_inputs(places, files_of(tables))
+    for place in places if text else ():
+        require_text_name(str(place))
     return places

@@ -192,9 +192,9 @@ def _require_outputs(
     outputs = [] if output == STANDARD else [Path(output)]
     for table in (segments, *outputs):
         _require_text(os.fspath(table))
+    refuse_inputs(outputs, inputs)
     for place in outputs:
         require_text_name(str(place))
-    refuse_inputs(outputs, inputs)
     require_places(outputs, overwrite=overwrite)
     return outputs
 

@@ -215,9 +215,9 @@ GD_API Status geodomain_blocks_covered(const void* handle, const std::int8_t* we
 }
 GD_DESCRIBE(geodomain_blocks_covered);
 
-// What several bodies have in common in each block from lows to highs, (rows, 3): of each set of two
-// or more of the `count` handles its share of the block, in `common`, (rows, 2^count), at the place
-// of the set's bits. Others are left as they are.
+// What several bodies have in common in each block from lows to highs, (rows, 3): of each set of
+// two or more of the `count` handles its share of the block, in `common`, (rows, 2^count), at the
+// place of the set's bits. Others are left as they are.
 GD_API Status geodomain_blocks_common(const void* const* handles, const std::int8_t* const* weights,
                                       std::int32_t count, const double* lows, const double* highs,
                                       std::int64_t rows, int threads, double* common) {

@@ -181,7 +181,8 @@ class Overlay {
     for (const Edge& edge : facet.edges) {
       bool out = false;
       for (int i = 0; i < piece.count; ++i) {
-        value[i] = edge.along_x * (piece.at[i].y - edge.y) - edge.along_y * (piece.at[i].x - edge.x);
+        value[i] =
+            edge.along_x * (piece.at[i].y - edge.y) - edge.along_y * (piece.at[i].x - edge.x);
         out |= value[i] < 0.0;
       }
       if (!out) continue;
@@ -216,8 +217,10 @@ class Overlay {
   void join(const Piece& piece, int sign, std::size_t next, std::size_t set) {
     Bounds box = {{piece.at[0].x, piece.at[0].y, 0.0}, {piece.at[0].x, piece.at[0].y, 0.0}};
     for (int i = 1; i < piece.count; ++i) {
-      box.low.x = minimum(box.low.x, piece.at[i].x), box.high.x = maximum(box.high.x, piece.at[i].x);
-      box.low.y = minimum(box.low.y, piece.at[i].y), box.high.y = maximum(box.high.y, piece.at[i].y);
+      box.low.x = minimum(box.low.x, piece.at[i].x),
+      box.high.x = maximum(box.high.x, piece.at[i].x);
+      box.low.y = minimum(box.low.y, piece.at[i].y),
+      box.high.y = maximum(box.high.y, piece.at[i].y);
     }
     for (std::size_t body = next; body < bodies_.size(); ++body) {
       const std::size_t joined = set | std::size_t{1} << body;
