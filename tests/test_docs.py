@@ -197,3 +197,18 @@ def test_links_of_the_readme_work_on_other_sites() -> None:
 def test_hyphens_of_options_stay_hyphens() -> None:
     """Else the examples of commands have an en dash on the site, and cannot be copied."""
     assert re.search(r"^smartquotes = False$", (DOCS / "conf.py").read_text(), re.MULTILINE)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="braces are expanded by bash")
+@pytest.mark.parametrize("script", ["run", "sanitizers"])
+def test_ci_names_files_that_are_there(script: str) -> None:
+    text = Path(ROOT, ".ci", script).read_text(encoding="utf-8")
+    named = re.findall(r"tests/[\w{},/]+\.py", text)
+    shown = subprocess.run(
+        ["bash", "-c", f"printf '%s\\n' {' '.join(named)}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    files = shown.stdout.split()
+    assert files and [file for file in files if not Path(ROOT, file).is_file()] == []
