@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.inputs.kinds import MeshLike, PointsLike
-from geodomain.query.locator import PointLocator, Winding
+from geodomain.inputs.meshes import as_mesh
+from geodomain.mesh.fitness import require_fit, warn_once
+from geodomain.query.locator import PointLocator, Winding, locate
 
 
 def count_crossings(
@@ -36,7 +38,9 @@ def count_crossings(
     >>> geodomain.count_crossings(mesh, [[1, 1, -1], [1, 1, 1], [1, 1, 8]])
     array([2, 1, 0], dtype=int32)
     """
-    locator = PointLocator(mesh, backend=backend, threads=threads, allow_open=allow_open)
+    solid = as_mesh(mesh)
+    require_fit(solid, allow_open=allow_open)
+    locator = locate(solid, backend=backend, threads=threads, allow_open=allow_open)
     return locator.count_crossings(points, out=out)
 
 
@@ -117,7 +121,7 @@ def generalised_winding(
     >>> winding.number.round(3), winding.inside
     (array([0.804, 0.519, 0.044]), array([ True,  True, False]))
     """
-    locator = PointLocator(mesh, backend=backend, threads=threads, allow_open=True)
+    locator = _of_any(mesh, backend, threads)
     return locator.generalised_winding(points)
 
 
@@ -153,5 +157,12 @@ def on_surface(
     >>> geodomain.on_surface(mesh, [[3, 3, 3], [1, 1, 1], [0, 2, 5]])
     array([ True, False,  True])
     """
-    locator = PointLocator(mesh, backend=backend, threads=threads, allow_open=True)
+    locator = _of_any(mesh, backend, threads)
     return locator.on_surface(points, out=out)
+
+
+def _of_any(mesh: MeshLike, backend: str, threads: int | None) -> PointLocator:
+    """Index a mesh that need be no solid: of its triangles alone is asked."""
+    known = as_mesh(mesh)
+    warn_once(known)
+    return locate(known, backend=backend, threads=threads, allow_open=True)

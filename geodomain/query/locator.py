@@ -95,7 +95,8 @@ class PointLocator:
     Raises
     ------
     MeshError
-        If the mesh is not closed and ``allow_open`` is false.
+        If the mesh is not closed and ``allow_open`` is false, and if nothing can be inside, by any
+        rule: its faces cancel, or lie in a plane.
 
     Examples
     --------
@@ -157,6 +158,7 @@ class PointLocator:
 
     def count_crossings(self, points: PointsLike, *, out: object = None) -> NDArray[np.int32]:
         """Return the crossings above each point; see `geodomain.count_crossings`."""
+        fitness.require_inside(self.mesh, "parity")
         return self._crossings(points, out, signed=False)
 
     def winding_numbers(self, points: PointsLike, *, out: object = None) -> NDArray[np.int32]:
@@ -199,6 +201,7 @@ class PointLocator:
         axes = lattice.Axes(x, y, z)
         if rule == "winding":
             return wind_about(self, axes, packed=packed, out=out)
+        fitness.require_inside(self.mesh, rule)
         return axes.answer(
             self.mesh, out, self.backend, self._threads, packed=packed, index=self.index
         )

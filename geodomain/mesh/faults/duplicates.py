@@ -1,14 +1,18 @@
-"""Duplicate triangles and shells of a mesh, compared by their vertices."""
+"""Faces that are there twice: duplicate triangles and shells, and faces that all cancel."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import gcd
 from typing import NamedTuple
 
 import numpy as np
 
 from geodomain.backends.mesh_checks import group_equal
-from geodomain.mesh.faults.edge_table import Ints, count_edges, has_equal_corners
+from geodomain.mesh.faults.edge_table import Floats, Ints, count_edges, has_equal_corners
 from geodomain.mesh.faults.shells import shells
+
+Vector = tuple[int, int, int]
 
 
 class Doubles(NamedTuple):
@@ -21,13 +25,10 @@ class Doubles(NamedTuple):
     shells : int
         Closed shells whose every face is there an even number of times, other solids'
         walls aside. They cancel: by parity, nothing is inside.
-    cancel : bool
-        Whether every face is there an even number of times, and there are some.
     """
 
     faces: Ints
     shells: int
-    cancel: bool
 
 
 def find_doubles(triangles: Ints, vertex_count: int) -> Doubles:
@@ -46,39 +47,110 @@ def find_doubles(triangles: Ints, vertex_count: int) -> Doubles:
     is_first[first] = True
     faces = np.flatnonzero(~is_first)
     if not len(faces):
-        return Doubles(faces, 0, cancel=False)
+        return Doubles(faces, 0)
     copies = np.bincount(group)
     proper = ~has_equal_corners(triangles[first])
-    cancel = bool(proper.any() and not (copies[proper] % 2).any())
     more = (copies > 1) & proper
     found = _cancelled_shells(triangles[first[more]], copies[more], vertex_count)
-    return Doubles(faces, found, cancel)
+    return Doubles(faces, found)
 
 
-def enclose_nothing(triangles: Ints, *, winding: bool) -> bool:
-    """Return whether all triangles cancel, so that nothing can be inside.
+def encloses_nothing(vertices: Floats, triangles: Ints, *, winding: bool) -> bool:
+    """Return whether the faces of a closed mesh cancel, so that nothing can be inside.
 
-    By parity those do that are there an even number of times; by winding number those that are
-    there as often one way round as the other.
+    Faces are compared as sets of places, however they are cut into triangles. What is inside
+    changes wherever the faces of a plane lie on each other an odd number of times; by winding
+    number, where they do not lie there as often one way round as the other. In one plane the faces
+    cancel where the edges cancel that bound them, and these do, line by line, where their ends do.
+    So each vertex is asked by itself, and the first where something is left decides.
 
     Parameters
     ----------
+    vertices : (v, 3) float64
+        Distinct by value.
     triangles : (t, 3) int64
-        Indices of vertices that are distinct by value; degenerate ones are left out.
+        Indices of vertices; degenerate triangles are left out.
     winding : bool
         Whether what is inside is told by the winding number, not by parity.
     """
     proper = triangles[~has_equal_corners(triangles)]
     if not len(proper):
         return False
+    left = _uncancelled(proper, winding=winding)
+    order = np.argsort(left, axis=None, kind="stable")
+    used, starts = np.unique(left.reshape(-1)[order], return_index=True)
+    stars = np.split(left[order // 3], starts[1:])
+    places = whole_places(vertices)
+    # In no order, so that a small part in which something is inside is met early.
+    for some in np.random.default_rng(0).permutation(len(used)).tolist():
+        if not star_cancels(places, int(used[some]), stars[some], winding=winding):
+            return False
+    return True
+
+
+def _uncancelled(proper: Ints, *, winding: bool) -> Ints:
+    """Return the triangles that are left where those with the same corners cancel."""
     first, group = group_equal(np.sort(proper, axis=1).astype(np.float64))
-    if 2 * len(first) > len(proper):
-        return False
-    if not winding:
-        return not (np.bincount(group) % 2).any()
-    a, b, c = proper.T
-    turns = np.where((a < b) ^ (b < c) ^ (a < c), 1, -1)
-    return not np.bincount(group, turns).any()
+    if winding:
+        a, b, c = proper.T
+        turns = np.where((a < b) ^ (b < c) ^ (a < c), 1, -1)
+        return proper[np.bincount(group, turns)[group] != 0]
+    return proper[first[np.bincount(group) % 2 == 1]]
+
+
+def whole_places(vertices: Floats) -> list[Vector]:
+    """Return places as whole numbers of a unit so small that nothing is rounded."""
+    fraction, power = np.frexp(vertices)
+    digits = np.ldexp(fraction, 53).astype(np.int64)
+    power[digits == 0] = power.max(initial=0)
+    shift = power - power.min(initial=0)
+    whole: list[Vector] = (digits.astype(object) << shift.astype(object)).tolist()
+    return whole
+
+
+def star_cancels(places: Sequence[Vector], centre: int, star: Ints, *, winding: bool) -> bool:
+    """Return whether the edges that end in a vertex cancel on each line of each plane.
+
+    Parameters
+    ----------
+    places : sequence of three int
+        Of the vertices, as by `whole_places`.
+    centre : int
+        The vertex.
+    star : (t, 3) int64
+        The triangles that have it as a corner once.
+    winding : bool
+        As in `encloses_nothing`.
+    """
+    ends: dict[tuple[Vector, Vector], int] = {}
+    x, y, z = places[centre]
+    for corners in star.tolist():
+        at = corners.index(centre)
+        one, other = places[corners[at - 2]], places[corners[at - 1]]
+        leaving = one[0] - x, one[1] - y, one[2] - z
+        coming = other[0] - x, other[1] - y, other[2] - z
+        plane = _direction(_cross(leaving, coming))
+        if not any(plane):
+            continue
+        for way, step in ((leaving, -1), (coming, 1)):
+            key = plane, _direction(way)
+            ends[key] = ends.get(key, 0) + step
+    return not any(count if winding else count % 2 for count in ends.values())
+
+
+def _cross(p: Vector, q: Vector) -> Vector:
+    return (p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0])
+
+
+def _direction(vector: Vector) -> Vector:
+    """Return the shortest whole vector of a line, the same for both ways along it."""
+    part = gcd(*vector)
+    if not part:
+        return vector
+    first = next(value for value in vector if value)
+    part = part if first > 0 else -part
+    x, y, z = (value // part for value in vector)
+    return x, y, z
 
 
 def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from geodomain.errors import counted
 from geodomain.html.table import html_table
 from geodomain.mesh.faults.collinear import collinear
-from geodomain.mesh.faults.duplicates import find_doubles
+from geodomain.mesh.faults.duplicates import encloses_nothing, find_doubles
 from geodomain.mesh.faults.edge_table import EdgeTable, Floats, Ints, edge_table
 from geodomain.mesh.faults.edges import is_single, say_open
 from geodomain.mesh.faults.gaps import smallest_gap, t_junctions
@@ -23,10 +23,10 @@ from geodomain.mesh.measure import area, normals
 from geodomain.mesh.mesh import Mesh
 
 PLACES = 100
-# What `check` and all that use a solid say of one whose triangles cancel.
+# What `check` and all that use a solid say of one whose faces cancel.
 NOTHING_INSIDE = (
-    "each triangle of {} is there twice, or an even number of times: they cancel, and nothing is "
-    "inside; remove the copies."
+    "each face of {}, however it is cut into triangles, is there twice, or an even number of "
+    "times: they cancel, and nothing is inside; remove the copies."
 )
 # What makes a closed mesh no solid by parity: some space is enclosed twice.
 _DOUBLED = ("duplicate_shells", "overlapping_shells", "equal_shells")
@@ -96,8 +96,8 @@ class MeshReport:
     sheet : bool
         Whether the mesh is open and faces up, or down, nearly everywhere: a surface.
     cancelled : bool
-        Whether every triangle is there an even number of times, as in a file that holds a surface
-        twice: by parity nothing is inside.
+        Whether every face is there an even number of times, however it is cut into triangles, as
+        in a file that holds a surface twice: by parity nothing is inside.
     places : mapping of str to array
         Where the faults are, at most 100 of each: edges as (n, 2, 3) coordinates under
         the names of their counts, triangles as (n,) indices in the mesh, and what components have
@@ -251,7 +251,7 @@ def report_on(mesh: Mesh, relations: Relations) -> MeshReport:
         duplicate_shells=max(doubles.shells, cancelling(relations)),
         inward=solidity.inward,
         inside_out=solidity.inside_out,
-        cancelled=doubles.cancel,
+        cancelled=closed and encloses_nothing(table.vertices, table.triangles, winding=False),
         sheet=not closed and _is_sheet(table.vertices, whole),
         places=_places(table, edges, triangles, boxes),
         open_edges="" if closed else say_open(mesh, table, junctions, gap),
