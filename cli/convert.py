@@ -29,7 +29,8 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     .stl. Names of solids are kept where OUT holds names (.dxf, .ts, .omf).
 
     A block model (text, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv, .parquet,
-    .vtu, .vti (blocks of one size that fill a lattice) or .omf.
+    .vtu, .vti (blocks of one size that fill a lattice) or .omf. Of an .omf with both, the
+    wireframes go to .omf; IN:NAME is one of its block models.
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output.
     """
@@ -37,12 +38,11 @@ def convert(source: str, output: Path, overwrite: bool) -> None:
     from geodomain.io.meshes.conversion import convert_file
     from geodomain.io.meshes.writing import holds_names
 
-    if converts_blocks(source, output):
-        with Console(quiet=False).listening():
-            count = convert_blocks(source, output, overwrite=overwrite)
-        print_text(counted(count, "block"), err=True)
-        return
     with Console(quiet=False).listening():
+        if converts_blocks(source, output):
+            count = convert_blocks(source, output, overwrite=overwrite)
+            print_text(counted(count, "block"), err=True)
+            return
         solids = convert_file(source, output, overwrite=overwrite)
     for name, mesh in solids.items():
         print_text(f"{visible(name)}: {counted(len(mesh.triangles), 'triangle')}", err=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,6 +147,52 @@ def test_wireframes_are_still_wireframes() -> None:
     convert("ore.ply", "ore.omf")
     assert len(read_mesh("ore.omf").triangles) == 12
     assert "no surface" in convert("ore.omf", "x.csv", code=3).stderr or not Path("x.csv").exists()
+
+
+@pytest.mark.parametrize("make", [omf_models.omf1, omf_models.omf2])
+def test_blocks_of_omf_are_blocks_in_omf(make: Callable[[], bytes]) -> None:
+    Path("a.omf").write_bytes(make())
+    assert "24 blocks" in convert("a.omf", "b.omf").stderr
+    convert("a.omf", "a.csv")
+    convert("b.omf", "b.csv")
+    keys = ["x", "y", "z"]
+    first, again = (pd.read_csv(name).sort_values(keys) for name in ("a.csv", "b.csv"))
+    np.testing.assert_allclose(again[keys], first[keys])
+    assert again["AU"].tolist() == pytest.approx(first["AU"].tolist(), nan_ok=True)
+    assert "no surface" in convert("a.omf", "b.dxf", code=3).stderr
+
+
+def test_blocks_beside_wireframes_of_a_project() -> None:
+    """Wireframes are written, and the blocks that are not are named."""
+    write_mesh(cube(), "ore.omf")
+    with zipfile.ZipFile("ore.omf") as members:
+        held = {name: members.read(name) for name in members.namelist()}
+    Path("model.omf").write_bytes(omf_models.omf2())
+    with zipfile.ZipFile("model.omf") as members:
+        blocks = {name: members.read(name) for name in members.namelist()}
+    index = json.loads(gzip.decompress(held["index.json.gz"]))
+    other = json.loads(gzip.decompress(blocks["index.json.gz"]))
+    text = json.dumps(other["elements"])
+    for name in [name for name in blocks if name != "index.json.gz"]:
+        text = text.replace(f'"{name}"', f'"m{name}"')
+        held[f"m{name}"] = blocks[name]
+    index["elements"] += json.loads(text)
+    name = "Model"
+    held["index.json.gz"] = gzip.compress(json.dumps(index).encode())
+    with zipfile.ZipFile("both.omf", "w") as members:
+        for one, content in held.items():
+            members.writestr(one, content)
+        members.comment = b"Open Mining Format 2.0"
+    done = convert("both.omf", "c.omf")
+    assert "12 triangles" in done.stderr
+    assert f"both.omf has 1 block model too, {name!r}, which is not written" in done.stderr
+    assert "24 blocks" in convert(f"both.omf:{name}", "d.omf").stderr
+    assert "12 triangles" in convert("both.omf:ore", "e.omf").stderr
+
+
+def test_a_legacy_image_is_blocks_in_omf() -> None:
+    pyvista.ImageData(dimensions=(3, 3, 3)).save("a.vtk")
+    assert "8 blocks" in convert("a.vtk", "a.omf").stderr
 
 
 def test_what_cannot_be_converted_is_said() -> None:

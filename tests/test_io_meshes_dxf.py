@@ -361,7 +361,47 @@ def test_hidden_faces_are_read_and_said(tmp_path, form):
     found, message = said(tmp_path, form([*tables, *drawing(OWN, off, [*TRIANGLE, (60, 1)])]))
     assert [len(mesh.triangles) for mesh in found.values()] == [1, 1, 1]
     assert "faces on layers that are frozen or off are read too: 'OWN' and 'OFF'" in message
-    assert "1 face or mesh that is marked invisible is read too" in message
+    assert "1 face, mesh or placed block that is marked invisible is read too" in message
+
+
+def test_blocks_that_are_hidden_where_they_are_placed_are_said(tmp_path, form):
+    """A frozen layer hides the whole of a block; one that is off hides what is on layer 0."""
+    tables: Groups = [(0, "SECTION"), (2, "TABLES"), (0, "TABLE"), (2, "LAYER"), (70, 3)]
+    for name, flags, colour in (("Frozen", 1, 7), ("Deep", 1, 7), ("OFF", 0, -3), ("OWN", 0, 7)):
+        tables += [(0, "LAYER"), (2, name), (70, flags), (62, colour)]
+    tables += [(0, "ENDTAB"), (0, "ENDSEC")]
+    nested = block("B", OWN) + block("N", insert("B", "DEEP")) + block("EMPTY")
+    frozen, off = insert("B", "FROZEN"), insert("B", "OFF")
+    empty = insert("EMPTY", "FROZEN")
+    found, message = said(tmp_path, form([*tables, *with_blocks(nested, frozen, insert("N"))]))
+    assert list(found) == ["OWN"] and len(found["OWN"].triangles) == 2
+    assert "blocks that are placed on frozen layers are read too: 'FROZEN' and 'DEEP'" in message
+    assert "faces on layers" not in message
+    read(tmp_path, form([*tables, *with_blocks(nested, off, empty)]))  # no warning
+    _, message = said(tmp_path, form(with_blocks(nested, [*off, (60, 1)], OWN)))
+    assert "a.dxf: 1 face, mesh or placed block that is marked invisible is read too" in message
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (r"\M+18D7A\M+191CC", "鉱体"),
+        (r"\M+2BC73", "廣"),
+        (r"\M+3B0A1x", "가x"),
+        (r"\M+5BFF3-\U+00C5", "矿-Å"),
+        (r"\M+18100", r"\M+18100"),
+        (r"\M+6BFF3", r"\M+6BFF3"),
+    ],
+)
+def test_escapes_of_code_pages_in_names(tmp_path, form, written, name):
+    groups = drawing(entity("3DFACE", written, A, B, C))
+    assert list(read(tmp_path, form(groups))) == [name]
+
+
+@pytest.mark.parametrize("name", [r"a\M+1827A", r"b\U+0041", "\\m+3B0A1", "\\M", "鉱体"])
+def test_names_that_look_like_escapes_come_back(tmp_path, name):
+    write_mesh({name: cube()}, tmp_path / "b.dxf")
+    assert list(read_meshes(tmp_path / "b.dxf")) == [name]
 
 
 def test_a_drawing_that_would_fill_the_memory_is_refused_at_once(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from geodomain import Mesh, MeshError, read_mesh, read_meshes
+from geodomain import Mesh, MeshError, read_mesh, read_meshes, write_mesh
 
 FAULT = """GOCAD TSurf 1
 # a comment
@@ -112,6 +112,27 @@ def test_a_renamed_file_is_known_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(FAULT)
     with pytest.warns(UserWarning, match=r"a\.txt is GOCAD called \.txt"):
         assert len(read_mesh(tmp_path / "a.txt").triangles) == 2
+
+
+def test_lines_that_go_on(tmp_path: Path) -> None:
+    r"""A line that ends in \ goes on in the next one, a comment does not."""
+    text = FAULT.replace("VRTX 3 478000.1 ", "VRTX 3 \\\n478000.1 \\ \n")
+    text = text.replace("# a comment", "# C:\\a\\").replace("name: North", "name: \\\nNorth")
+    (mesh,) = read(tmp_path, text).values()
+    assert list(read(tmp_path, text)) == ["North fault"]
+    assert mesh.vertices.tolist() == read(tmp_path, FAULT)["North fault"].vertices.tolist()
+    bad = text.replace("310.3", "x")
+    with pytest.raises(MeshError, match=r"a\.ts, line 27: 'x' is not a number"):
+        read(tmp_path, bad)
+    with pytest.raises(MeshError, match="cut short: its last object has no line END"):
+        read(tmp_path, FAULT.removesuffix("END\n") + "TRGL 3 5 7 \\")
+
+
+@pytest.mark.parametrize("name", ["C:\\ore\\", "a\\ b", '"a', '"', "\\"])
+def test_names_with_backslashes_come_back(tmp_path: Path, name: str) -> None:
+    mesh = read(tmp_path, FAULT)["North fault"]
+    write_mesh({name: mesh}, tmp_path / "b.ts")
+    assert list(read_meshes(tmp_path / "b.ts")) == [name]
 
 
 @pytest.mark.parametrize("name", ['say "it"', "a {b} c", "two  blanks", "{x}", 'in "quotes"'])

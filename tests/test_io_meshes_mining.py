@@ -353,6 +353,18 @@ PLACE = [
 HEIGHTS = np.array([[4, 5, 6], [1, 2, 3]], dtype=np.float32)
 
 
+@pytest.mark.parametrize(
+    ("kind", "bands"), [("rgb", 3), ("rgb", 4), ("palette", 1), ("separated", 4)]
+)
+def test_a_picture_is_no_grid_of_heights(tmp_path, kind, bands):
+    tifffile = pytest.importorskip("tifffile")
+    data = np.arange(6 * bands, dtype=np.uint8).reshape(2, 3, bands).squeeze()
+    more = {"colormap": np.zeros((3, 256), np.uint16)} if kind == "palette" else {}
+    tifffile.imwrite(tmp_path / "a.tif", data, photometric=kind, extratags=PLACE, **more)
+    with pytest.raises(MeshError, match=r"a picture in colours \(\w+\), not a grid of heights"):
+        read_mesh(tmp_path / "a.tif")
+
+
 @pytest.mark.parametrize("planes", ["separate", "contig"])
 def test_band_1_of_several_in_a_geotiff(tmp_path, planes):
     tifffile = pytest.importorskip("tifffile")

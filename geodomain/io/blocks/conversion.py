@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Unpack
@@ -10,7 +12,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted, warn
 from geodomain.io.blocks.block_file import BlockFile, Floats, Relabelling
 from geodomain.io.blocks.cell_file import CellModel
 from geodomain.io.blocks.export import Blocks, is_written, write_blocks
@@ -22,11 +24,23 @@ from geodomain.io.datamine.definition import read_definition
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.streams import open_target
 from geodomain.io.files.unchanged import Unchanged
+from geodomain.io.files.whole import read_whole
 from geodomain.io.header.azimuth import azimuth_of, frame_of_azimuth
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.formats import detect
+from geodomain.io.meshes.solids import listed, split_name
+from geodomain.io.omf.refusal import refusing
+from geodomain.io.omf.version1 import Project1
+from geodomain.io.omf.version2 import Project2
 
+# Elements of OMF 1 and 2.
+_MODELS = {"VolumeElement", "BlockModel"}
+_SURFACES = {"SurfaceElement", "Surface", "GridSurface"}
+_LATTICE = re.compile(
+    rb"^DATASET\s+(STRUCTURED_(POINTS|GRID)|RECTILINEAR_GRID)",
+    re.MULTILINE | re.IGNORECASE,
+)
 _LATTICES = (".vti", ".vtr", ".vts", ".vtu")
 
 
@@ -89,11 +103,21 @@ def converts_blocks(source: str, output: Path) -> bool:
     """Tell whether a conversion is one of blocks, by what the output or else the input holds.
 
     .omf holds wireframes and blocks, and so do .omf and .vtk as input: they are taken for
-    wireframes.
+    wireframes where they have some.
+
+    Warns
+    -----
+    GeodomainWarning
+        For block models beside wireframes, which are not written with them.
     """
     if output.suffix.lower() != ".omf":
         return is_written(str(output))
     place, kind = file_of(source), kind_of(source)
+    if kind in ("omf1", "omf2"):
+        return _is_block_model(source, kind)
+    if kind == "vtk" and place.suffix.lower() == ".vtk":
+        with place.open("rb") as file:
+            return _LATTICE.search(file.read(HEAD)) is not None
     if kind in ("text", "datamine"):
         with place.open("rb") as file:
             head = file.read(HEAD)
@@ -104,6 +128,31 @@ def converts_blocks(source: str, output: Path) -> bool:
         # A table whose first row begins with 0 looks like strings.
         return looks is None or (looks == "Surpac strings" and place.suffix.lower() != ".str")
     return kind in ("gslib", "parquet", "voxet") or place.suffix.lower() in _LATTICES
+
+
+def _is_block_model(source: str, kind: str) -> bool:
+    """Tell whether a project, or the element of it that is named, is blocks and no surface."""
+    place, wanted = split_name(source)
+    with refusing(place.name, TableError):
+        if kind == "omf1":
+            data = read_whole(place)
+            first = Project1(data, place.name, TableError)
+            told = [(one.get("name"), one["__class__"]) for one in first.elements()]
+        else:
+            with zipfile.ZipFile(place) as members:
+                second = Project2(members, place.stat().st_size, place.name, TableError)
+                told = [(one.get("name"), one["geometry"]["type"]) for one in second.elements()]
+    names = [(str(name or place.stem), each) for name, each in told]
+    models = [name for name, each in names if each in _MODELS]
+    surfaces = [name for name, each in names if each in _SURFACES]
+    if wanted is not None:
+        return wanted in models and wanted not in surfaces
+    if models and surfaces:
+        warn(
+            f"{place.name} has {counted(len(models), 'block model')} too, {listed(models)}, which "
+            f"{'is' if len(models) == 1 else 'are'} not written: convert {place.name}:NAME"
+        )
+    return bool(models) and not surfaces
 
 
 def _gathered(source: str, options: TableOptions) -> Blocks:

@@ -27,7 +27,7 @@ from geodomain.io.files.streams import Target
 from geodomain.io.files.unchanged import Unchanged
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.solids import split_name
-from geodomain.io.meshes.text import unify_lines
+from geodomain.io.meshes.text import logical_lines, unify_lines
 
 Lines = dict[str, list[str]]
 _WHOLE = {("IEEE", 4): ">f4", ("IEEE", 8): ">f8"}
@@ -43,16 +43,17 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     if digest is not None:
         digest.add_file(place)
     status = place.stat()
-    found = list(_objects(unify_lines(place.read_bytes()).decode("latin-1"), place))
+    found = list(_objects(unify_lines(place.read_bytes()), place))
     lines = pick_model(found, wanted, place.name, ["GOCAD"])
     yield CellModel(VoxetStore(lines, place, status), options)
 
 
-def _objects(text: str, place: Path) -> Iterator[tuple[str, Lines]]:
+def _objects(text: bytes, place: Path) -> Iterator[tuple[str, Lines]]:
     """Give the words of each line of every Voxet, by its first word and number of a property."""
     now: Lines | None = None
     name, braces = "", False
-    for line in text.split("\n"):
+    for _, row in logical_lines(text):
+        line = row.decode("latin-1")
         words = line.split()
         if not words or words[0].startswith("#"):
             continue

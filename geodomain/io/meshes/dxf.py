@@ -48,8 +48,11 @@ _REFERENCE = 4 | 8 | 16 | 32  # flags of a BLOCK that is another file (xref)
 _FROZEN = 1  # flag of a layer
 _WORK = 1 << 31  # bytes, some 2.8 million triangles in half a minute, whatever the file's size
 _CORNER_BYTES, _PLACEMENT_BYTES = 250, 400  # at the peak, until equal vertices are merged
-_ESCAPED = re.compile(r"\\[Uu]\+([0-9A-Fa-f]{4})")
-_SPECIAL = re.compile(r"[^ -~]|\\(?=[Uu]\+)")  # not of ASCII, or what would be read as an escape
+# Escapes of text: a number of UTF-16, or two bytes of one of five code pages.
+_ESCAPED = re.compile(r"\\[Uu]\+([0-9A-Fa-f]{4})|\\[Mm]\+([1-5])([0-9A-Fa-f]{4})")
+_PAGES = {"1": "cp932", "2": "cp950", "3": "cp949", "4": "johab", "5": "cp936"}
+# Not of ASCII, or what would be read as an escape.
+_SPECIAL = re.compile(r"[^ -~]|\\(?=[Uu]\+|[Mm]\+[1-5])")
 _CODE_PAGE = re.compile(
     rb"\$DWGCODEPAGE(?:\s+3\s+|\x00\x03\x00?)(?:ANSI_|DOS)(\d{2,5})\b", re.IGNORECASE
 )
@@ -187,8 +190,19 @@ def _decoded(name: bytes, page: str) -> str:
         text = name.decode()
     except UnicodeDecodeError:
         text = name.decode(page, "replace")
-    text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), text)
+    text = _ESCAPED.sub(_unescaped, text)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    r"""Return the character of \U+XXXX or \M+nXXXX; an escape of no character stays."""
+    if escape[1]:
+        return chr(int(escape[1], 16))
+    code = bytes.fromhex(escape[3]).lstrip(b"\0")
+    try:
+        return code.decode(_PAGES[escape[2]])
+    except UnicodeDecodeError:
+        return escape[0]
 
 
 def _fault(fault: int, place: int, data: bytes, file: str) -> MeshError:
@@ -280,7 +294,7 @@ class _Model:
         self.drawing, self.file, self.size = drawing, file, size
         self.blocks: dict[str, _Block] = {}
         self.left_out: Counter[str] = Counter()  # bodies by type
-        self.invisible = 0  # entities with faces
+        self.invisible = 0  # entities with faces, and blocks with some where they are placed
         self.references: dict[str, None] = {}
         self.missing: dict[str, None] = {}
         self._zero = {-1, *(i for i, name in enumerate(drawing.names) if name == "0")}
@@ -379,6 +393,7 @@ class _Model:
         for name in reversed(self._order):
             block = self.blocks[name]
             block.inserts = [insert for insert in block.inserts if below[insert.block]]
+            self.invisible += sum(bool(self.drawing.invisible[one.row]) for one in block.inserts)
             below[name] = sum(len(faces.sizes) for _, faces in block.parts) + sum(
                 insert.columns * insert.rows * below[insert.block] for insert in block.inserts
             )
@@ -483,19 +498,39 @@ class _Model:
         drawing, file = self.drawing, self.file
         states = np.flatnonzero(drawing.kind == _LAYER)
         flags, colours = drawing.integers[states, 0], drawing.integers[states, 1]
-        hidden = states[(flags & _FROZEN != 0) | (colours < 0)]
-        off = {drawing.names[number].casefold() for number in drawing.layer[hidden].tolist()}
-        layers = [name for name in names if name.casefold() in off]
+        frozen, off = (
+            {drawing.names[number].casefold() for number in drawing.layer[those].tolist()}
+            for those in (states[flags & _FROZEN != 0], states[colours < 0])
+        )
+        layers = [name for name in names if name.casefold() in frozen | off]
         if layers:
             message = (
                 f"{file}: faces on layers that are frozen or off are read too: {listed(layers)}"
             )
             warn(message)
+        # A frozen layer hides all of a block that is placed on it; one that is off hides what the
+        # block has on layer 0, which is on the layer of the INSERT here.
+        placing = [
+            drawing.names[insert.layer] if insert.layer >= 0 else "0"
+            for name, block in self.blocks.items()
+            for insert in block.inserts
+            if insert.layer >= 0 or name == _SPACE
+        ]
+        blocks = [
+            name
+            for name in dict.fromkeys(placing)
+            if name.casefold() in frozen and name not in layers
+        ]
+        if blocks:
+            message = (
+                f"{file}: blocks that are placed on frozen layers are read too: {listed(blocks)}"
+            )
+            warn(message)
         if self.invisible:
             marked = counted(
                 self.invisible,
-                "face or mesh that is marked invisible is",
-                "faces and meshes that are marked invisible are",
+                "face, mesh or placed block that is marked invisible is",
+                "faces, meshes or placed blocks that are marked invisible are",
             )
             message = f"{file}: {marked} read too"
             warn(message)

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from geodomain.errors import MeshError
 from geodomain.io.meshes.solids import NamedFaces, listed
-from geodomain.io.meshes.text import decoded, floats, integers, number_lines, unify_lines
+from geodomain.io.meshes.text import (
+    decoded,
+    floats,
+    integers,
+    logical_lines,
+    number_lines,
+    unify_lines,
+)
 from geodomain.mesh.faces import Faces
 from geodomain.mesh.mesh import Mesh
 
@@ -63,7 +70,7 @@ def _objects(text: bytes, file: str) -> Iterator[_Object]:
     """Yield the objects of a file, each from its line GOCAD to its END."""
     now: _Object | None = None
     braces = named = False
-    for number, line in enumerate(text.split(b"\n"), 1):
+    for number, line in logical_lines(text):
         words = line.split()
         if not words or words[0].startswith(b"#"):
             continue
@@ -238,7 +245,8 @@ def spelled(name: str) -> str:
 def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
     """Write a TSurf a solid, elevations upwards, numbers that read back the same."""
     for name, mesh in solids.items():
-        value = f'"{name}"' if name[0] == name[-1] == '"' else name
+        # Quotes would be taken off, and a line that ends in \ goes on in the next one.
+        value = f'"{name}"' if name[0] == name[-1] == '"' or name[-1] == "\\" else name
         file.write(f"GOCAD TSurf 1\nHEADER {{\nname:{value}\n}}\n".encode())
         file.write(b'GOCAD_ORIGINAL_COORDINATE_SYSTEM\nNAME Default\nAXIS_NAME "X" "Y" "Z"\n')
         file.write(b'AXIS_UNIT "m" "m" "m"\nZPOSITIVE Elevation\n')

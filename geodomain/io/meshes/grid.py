@@ -24,6 +24,7 @@ _SETTING = re.compile(r"""(\w+)\s*=\s*["']([^"']*)["']""")
 _KEY_LINE = re.compile(rb"\s*([A-Za-z_]+)[ \t]+(\S+)[ \t]*(?:\n|$)")
 _SCALE, _TIES, _MATRIX, _GEO_KEYS, _NO_DATA = 33550, 33922, 34264, 34735, 42113
 _GDAL_METADATA = 42112
+_GREY = {0, 1}  # PhotometricInterpretation of one band that is no colour
 _POINT = 2  # GTRasterTypeGeoKey 1025
 # No height, but a mark such as -3.4028234663852886e38, which headers write with fewer digits.
 _NO_HEIGHT = 1e30
@@ -134,6 +135,8 @@ def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
         with tifffile.TiffFile(io.BytesIO(data)) as file:
             page: Any = file.pages[0]
             tags = {tag.code: tag.value for tag in page.tags.values()}
+            if int(page.photometric) not in _GREY:
+                raise _colours(path.name, page.photometric)
             if page.size * page.dtype.itemsize > 1032 * len(data) + (1 << 20):
                 raise damaged(path.name, "it promises more pixels than it can hold")
             values = page.asarray()
@@ -145,6 +148,16 @@ def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
         reason = " ".join(str(wrong).split())[:100]
         raise damaged(path.name, f"tifffile cannot read it ({reason})") from wrong
     return [("", _georeferenced(values, tags, path.name))]
+
+
+def _colours(file: str, kind: Any) -> MeshError:
+    """Return the error for a picture: its first band is red, or a number of a palette."""
+    name = getattr(kind, "name", str(int(kind)))
+    message = (
+        f"{file} is a picture in colours ({name}), not a grid of heights: export the elevations"
+        " as a GeoTIFF of one grey band, or as an ESRI ASCII grid"
+    )
+    return MeshError(message)
 
 
 def _is_error(record: logging.LogRecord) -> bool:

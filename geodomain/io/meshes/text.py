@@ -23,6 +23,23 @@ def unify_lines(data: bytes) -> bytes:
     return data
 
 
+def logical_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
+    r"""Yield each line with its number, from 1; one that ends in \ goes on in the next one.
+
+    Comments do not go on.
+    """
+    lines = enumerate(text.split(b"\n"), 1)
+    if b"\\" not in text:
+        yield from lines
+        return
+    for number, line in lines:
+        parts = []
+        while (end := line.rstrip()).endswith(b"\\") and not line.lstrip().startswith(b"#"):
+            parts.append(end[:-1])
+            line = next(lines, (0, b""))[1]
+        yield number, b" ".join([*parts, line])
+
+
 def decoded(text: bytes) -> str:
     """Return a name as UTF-8, or as the Windows text that it is otherwise."""
     try:
