@@ -96,25 +96,29 @@ def refused(*arguments: str) -> str:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_outputs_of_a_command_and_what_it_reads(folder: Path, command: str) -> None:
     words, outputs, read = COMMANDS[command]
-    others = {one: f"other{n}.csv" for n, one in enumerate(outputs)}
+    ends = {"--record": ".json", "--report": ".html"}
+    if command == "report":
+        ends["-o"] = ".html"
+    others = {one: f"other{n}" for n, one in enumerate(outputs)}
     for one, other in permutations(outputs, 2):
         rest = [word for name in outputs if name != other for word in (name, others[name])]
         assert "two" in refused(*words, *rest, other, others[one])
     for one in outputs:
         rest = [word for name in outputs if name != one for word in (name, others[name])]
+        end = ends.get(one, ".csv")
         for path in read:
-            name = path if path.endswith(".csv") else f"linked{len(path)}.csv"
+            name = path if path.endswith(end) else f"linked{len(path)}{end}"
             if not Path(name).exists():
                 os.link(path, name)
             assert "the input" in refused(*words, *rest, one, name, "--overwrite")
         for bad, said in {
-            "no/out.csv": "folder is not there",
-            "loop.csv": "symbolic links",
-            "sub.csv": "",
+            f"no/out{end}": "folder is not there",
+            f"loop{end}": "symbolic links",
+            f"sub{end}": "",
         }.items():
-            if bad == "loop.csv" and not Path(bad).is_symlink():
+            if bad.startswith("loop") and not Path(bad).is_symlink():
                 Path(bad).symlink_to(bad)
-            Path("sub.csv").mkdir(exist_ok=True)
+            Path(f"sub{end}").mkdir(exist_ok=True)
             assert said in refused(*words, *rest, one, bad, "--overwrite")
 
 

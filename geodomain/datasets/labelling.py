@@ -27,6 +27,7 @@ from geodomain.datasets.workers import (
 from geodomain.domains.sources import DomainsGiven
 from geodomain.errors import DomainError, TableError, collect_warnings, counted, warn
 from geodomain.inputs.paths import PathGiven
+from geodomain.io.blocks.model import require_record_name
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.header.keywords import TableKeywords, table_options
@@ -205,6 +206,7 @@ def _require_target(
     if target is not None:
         require_output_folder(found, target)
     if run.path is not None:
+        require_record_name(str(run.path))
         if isinstance(found.base, LocalStore):
             refuse_inputs([run.path], [found.base.path / part.name for part in found.parts])
         if target is not None and Path(run.path).resolve().is_relative_to(target.place):

@@ -10,7 +10,14 @@ from geodomain.domains.order import LabelBy, Proportions
 from geodomain.domains.sources import DomainsGiven
 from geodomain.errors import collect_warnings
 from geodomain.inputs.paths import PathGiven, model_path
-from geodomain.io.blocks.model import Destination, file_of, open_model, require_same_kind
+from geodomain.io.blocks.model import (
+    Destination,
+    file_of,
+    open_model,
+    require_page_name,
+    require_record_name,
+    require_same_kind,
+)
 from geodomain.io.files.places import refuse_inputs, require_places, same_place
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.header.keywords import TableKeywords, table_options
@@ -240,6 +247,10 @@ def _require_outputs(
     refuse_inputs(beside, [] if source == STANDARD else [file_of(source)])
     written += beside
     require_places(written, overwrite=overwrite)
+    if run.path is not None:
+        require_record_name(str(run.path))
+    if run.page is not None:
+        require_page_name(str(run.page))
     return written
 
 

@@ -17,7 +17,7 @@ from geodomain.errors import collect_warnings, counted
 from geodomain.html.table import html_table
 from geodomain.inputs.paths import model_path
 from geodomain.inspection.comparison import compare_files
-from geodomain.io.blocks.model import file_of
+from geodomain.io.blocks.model import file_of, require_page_name
 from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
@@ -136,7 +136,8 @@ def report_file(
         How near a section, on either side, a hole must be to be drawn on it.
     samples : path, DataFrame or pyarrow.Table, optional
         Samples of the holes (hole, FROM, TO, grades), drawn along them on sections, coloured by
-        grade; needs ``within``. Those without a value or with a negative one are not drawn.
+        grade; needs ``within``. Those without a value are not drawn; negative ones count as
+        `holes` reads them, with a warning.
     sample_grade : str, optional
         Their column; needed with ``samples``.
     density : str or float, optional
@@ -184,6 +185,7 @@ def report_file(
     """
     source, place = model_path(model, IN_MEMORY), Path(output)
     require_places([place], overwrite=overwrite)
+    require_page_name(str(place))
     names = (grade,) if isinstance(grade, str) else tuple(grade)
     grades = GradesAsked(names, density, unit_of(density_unit))
     sampled = tuple(files_of([samples]))

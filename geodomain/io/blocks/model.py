@@ -30,6 +30,8 @@ __all__ = [
     "file_of",
     "kind_of",
     "open_model",
+    "require_page_name",
+    "require_record_name",
     "require_same_kind",
     "require_text_name",
 ]
@@ -38,6 +40,8 @@ Opener = Callable[[str, TableOptions, Digest | None], AbstractContextManager[Blo
 _TABLES = ("gslib", "parquet", "text")
 # What names a kind that is no text.
 _TAKEN = {extension for known in EXTENSIONS.values() for extension in known}
+# What names a table of text.
+_TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc")
 # What a table must not be called.
 _NOT_WRITTEN = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "spreadsheets"),
@@ -131,12 +135,38 @@ def require_text_name(target: str) -> None:
     TableError
         With the extension that the output should have.
     """
+    _require_name(target, "the table is written as text", (".csv",))
+
+
+def require_page_name(target: str) -> None:
+    """Refuse to write a page of HTML under a name that promises another kind of file.
+
+    Raises
+    ------
+    TableError
+        With the extension that the page should have.
+    """
+    _require_name(target, "the report is one page of HTML", (".html", ".htm"))
+
+
+def require_record_name(target: str) -> None:
+    """Refuse to write a record under a name that promises another kind of file.
+
+    Raises
+    ------
+    TableError
+        With the extension that the record should have.
+    """
+    _require_name(target, "the record is written as JSON", (".json",))
+
+
+def _require_name(target: str, what: str, own: tuple[str, ...]) -> None:
+    """Refuse a name whose extension is that of another kind of file; without one it is free."""
     place = Path(target)
     suffix = (place.with_suffix("") if place.suffix.lower() == ".gz" else place).suffix.lower()
-    if suffix in _NOT_WRITTEN or suffix in _TAKEN:
-        message = (
-            f"{target}: the table is written as text, which {suffix} is not; end the output in .csv"
-        )
+    others = {*_NOT_WRITTEN, *_TAKEN, *(() if ".csv" in own else _TEXT)} - {*own}
+    if suffix in others:
+        message = f"{target}: {what}, which {suffix} is not; end the output in {own[0]}"
         raise TableError(message)
 
 
