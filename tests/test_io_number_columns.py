@@ -175,3 +175,39 @@ def test_a_report_refuses_thousands_in_a_share(tmp_path: Path) -> None:
         geodomain.report_file(tmp_path / "b.csv", tmp_path / "r.html")
     frame.assign(prop_ore=0.5).to_csv(tmp_path / "b.csv", index=False)
     geodomain.report_file(tmp_path / "b.csv", tmp_path / "r.html")
+
+
+def test_a_sum_beyond_float64_is_refused_where_no_block_is(tmp_path: Path) -> None:
+    frame = table([1.5, 2.5]).assign(RHO=1.5e305)
+    with pytest.raises(TableError, match=r"tonnes of the blocks of 'ORE' add up to more than a"):
+        geodomain.tonnes(frame, density="RHO")
+    frame = table([1.5e304, 2.5e304])
+    path = str(written(frame, "csv", tmp_path))
+    done = CliRunner().invoke(
+        main, ["tonnes", path, "--density", "5", "--grade", "AU", "-o", str(tmp_path / "t.csv")]
+    )
+    assert done.exit_code == 3 and "metal of AU" in done.output, done.output
+    assert "Traceback" not in done.output and not (tmp_path / "t.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["r.xlsx", "r.csv", "r.pdf", "r.parquet"])
+def test_a_page_is_not_written_under_a_name_that_promises_another_file(
+    name: str, tmp_path: Path
+) -> None:
+    path, page = str(written(table([1.5, 2.5]), "csv", tmp_path)), tmp_path / name
+    done = CliRunner().invoke(main, ["report", path, "-o", str(page)])
+    assert done.exit_code == 3 and "end the output in .html" in done.output, done.output
+    assert not page.exists()
+
+
+@pytest.mark.parametrize("option", ["--record", "--report"])
+def test_what_lies_beside_a_labelled_model_has_a_name_of_its_kind(
+    option: str, tmp_path: Path
+) -> None:
+    path, beside = str(written(table([1.5, 2.5]), "csv", tmp_path)), tmp_path / "beside.xlsx"
+    geodomain.write_mesh(ALL, tmp_path / "all.ply")
+    words = ["label", path, "--solid", f"ORE={tmp_path / 'all.ply'}", "--column", "new"]
+    words += ["-o", str(tmp_path / "out.csv"), option, str(beside)]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 3 and "which .xlsx is not" in done.output, done.output
+    assert not beside.exists() and not (tmp_path / "out.csv").exists()

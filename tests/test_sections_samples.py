@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+import geodomain
 from geodomain import Drillholes, plot_sections
 from geodomain.cli import main
 from geodomain.errors import TableError
@@ -46,12 +47,27 @@ NEAR = ("--collar", "c.csv", "--intervals", "a.csv", "--within", "5", "-o", "s.s
 
 def test_samples_are_drawn_where_they_are_with_their_values(folder: Path) -> None:
     holes = Drillholes("c.csv")
-    samples = samples_of(holes, "a.csv", "AU")
+    with pytest.warns(geodomain.GeodomainWarning, match="AU is negative in 1 of the samples"):
+        samples = samples_of(holes, "a.csv", "AU")
     lines, values = samples_near(Section("y", 5), holes, 5, samples)
-    # What has no value, or one below 0, is not drawn; nor is what lies below the hole's end.
-    assert values.tolist() == [0, 2, 4]
+    # What has no value is not drawn; nor is what lies below the hole's end.
+    assert values.tolist() == [0, 2, -1, 4]
     ends = [line[[0, -1]].ravel().tolist() for line in lines]
-    assert ends == [[50, 90, 50, 80], [50, 80, 50, 70], [50, 50, 50, 45]]
+    assert ends == [[50, 90, 50, 80], [50, 80, 50, 70], [50, 70, 50, 60], [50, 50, 50, 45]]
+    with pytest.warns(geodomain.GeodomainWarning, match="they count as half"):
+        half = samples_of(Drillholes("c.csv", below_detection="half"), "a.csv", "AU")
+    assert half.values.tolist() == [0, 2, 0.5, 4, 9]
+
+
+def test_plot_counts_negative_grades_as_tonnes_do(folder: Path) -> None:
+    text = Path("b.csv").read_text()
+    Path("b.csv").write_text(text.replace(",ORE,1\n", ",ORE,-1\n"))
+    said = plot("--colour-by", "AU", "-o", "p.svg").stderr.replace("\n", " ")
+    assert said.count("AU is negative in 10 of the blocks") == 1 and "and they count so" in said
+    said = plot("--colour-by", "AU", "--below-detection", "zero", "-o", "p.svg").stderr
+    assert "they count as 0" in said.replace("\n", " ")
+    said = plot("--colour-by", "AU", "--missing", "AU=-1", "-o", "p.svg").stderr
+    assert "negative" not in said
 
 
 def test_a_sample_is_cut_where_it_leaves() -> None:
@@ -73,8 +89,9 @@ def test_colours_are_those_of_the_ramp(folder: Path) -> None:
     plot(*NEAR, "--grade", "AU", "--cmap", "magma")
     picture = (folder / "s.svg").read_text()
     colours = matplotlib.colormaps["magma"]
-    for value in (0, 2, 4):  # the ramp ends where 98% of the values do
-        share = min(1.0, value / np.quantile([0, 2, 4], 0.98))
+    high = np.quantile([0, 2, -1, 4], 0.98)  # the ramp ends where 98% of the values do
+    for value in (0, 2, 4):
+        share = min(1.0, (value + 1) / (high + 1))
         colour = matplotlib.colors.to_hex(colours(min(int(share * 256), 255)))
         assert len(re.findall(f"stroke: {colour}; stroke-width: 5", picture)) == 1
     assert "AU, of samples" in re.sub("<!-- | -->", "", picture)
@@ -84,9 +101,9 @@ def test_blocks_and_samples_of_one_grade_have_one_ramp(folder: Path) -> None:
     plot(*NEAR, "--grade", "AU", "--colour-by", "AU")
     picture = (folder / "s.svg").read_text()
     assert "AU, of blocks and samples" in picture and "AU, of samples" not in picture
-    # Of 0 to 9: a sample of 2 has the colour of a block of 2.
-    high = np.quantile([*list(range(10)) * 10, 0, 2, 4], 0.98)
-    step = int(2 / high * 256)
+    # Of -1 to 9: a sample of 2 has the colour of a block of 2.
+    high = np.quantile([*list(range(10)) * 10, 0, 2, -1, 4], 0.98)
+    step = int(3 / (high + 1) * 256)
     colour = matplotlib.colors.to_hex(matplotlib.colormaps["viridis"](step))
     assert f"stroke: {colour}; stroke-width: 5" in picture and f"fill: {colour}" in picture
 
@@ -94,7 +111,7 @@ def test_blocks_and_samples_of_one_grade_have_one_ramp(folder: Path) -> None:
 def test_what_cannot_be_drawn_is_one_sentence(folder: Path) -> None:
     said = plot(*NEAR, "--grade", "CU", code=3).stderr
     assert said.count("\n") == 1 and "CU" in said and "a.csv" in said
-    (folder / "a.csv").write_text("HOLE,FROM,TO,AU\nV,0,10,-1\nW,0,10,\n")
+    (folder / "a.csv").write_text("HOLE,FROM,TO,AU\nV,0,10,\nW,0,10,\n")
     assert "no sample of these holes has a number in the column 'AU'" in plot(
         *NEAR, "--grade", "AU", code=3
     ).stderr.replace("\n", " ")

@@ -98,7 +98,8 @@ def plot_sections(
         How near, on either side; needed with ``holes``.
     samples : path, DataFrame or pyarrow.Table, optional
         Samples of the holes (hole, FROM, TO, grades), drawn along them in the colours of `cmap`.
-        Those without a value or with a negative one are not drawn.
+        Those without a value are not drawn; negative ones count as `holes` reads them, with a
+        warning.
     grade : str, optional
         Their column; needed with ``samples``. Blocks that ``colour_by`` colours by a column of
         this name have the same ramp.

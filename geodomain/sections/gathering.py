@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.labels import alike_labels
 from geodomain.domains.order import Domains
-from geodomain.errors import TableError
+from geodomain.errors import TableError, warn
 from geodomain.inspection.survey import Survey
 from geodomain.io.blocks.block_file import Relabelling
 from geodomain.io.blocks.model import open_model
@@ -18,6 +19,7 @@ from geodomain.io.header.families import find_column
 from geodomain.io.header.frames import LocalFrame
 from geodomain.io.header.options import TableOptions
 from geodomain.io.header.rotation import require_constants
+from geodomain.io.number_columns import NegativeGrades
 from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress
 from geodomain.sections.cutting import AXES, Section, is_cut
@@ -157,31 +159,45 @@ class _Source:
     ) -> None:
         self._path, self._options, self._progress = path, options, progress
         self._column, self._grade = column, grade
+        self._checked = False
         self.name = path
 
     def read(self, add: Callable[[_Chunk], None]) -> None:
-        """Pass over the blocks once, chunk by chunk."""
+        """Pass over the blocks once, chunk by chunk; the first pass warns of what it sees."""
         with open_model(self._path, self._options) as model:
             self.name = model.name
             label = find_column(model.columns, self._column, model.name)
             grades = [self._grade] if self._grade is not None else []
             numeric = [find_column(model.columns, name, model.name) for name in grades]
             rows = 0
+            seen: dict[str, None] = {}
+            below = NegativeGrades(self._grade or "")
 
             def take(
                 points: Floats, sizes: Floats | None, column: Callable[[int], Column]
             ) -> Sequence[NDArray[np.int32]]:
                 nonlocal rows
                 require_constants(model.constants, column, model.columns, model.name, rows)
-                rows += len(points)
                 texts, codes = column(label).distinct()
-                values = column(numeric[0]).numbers() if numeric else None
+                seen.update(dict.fromkeys(texts))
+                values = None
+                if numeric:
+                    grade = column(numeric[0])
+                    below.below = grade.rule.below
+                    values = below.take(grade.numbers(), rows)
+                rows += len(points)
                 labels = np.array(texts, np.str_)[codes] if texts else np.empty(0, np.str_)
                 add(_Chunk(model.name, model.frame.lattice, points, sizes, labels, values))
                 return []
 
             also = sorted({label, *numeric, *model.constants})
             model.relabel(Relabelling(take, also=also, progress=self._progress))
+            if not self._checked:
+                for sentence in alike_labels(seen, model.columns[label]):
+                    warn(sentence)
+                if said := below.warning("block"):
+                    warn(said)
+            self._checked = True
 
 
 class _Surveying:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
-from geodomain.errors import TableError
+from geodomain.errors import TableError, warn
 from geodomain.io.number_columns import NegativeGrades
 from geodomain.sections.cutting import Section
 from geodomain.sections.near_holes import pieces_near
@@ -45,7 +45,9 @@ class Samples:
 
 
 def samples_of(holes: Drillholes, table: TableLike, grade: str) -> Samples:
-    """Read the samples of holes; those without a value, or below detection, are left out.
+    """Read the samples of holes; those without a value are left out.
+
+    Negative values count as they are, with a warning, or by the policy for values below detection.
 
     Raises
     ------
@@ -54,8 +56,10 @@ def samples_of(holes: Drillholes, table: TableLike, grade: str) -> Samples:
     """
     rows = holes.match(table, also=[grade])
     column = rows.table.column(grade)
-    values = NegativeGrades(grade, column.rule.below).take(column.numbers())
-    values = np.where(values < 0, np.nan, values)
+    below = NegativeGrades(grade, column.rule.below)
+    values = below.take(column.numbers())
+    if said := below.warning("sample"):
+        warn(said)
     there = np.flatnonzero(rows.usable & np.isfinite(values))
     if not len(there):
         message = (

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.checks.labels import alike_labels
+from geodomain.errors import TableError, shown
 from geodomain.volumes.exact_sums import ONE, nearest_float
 from geodomain.volumes.metal_units import MetalUnit
 from geodomain.volumes.tonnage import Group, Tonnage, Wanted
@@ -91,7 +92,7 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
     volume, tonnes, *rest = group.sums
     # Sums are exact, and so is the factor of a unit: each is rounded once.
     parts, whole = wanted.density_unit.tonnes if wanted.density_unit else (1, 1)
-    return TonnesRow(
+    row = TonnesRow(
         domain=key[0],
         bench=key[1],
         cutoff=cutoff,
@@ -114,6 +115,23 @@ def _row(wanted: Wanted, key: _Key, cutoff: float | None, group: Group) -> Tonne
         without_volume=no_volume,
         without_density=no_density,
     )
+    _require_finite(wanted, row)
+    return row
+
+
+def _require_finite(wanted: Wanted, row: TonnesRow) -> None:
+    """Raise TableError for a sum that overflows, though none of its blocks does."""
+    density = wanted.density if isinstance(wanted.density, str) else "the density"
+    sums = [("volume", "the block sizes", row.volume), ("tonnes", density, row.tonnes)]
+    sums += [(f"metal of {grade.name}", grade.name, grade.metal) for grade in row.grades]
+    for what, cause, value in sums:
+        if math.isinf(value):
+            blocks = f"the blocks of {shown(row.domain)}" if row.domain else "all blocks"
+            message = (
+                f"the {what} of {blocks} add up to more than a number can hold: look for values "
+                f"in {cause} that are far too large, and correct them or declare them as missing"
+            )
+            raise TableError(message)
 
 
 def _notes(tonnage: Tonnage) -> Iterator[str]:
