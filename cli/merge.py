@@ -23,7 +23,7 @@ Example:
 @extensive_option("Columns of amounts, such as VOLUME,TONNES, which are added up.")
 @options.overwrite_option
 @options.table_options
-@options.frame_options
+@options.box_options
 @options.threads_option
 @options.report_options
 def merge(as_json: bool, quiet: bool, **given: Any) -> None:

@@ -41,7 +41,9 @@ def merge_file(
     Neighbours of one parent that agree in every column but their coordinates and sizes become one
     block, with the row of the first of them. Joined blocks fill what their parts filled, exactly;
     there are never more of them in a parent than runs joined along its best axis, and the same
-    input gives the same blocks.
+    input gives the same blocks. With ``frame`` coordinates are those of the world and rounded:
+    faces agree within 1/200 of the smaller size, volumes still add up, and coordinates of joined
+    blocks are rounded to 6 decimals in text.
 
     Parameters
     ----------
@@ -66,8 +68,6 @@ def merge_file(
     TableError, OSError
         As `label_file`, for a model without sizes, and where the blocks of a parent do not follow
         each other; nothing is left behind.
-    ValueError
-        For ``frame``: faces of turned boxes agree in local coordinates alone.
 
     Examples
     --------
@@ -82,12 +82,6 @@ def merge_file(
     """
     began = time.perf_counter()
     options, source = table_options(**table), model_path(model, IN_MEMORY)
-    if options.frame is not None:
-        message = (
-            "frame= turns boxes whose coordinates are those of the world and rounded, and blocks "
-            "are joined where their faces agree exactly: join them in local coordinates"
-        )
-        raise ValueError(message)
     target = os.fspath(output)
     require_output(source, target, overwrite=overwrite)
     with (
@@ -101,7 +95,7 @@ def merge_file(
             opened.name,
             together,
             opened.columns[together],
-            at_corner=file.space.at_corner,
+            space=file.space,
             threads=threads,
         )
         amounts = amount_columns(opened, extensive)
