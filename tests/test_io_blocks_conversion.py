@@ -109,10 +109,12 @@ def test_rectilinear_grids_become_omf() -> None:
     pd.testing.assert_frame_equal(table("b.omf"), table("a.vtr"), check_like=True)
 
 
-def test_turned_cells_are_told_as_what_they_are() -> None:
+def test_skewed_cells_are_told_as_what_they_are() -> None:
     image = pyvista.ImageData(dimensions=(4, 3, 2), spacing=(10, 10, 5))
     image.cell_data["AU"] = np.arange(6.0)
-    image.cast_to_unstructured_grid().rotate_z(30).save("a.vtu")
+    skew = np.eye(4)
+    skew[0, 1] = 0.25
+    image.cast_to_unstructured_grid().transform(skew, inplace=False).save("a.vtu")
     for name in ("b.vti", "b.vtu", "b.omf"):
         said = convert("a.vtu", name, code=3).stderr
         assert "6 cells of the model turned or skewed, no boxes along the axes" in said

@@ -16,6 +16,7 @@ from geodomain.errors import TableError
 from geodomain.io.blocks.cells import cells_of
 from geodomain.io.blocks.new_values import as_numbers
 from geodomain.io.csv.new_columns import NewColumn
+from geodomain.io.header.frames import LocalFrame
 from geodomain.io.meshes.writing import write_mesh
 
 pv = pytest.importorskip("pyvista")
@@ -154,11 +155,38 @@ def test_a_turned_image() -> None:
     np.testing.assert_allclose(found, grid.cell_centers().points)
 
 
+SKEW = np.array([[1.0, 0, 0, 0], [0.25, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+
+
 def test_cells_that_are_no_boxes() -> None:
-    turned = image().cast_to_structured_grid().rotate_z(30).cast_to_unstructured_grid()
-    found, sizes = centres(turned)
-    np.testing.assert_allclose(found, turned.cell_centers().points, rtol=1e-6)
-    assert np.isnan(sizes).all()
+    skewed = image().cast_to_structured_grid().transform(SKEW, inplace=False)
+    found, sizes = centres(skewed.cast_to_unstructured_grid())
+    np.testing.assert_allclose(found, skewed.cell_centers().points, rtol=1e-6)
+    assert np.isnan(sizes).all() and (cells_of(skewed, "model").axes == np.eye(3)).all()
+
+
+@pytest.mark.parametrize("far", [(0, 0, 0), (414_000, 7_480_000, 300)])
+@pytest.mark.parametrize("turns", [[("z", 30.0)], [("z", -12.5), ("x", 40.0)], [("z", 90.0)]])
+@pytest.mark.parametrize("kind", ["cast_to_structured_grid", "cast_to_unstructured_grid"])
+def test_turned_boxes_have_sizes_along_their_edges(
+    kind: str, turns: list, far: tuple[float, float, float]
+) -> None:
+    grid = getattr(pv.ImageData(dimensions=(5, 4, 3), spacing=(10, 8, 2.5)), kind)()
+    frame = LocalFrame(turns, far)
+    grid.points = frame.to_world(np.asarray(grid.points, np.float64))
+    cells = cells_of(grid, "model")
+    ((_, found, sizes),) = cells.chunks()
+    np.testing.assert_allclose(found, grid.cell_centers().points, atol=1e-8)
+    if turns[0][1] == 90:
+        assert (cells.axes == np.eye(3)).all() and np.allclose(sizes, (8, 10, 2.5))
+    else:
+        assert sizes.tolist() == [[10, 8, 2.5]] * 24
+        near = 0 if len(turns) == 1 else 1e-8
+        np.testing.assert_allclose(cells.axes, np.array(frame.matrix).T, atol=near)
+    # One cell that is no box has no size; the others keep theirs.
+    grid.points[0] += 0.5
+    ((_, _, sizes),) = cells_of(grid.cast_to_unstructured_grid(), "model").chunks()
+    assert np.isnan(sizes[0]).all() or np.isnan(sizes).all()
 
 
 def test_chunks_hold_whole_columns(monkeypatch: pytest.MonkeyPatch) -> None:

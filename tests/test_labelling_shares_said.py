@@ -12,7 +12,7 @@ from label_command import folder, run  # noqa: F401
 from wireframes import box
 
 import geodomain
-from geodomain import GeodomainWarning, TableError, label_file, write_mesh
+from geodomain import GeodomainWarning, Mesh, TableError, label_file, write_mesh
 from geodomain.io.header.frames import LocalFrame
 
 ORE = box((0, 0, 0), (20, 20, 20))
@@ -57,10 +57,19 @@ def test_centroids_alone_and_local_coordinates_are_not_warned_of(tmp_path: Path)
         assert not any("rotated" in one for one in found.warnings)
 
 
-def test_turned_cells_are_refused(tmp_path: Path) -> None:
+def test_skewed_cells_are_refused_and_turned_ones_are_measured(tmp_path: Path) -> None:
     pyvista = pytest.importorskip("pyvista")
     grid = pyvista.ImageData(dimensions=(4, 5, 3), spacing=(5, 5, 5)).cast_to_unstructured_grid()
-    grid.rotate_z(30).save(tmp_path / "t.vtu")
+    skew = np.eye(4)
+    skew[0, 1] = 0.25
+    grid.transform(skew, inplace=False).save(tmp_path / "t.vtu")
+    frame = LocalFrame([("z", 30.0)], (0.0, 0.0, 0.0))
+    turned = grid.copy()
+    turned.points = frame.to_world(np.asarray(grid.points, np.float64))
+    turned.save(tmp_path / "r.vtu")
+    ore = Mesh(frame.to_world(ORE.vertices), ORE.triangles)
+    found = label_file(tmp_path / "r.vtu", {"ORE": ore}, None, proportions="itself")
+    assert found.domains[0].proportion_volume == pytest.approx(15 * 20 * 10)
     grid.save(tmp_path / "s.vtu")
     for asked in ({"proportions": "itself"}, {"by": "majority"}):
         out = tmp_path / "o.vtu"

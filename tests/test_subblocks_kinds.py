@@ -185,8 +185,14 @@ def test_a_turned_image_is_split_along_its_own_axes(tmp_path: Path) -> None:
     geodomain.label_file(out, ore, tmp_path / "b.vtu", column="again")
     labelled = pyvista.read(tmp_path / "b.vtu").cell_data
     assert list(labelled["again"]) == list(labelled["domain"])
-    with pytest.raises(TableError, match="no boxes along its axes"):
-        geodomain.merge_file(out, tmp_path / "c.vtu")
+    joined = geodomain.merge_file(out, tmp_path / "c.vtu")
+    assert joined.parents == 36 and joined.after < joined.before / 2
+    merged = pyvista.read(tmp_path / "c.vtu")
+    volumes = np.abs(merged.compute_cell_sizes()["Volume"])
+    assert np.allclose(np.bincount(merged.cell_data["parent"], volumes), 500)
+    again = {"scheme": "octree", "minimum": 1, "merge": True}
+    geodomain.subblock_file(tmp_path / "a.vti", ore, tmp_path / "d.vtu", **again)
+    assert pyvista.read(tmp_path / "d.vtu").n_cells == joined.after
 
 
 def test_other_kinds_are_refused(tmp_path: Path) -> None:

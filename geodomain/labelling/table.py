@@ -279,7 +279,7 @@ def _require_boxes(tally: Tally, name: str) -> None:
     if tally.unsized and not tally.volumes.any():
         message = (
             f"no block of {name} is a box with sizes above 0 along its axes, and shares are asked "
-            "for: correct the sizes, or name others with dx=, dy= and dz=; turned or skewed cells "
+            "for: correct the sizes, or name others with dx=, dy= and dz=; skewed cells "
             "have none: give such a model as a lattice, or as a table of centroids and sizes with "
             "frame=, such as frame='z=30'"
         )

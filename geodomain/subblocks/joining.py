@@ -49,7 +49,6 @@ class Joining:
         self._name, self._parent, self._column = name, parent, column
         self._space, self._threads = space, thread_count(threads)
         self._at_corner = space.at_corner
-        self._is_rounded = space.frame.boxes is not None and space.is_turned
         self._runs: list[NDArray[np.float64]] = []
         self.before = self.after = 0
 
@@ -95,7 +94,7 @@ class Joining:
             starts.astype(np.int64), low, high, keys.astype(np.int32), self._threads
         )
         at_low = low == joined_low[owner]
-        if self._is_rounded:
+        if self._space.is_rounded:
             owner, at_low = _apart_unless_full(rows.sizes, owner, at_low)
         yield self._made(rows, local, at_low, owner)
 
@@ -123,7 +122,7 @@ class Joining:
         half = size.half()
         low, high = (at, at + size) if self._at_corner else (at - half, at + half)
         both, groups = low.followed(high), np.concatenate([group, group])
-        if self._is_rounded:
+        if self._space.is_rounded:
             places = _ranked_nearly(both.doubles(), np.tile(size.doubles(), 2), groups)
         else:
             places = both.ranked(groups)

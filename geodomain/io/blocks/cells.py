@@ -2,7 +2,8 @@
 
 The centre of a cell of a lattice is the mean of its two faces' coordinates, (low + high) / 2 in
 float64, axis by axis. So it is for a hexahedron or voxel whose corners have two values along each
-axis; that of any other is the mean of its eight corners.
+axis; that of any other is the mean of its eight corners. Turned boxes have sizes along the edges of
+the first of them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from geodomain import memory
 from geodomain.errors import TableError, counted
 from geodomain.io.blocks.block_file import Relabelling
-from geodomain.io.blocks.hexahedra import measured
+from geodomain.io.blocks.hexahedra import axes_of, measured, measured_along, rounding_of
 from geodomain.io.conditions import Column
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.header.frames import turned
@@ -225,10 +226,27 @@ class Corners:
     count: int
     corners_of: Callable[[int, int], NDArray[np.int64]]
 
-    @property
+    @cached_property
     def axes(self) -> Floats:
-        """Give the axes of the world: what is no box along them has no size."""
+        """Return the directions of the edges, as the first cell with a volume shows them."""
+        for begin in range(0, self.count, _CHUNK):
+            corners = self._corners(begin)
+            thick = np.flatnonzero((np.ptp(corners, axis=1) > self._rounding).all(axis=1))
+            if len(thick):
+                first = corners[thick[:1]]
+                axes = axes_of(first[0], self._rounding)
+                is_upright = np.isfinite(measured(first)[1]).all()
+                is_box = np.isfinite(measured_along(first, axes, self._rounding)).all()
+                return axes if is_box and not is_upright else np.eye(3)
         return np.eye(3)
+
+    @cached_property
+    def _rounding(self) -> float:
+        return rounding_of(self.points)
+
+    def _corners(self, begin: int) -> Floats:
+        end = min(begin + _CHUNK, self.count)
+        return np.asarray(self.points[self.corners_of(begin, end)], np.float64)
 
     def say(self) -> str:
         """Say how many there are."""
@@ -237,10 +255,11 @@ class Corners:
     def chunks(self) -> Iterator[Chunk]:
         """Give the cells in their order."""
         for begin in range(0, self.count, _CHUNK):
-            end = min(begin + _CHUNK, self.count)
-            corners = self.points[self.corners_of(begin, end)].astype(np.float64)
+            corners = self._corners(begin)
             centres, sizes = measured(corners)
-            yield slice(begin, end), centres, sizes
+            if (self.axes != np.eye(3)).any():
+                sizes = measured_along(corners, self.axes, self._rounding)
+            yield slice(begin, begin + len(corners)), centres, sizes
 
 
 def label_cells(

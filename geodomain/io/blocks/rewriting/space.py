@@ -39,6 +39,10 @@ class Space(Protocol):
     def is_turned(self) -> bool:
         """Whether it is not the world's."""
 
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the file has coordinates of turned boxes in the world, which are rounded."""
+
     def world(self, points: Floats, sizes: Floats) -> Floats:
         """Give the world centroids that are read from a file with these coordinates and sizes."""
 
@@ -69,6 +73,11 @@ class TableSpace:
         return bool((self.axes != np.eye(3)).any())
 
     @property
+    def is_rounded(self) -> bool:
+        """Whether boxes are turned, and their coordinates those of the world."""
+        return self.frame.boxes is not None and self.is_turned
+
+    @property
     def axes(self) -> Floats:
         """The directions of the blocks' edges."""
         return self.frame.axes
@@ -85,14 +94,14 @@ class TableSpace:
     def local(self, coordinates: Triple) -> Triple:
         """Return coordinates in the frame: those of turned boxes in the world are turned back."""
         boxes = self.frame.boxes
-        if boxes is None or not self.is_turned:
+        if boxes is None or not self.is_rounded:
             return coordinates
         return _changed(coordinates, boxes.to_local(_stacked(coordinates)), boxes, _NEAREST)
 
     def written(self, coordinates: Triple) -> Triple:
         """Return coordinates as the file has them; those that are turned are rounded in text."""
         boxes = self.frame.boxes
-        if boxes is None or not self.is_turned:
+        if boxes is None or not self.is_rounded:
             return coordinates
         return _changed(coordinates, boxes.to_world(_stacked(coordinates)), boxes, _WRITTEN)
 
@@ -126,6 +135,11 @@ class CellSpace:
     def is_turned(self) -> bool:
         """Whether the cells are."""
         return bool((self.axes != np.eye(3)).any())
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether corners are rounded: those of cells that are turned."""
+        return self.is_turned
 
     def world(self, points: Floats, sizes: Floats) -> Floats:
         """Give the centroids of hexahedra with these corners."""
