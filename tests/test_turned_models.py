@@ -170,6 +170,34 @@ def test_a_tilted_lattice_is_not_called_upright(tmp_path: Path) -> None:
     assert "leaves the block model" in str(summary) and "(36.4%)" in str(summary)
 
 
+def parts_of(folder: Path, *parts: Floats) -> Path:
+    """Write a dataset of parts, with three decimals as exports have them."""
+    (folder / "blocks").mkdir()
+    for number, part in enumerate(parts):
+        write(folder / f"blocks/{number}.csv", np.round(part, 3))
+    return folder / "blocks"
+
+
+def test_parts_of_one_turned_lattice_are_one_model(folder: Path) -> None:
+    write_mesh(solid((90, 20, 5), (110, 30, 15)), folder / "half.obj")
+    blocks = in_world(lattice(10, 8, 4, (10.0, 8.0, 5.0)))
+    parts_of(folder, blocks[:160], blocks[160:])
+    said = run("label", "blocks", "--solid", "ORE=half.obj", "--dry-run")
+    assert "(50.0%) beyond its side that faces azimuth 120" in said
+    assert "turned alike" not in said
+
+
+def test_parts_that_are_turned_differently_are_told(folder: Path) -> None:
+    blocks = lattice(10, 8, 4, (10.0, 8.0, 5.0))
+    other = in_world(blocks, LocalFrame([("z", 10.0)], (414_000.0, 7_480_000.0, 300.0)))
+    parts_of(folder, in_world(blocks), other)
+    said = run("label", "blocks", "--solid", "ORE=ore.obj", "--dry-run")
+    assert "the parts of the model are not all turned alike" in said
+    assert "turned alike" not in run("label", "world.csv", "--solid", "ORE=ore.obj", "--dry-run")
+    said = run("label", "blocks", "--solid", "ORE=ore.obj", "--dry-run", "--frame", "z=30", code=3)
+    assert "1.csv" in said and "would overlap with --frame z=30: give --frame z=10" in said
+
+
 # ---- boxes
 
 

@@ -112,6 +112,11 @@ def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[
             yield _empty(target, own)
         elif own == rows and not target.is_solid and not conditions:
             yield f"all blocks are in {target.name}"
+    if tally.turned_apart and not samples:
+        yield (
+            "the parts of the model are not all turned alike, or some are too small to show how: "
+            "what of a solid leaves the model is measured by its box along the axes of the world"
+        )
     for domain in () if samples else domains:
         if domain.is_solid and meet(domain.bounds, tally.bounds):
             for mesh in domain.meshes:

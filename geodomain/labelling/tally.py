@@ -89,6 +89,8 @@ class Tally:
         Directions of the blocks' edges, a row each, where they are turned; else NaN.
     turned : (2, 3) float64
         Box of the blocks along these axes, about the origin of the world; NaN where there are none.
+    turned_apart : bool
+        Whether parts of the model have different axes, or only some of them show their axes.
     unsized : int
         Finite blocks with a size that is not above zero, not finite, or missing.
     first_unsized : tuple of int and (3,) float64, optional
@@ -117,6 +119,7 @@ class Tally:
         self.first_leak = np.full((count, 3), np.nan)
         self.bounds = np.full((2, 3), np.nan)
         self.axes, self.turned = np.full((3, 3), np.nan), np.full((2, 3), np.nan)
+        self.turned_apart = False
         self.unsized = 0
         self.first_unsized: tuple[int, NDArray[np.float64]] | None = None
         self.sized = True
@@ -210,6 +213,7 @@ class Tally:
         if not self.rows:
             self.axes = later.axes.copy()
         same = np.array_equal(self.axes, later.axes, equal_nan=True)
+        self.turned_apart |= later.turned_apart or not same
         self.turned[0] = np.fmin(self.turned[0], later.turned[0]) if same else np.nan
         self.turned[1] = np.fmax(self.turned[1], later.turned[1]) if same else np.nan
         self.axes[...] = self.axes if same else np.nan

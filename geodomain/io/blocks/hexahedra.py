@@ -39,7 +39,7 @@ def measured(corners: Floats) -> tuple[Floats, Floats]:
     return np.where(box, (low + high) / 2, mean / 8), np.where(box, high - low, np.nan)
 
 
-def rounding_of(points: NDArray[np.floating]) -> float:
+def rounding_of(points: Floats | NDArray[np.float32]) -> float:
     """Return what coordinates may be off by: 8 units in the last place of the largest."""
     largest = np.abs(points).max(initial=0)
     return 8.0 * float(np.spacing(largest)) if np.isfinite(largest) else 0.0

@@ -95,10 +95,25 @@ def _agreed(steps: Floats, sizes: Floats, fewest: float) -> float | None:
             angles = angles if period == 90 else angles[~square] - 90 * axis
             turns = -((angles + period / 2) % period - period / 2)
             found = float(np.median(turns))
-            if (np.abs(turns - found) < _AGREE).mean() > 0.9:
+            agree = np.abs(turns - found) < _AGREE
+            if agree.mean() > 0.9:
                 off = abs((found + 45) % 90 - 45)
-                return round(found, 6) if off > _AGREE else 0.0
+                return _plain(turns[agree]) if off > _AGREE else 0.0
     return None
+
+
+def _plain(turns: Floats) -> float:
+    """Return the mean of turns with the fewest decimals that they allow, 6 at most.
+
+    Rounded coordinates scatter them; along a row what one step has too much the next has too
+    little, so that the mean is better than any of them.
+    """
+    azimuth = float(turns.mean())
+    off = 3 * float(np.median(np.abs(turns - azimuth))) / np.sqrt(len(turns))
+    for digits in range(6):
+        if abs(round(azimuth, digits) - azimuth) <= off:
+            return round(azimuth, digits)
+    return round(azimuth, 6)
 
 
 def frame_of_azimuth(azimuth: float) -> LocalFrame:

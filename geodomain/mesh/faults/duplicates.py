@@ -94,8 +94,10 @@ def _uncancelled(proper: Ints, *, winding: bool) -> Ints:
     if winding:
         a, b, c = proper.T
         turns = np.where((a < b) ^ (b < c) ^ (a < c), 1, -1)
-        return proper[np.bincount(group, turns)[group] != 0]
-    return proper[first[np.bincount(group) % 2 == 1]]
+        kept: Ints = proper[(np.bincount(group, turns) != 0)[group]]
+    else:
+        kept = proper[first[np.bincount(group) % 2 == 1]]
+    return kept
 
 
 def whole_places(vertices: Floats) -> list[Vector]:
