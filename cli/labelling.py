@@ -143,9 +143,11 @@ def _add_up(amounts: dict[str, Any], asked: dict[str, Any], background: str) -> 
     """Return the tonnes of the labelled file, if they are asked for."""
     if amounts.get("density") is None:
         return None
+    from geodomain.domains.sources import policy_of
     from geodomain.volumes.tonnes import tonnes_file
 
     table = {name: asked[name] for name in _TABLE}
+    table["below_detection"] = table["below_detection"] or policy_of(asked["domains"])
     proportion = dict(amounts["proportion"])
     return tonnes_file(
         asked["output"],

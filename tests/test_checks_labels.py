@@ -120,9 +120,38 @@ def test_no_new_domain_is_called_nan(name: str) -> None:
         Stack([surface], [name, "B"])
 
 
+LINE = pandas.DataFrame({"X": [1.0, 90.0], "Y": [1.0, 1.0], "Z": [1.0, 1.0]})
+DOORS = {
+    "points of a mapping": lambda **label: geodomain.label_points(LINE, {"A": LOW}, **label),
+    "points": lambda **label: geodomain.label_points(LINE, [Domain("A", LOW)], **label),
+    "blocks": lambda **label: geodomain.label_blocks(LINE, {"A": LOW}, **label),
+    "lattice": lambda **label: geodomain.label_lattice([1], [1], [1], {"A": LOW}, **label),
+    "domains": lambda **label: geodomain.Domains((Domain("A", LOW),), **label),
+}
+
+
+@pytest.mark.parametrize("what", ["background", "unassigned"])
+@pytest.mark.parametrize("door", DOORS)
+def test_no_other_new_label_is_called_nan(door: str, what: str, model: Path) -> None:
+    with pytest.raises(DomainError, match=f"{what} is 'NaN', which programs read as a missing"):
+        DOORS[door](**{what: "NaN"})
+    with pytest.raises(DomainError, match=f"{what} is 'nan', which programs read as a missing"):
+        geodomain.label_file(model, {"A": LOW}, None, column="new", **{what: "nan"})
+    if door != "domains":
+        with pytest.warns(GeodomainWarning, match="the label 'Null' is one that pandas and Excel"):
+            DOORS[door](**{what: "Null"})
+
+
+def test_names_of_a_mapping_are_warned_of_in_memory_too() -> None:
+    with pytest.warns(GeodomainWarning, match="the label 'NA' is one that pandas and Excel"):
+        geodomain.label_points(LINE, {"NA": LOW})
+    with pytest.warns(GeodomainWarning, match="the label 'NA' is one that pandas and Excel"):
+        geodomain.label_blocks(LINE, {"NA": LOW})
+
+
 @pytest.mark.parametrize("name", ["NA", "na", "Null", "none", "N/A"])
 def test_names_that_others_read_as_missing_are_warned_of(model: Path, name: str) -> None:
-    with pytest.warns(GeodomainWarning, match=f"the domain '{name}' has a name that pandas"):
+    with pytest.warns(GeodomainWarning, match=f"the label '{name}' is one that pandas"):
         geodomain.label_file(model, {name: LOW}, model.with_stem("o"), column="new")
 
 

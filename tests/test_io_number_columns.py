@@ -211,3 +211,51 @@ def test_what_lies_beside_a_labelled_model_has_a_name_of_its_kind(
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 3 and "which .xlsx is not" in done.output, done.output
     assert not beside.exists() and not (tmp_path / "out.csv").exists()
+
+
+POLICIES = {"half": 2, "limit": 2, "zero": 1, "missing": 1}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_take_the_keywords_of_files(library: str, tmp_path: Path) -> None:
+    frame = table(["<1000", "700", "BDL", "-99"])
+    path, native = written(frame, "csv", tmp_path), frame
+    if library == "polars":
+        native = pytest.importorskip("polars").from_pandas(frame)
+    elif library == "pyarrow":
+        native = pytest.importorskip("pyarrow").Table.from_pandas(frame)
+    points = frame[["X", "Y", "Z"]].to_numpy()
+    for policy, count in POLICIES.items():
+        said = {"below_detection": policy, "detection_limit": {"AU": 0.5}, "missing": {"AU": -99}}
+        labels = np.array(
+            geodomain.label_blocks(native, RICH, **said).to_numpy(zero_copy_only=False)
+            if library == "pyarrow"
+            else geodomain.label_blocks(native, RICH, **said)
+        )
+        assert (labels == "RICH").sum() == count
+        of_points = geodomain.label_points(points, RICH, columns={"AU": frame["AU"]}, **said)
+        assert of_points.tolist() == labels.tolist()
+        of_file = geodomain.label_file(path, RICH, None, column="rich", **said)
+        assert of_file.domains[0].blocks == count
+        shares = geodomain.proportions_blocks(native, RICH, **said)["prop_rich"]
+        assert np.asarray(shares).sum() == count
+    with pytest.raises(TypeError, match="there is no keyword 'detection'"):
+        geodomain.label_blocks(native, RICH, detection=1)
+
+
+@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+def test_the_policy_of_a_list_of_domains_reaches_tonnes_pages_and_plots(tmp_path: Path) -> None:
+    path = str(written(table(["<1000", "700", "-300", "<0.5"]), "csv", tmp_path))
+    geodomain.write_mesh(ALL, tmp_path / "all.ply")
+    text = 'below_detection = "half"\n[[domain]]\nname = "IN"\nmesh = "all.ply"\n'
+    (tmp_path / "d.toml").write_text(text)
+    words = ["--domains", str(tmp_path / "d.toml"), "--density", "1", "--grade", "AU"]
+    out = str(tmp_path / "o.csv")
+    done = CliRunner().invoke(main, ["label", path, "--column", "new", "-o", out, *words])
+    assert done.exit_code == 0 and "1,350,250" in done.output, done.output
+    page = str(tmp_path / "r.html")
+    done = CliRunner().invoke(main, ["report", out, "--column", "new", "-o", page, *words])
+    assert done.exit_code == 0 and "1,350,250" in Path(page).read_text(), done.output
+    words = ["--domains", str(tmp_path / "d.toml"), "--colour-by", "AU"]
+    done = CliRunner().invoke(main, ["plot", out, *words, "-o", str(tmp_path / "p.svg")])
+    assert done.exit_code == 0, done.output

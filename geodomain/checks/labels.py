@@ -10,12 +10,12 @@ _SHOWN = 5
 
 
 def read_as_missing(names: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each name of a domain that other programs read as a missing value."""
+    """Yield a warning for each new label that other programs read as a missing value."""
     for name in dict.fromkeys(names):
         if name.lower() in _MISSING:
             yield (
-                f"the domain {name!r} has a name that pandas and Excel read as a missing value: "
-                "choose another, or read the column as text"
+                f"the label {name!r} is one that pandas and Excel read as a missing value: choose "
+                "another, or read the column as text"
             )
 
 

@@ -234,12 +234,11 @@ def require_name(name: object) -> None:
     refuse_nan(name)
 
 
-def refuse_nan(name: str) -> None:
-    """Refuse the name nan, in any case: other programs lose it when they read the labels."""
-    if name.lower().lstrip("+-") == "nan":
+def refuse_nan(label: str, what: str = "a domain's name") -> None:
+    """Refuse the label nan, in any case: other programs lose it when they read the labels."""
+    if label.strip().lower().lstrip("+-") == "nan":
         message = (
-            f"a domain's name is {shown(name)}, which programs read as a missing value: choose "
-            "another"
+            f"{what} is {shown(label)}, which programs read as a missing value: choose another"
         )
         raise DomainError(message)
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from geodomain.domains.domain import CODE, HEADINGS, Domain, is_code, require_choice
+from geodomain.domains.domain import CODE, HEADINGS, Domain, is_code, refuse_nan, require_choice
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import DomainError, GeodomainError, shown
 from geodomain.html.table import html_table
@@ -63,7 +63,8 @@ class Domains:
     Raises
     ------
     DomainError
-        For a name that is there twice, or is the background's or that of unassigned blocks.
+        For a name that is there twice, or is the background's or that of unassigned blocks, and
+        for the label nan.
     """
 
     domains: tuple[Domain, ...] = ()
@@ -96,6 +97,7 @@ class Domains:
             seen[name] = where
         for what in ("background", "unassigned"):
             label, code = getattr(self, what), getattr(self, f"{what}_code")
+            refuse_nan(label, what)
             if label in seen:
                 message = f"{what} is {shown(label)}, the name of {seen[label]}: change one of them"
                 raise DomainError(message)

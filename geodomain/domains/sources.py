@@ -12,10 +12,11 @@ from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, as_domains
 from geodomain.domains.solids import Weld, read_solid, welded
 from geodomain.domains.stack import Stack
-from geodomain.domains.toml import read_domains
+from geodomain.domains.toml import read_domains, read_policy
 from geodomain.inputs.kinds import MeshesLike
 from geodomain.io.meshes.reading import read_mesh, reading_once
 from geodomain.io.meshes.solids import split_name
+from geodomain.io.number_columns import BelowDetection
 from geodomain.mesh.mesh import Mesh
 
 # A mapping of names to meshes or paths, one or several each; Domain and Stack objects; Domains;
@@ -88,6 +89,13 @@ def _note_of_several(path: Path, mesh: Mesh) -> Iterator[str]:
     file, wanted = split_name(path)
     if wanted is None and mesh.name != file.name:
         yield f"{mesh.name} is taken as one mesh; FILE:NAME is one of its solids"
+
+
+def policy_of(given: DomainsGiven | None) -> BelowDetection | None:
+    """Return what domains say of values below detection; no mesh is read for it."""
+    if isinstance(given, Domains):
+        return given.below_detection
+    return read_policy(given) if isinstance(given, str | os.PathLike) else None
 
 
 def domains_to_draw(given: DomainsGiven) -> Domains:

@@ -29,6 +29,7 @@ from geodomain.errors import DomainError, shown
 from geodomain.io.files.whole import read_whole
 from geodomain.io.meshes.reading import read_mesh, reading_once
 from geodomain.io.meshes.solids import split_name
+from geodomain.io.number_columns import BelowDetection
 from geodomain.mesh.mesh import Mesh
 
 # A part of a key is a table in the one before.
@@ -40,6 +41,8 @@ _TEXTS = re.compile(
     re.DOTALL,
 )
 _LONG_KEY = re.compile(rf"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){{{_MOST_PARTS},}}")
+
+_POLICY = "below_detection"
 
 ReadMesh = Callable[[Path], Mesh]
 Table = dict[str, object]
@@ -116,6 +119,11 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
         return _Reader(place, read or _read_mesh).domains()
 
 
+def read_policy(path: str | os.PathLike[str]) -> BelowDetection | None:
+    """Return what a list of domains says of values below detection; its meshes are not read."""
+    return cast("BelowDetection | None", _Reader(Path(path), _read_mesh).keys().get(_POLICY))
+
+
 def _read_mesh(path: Path) -> Mesh:
     return read_mesh(path)
 
@@ -129,14 +137,19 @@ class _Reader:
 
     def domains(self) -> Domains:
         """Return the domains and stacks of the file."""
-        given = self._parsed()
-        self._check(given, FILE_KEYS, "")
+        given = self.keys()
         if not given.keys() & {"domain", "stack"}:
             self._refuse("", "there is no [[domain]] and no [[stack]]")
         domains = [self._domain(*table) for table in _tables(given, "domain")]
         stacks = [self._stack(*table) for table in _tables(given, "stack")]
         rest = cast(FileOptions, given)
         return self._made("", "", lambda: Domains(tuple(domains), tuple(stacks), **rest))
+
+    def keys(self) -> Table:
+        """Return the keys of the file itself, which were checked."""
+        given = self._parsed()
+        self._check(given, FILE_KEYS, "")
+        return given
 
     def _parsed(self) -> Table:
         import tomllib

@@ -21,6 +21,7 @@ from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, counted, warn
 from geodomain.io.conditions import with_policy
 from geodomain.io.number_columns import Floats, NegativeGrades
+from geodomain.labelling.cells import rest_labels
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.verdict import LOST
 from geodomain.query.locator import Rule
@@ -105,6 +106,8 @@ def composite(
     least = 0.5 * length if min_length is None else min_length
     _require_lengths(length, least, short)
     given = domains_to_label(domains, weld=weld).domains
+    names = [target.name for target in given.targets]
+    rest, _ = rest_labels(given, names, background)
     labeller = Labeller(given, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
     conditions = [one.column for _, some in given.conditions for one in some]
     rows = holes.match(intervals, also=[*grades, *conditions])
@@ -127,12 +130,11 @@ def composite(
     some = sampled > 0
     made = made.only(some)
     middles = 0.5 * (made.begins + made.ends)
-    rest = given.background if background is None else background
     return Composites(
         made.holes,
         holes.names,
         made.codes,
-        (*(target.name for target in labeller.targets), rest),
+        (*names, rest),
         made.begins,
         made.ends,
         holes.points_at(made.holes, middles),

@@ -12,6 +12,7 @@ from geodomain.drillholes.cutting import check_length, make_cuts
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.flagging import BY, By, flag_middles, flag_parts, majority
 from geodomain.inputs.frames import BlockFrame
+from geodomain.labelling.cells import rest_labels
 from geodomain.labelling.dataframe import LabelColumn, as_categorical, categories_of
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.verdict import LOST
@@ -123,8 +124,8 @@ def flag(
     labeller = Labeller(ordered, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
     rows = holes.match(frame)
     native = BlockFrame(frame, rows.table.name)
-    rest = ordered.background if background is None else background
-    lost = ordered.unassigned if unassigned is None else unassigned
+    names = [target.name for target in ordered.targets]
+    rest, lost = rest_labels(ordered, names, background, unassigned)
     categories, table = categories_of(ordered, rest, lost)
     if by == "middle":
         codes = flag_middles(holes.paths, rows, labeller).codes

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from geodomain.domains.order import DomainsLike, Proportions, as_domains
 from geodomain.errors import TableError
 from geodomain.inputs.frames import NAME, BlockFrame, is_wrapped, refusal
-from geodomain.io.header.options import TableOptions
+from geodomain.io.header.keywords import NumberKeywords, table_options
 from geodomain.labelling.frame_warnings import warn_of_blocks
 from geodomain.labelling.shares.arrays import measure_blocks
 from geodomain.labelling.shares.settings import share_settings
@@ -33,6 +33,7 @@ def proportions_blocks(
     rule: Rule = "parity",
     backend: str = "auto",
     threads: int | None = None,
+    **numbers: Unpack[NumberKeywords],
 ) -> IntoDataFrame:
     """Return a table with the share of each of its blocks in each domain, a column for each.
 
@@ -52,6 +53,8 @@ def proportions_blocks(
         default recognised by the names that packages use.
     rule, backend, threads
         As in `geodomain.proportions`.
+    **numbers
+        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_blocks`.
 
     Returns
     -------
@@ -92,7 +95,8 @@ def proportions_blocks(
         by="centroid",
         lines=lines,
     )
-    table = BlockFrame(frame)
+    options = table_options(x=x, y=y, z=z, dx=dx, dy=dy, dz=dz, **numbers)
+    table = BlockFrame(frame, options=options)
     if is_wrapped(frame):
         raise TypeError(refusal(frame))
     names = [settings.column(target.name) for target in given.targets]
@@ -100,8 +104,6 @@ def proportions_blocks(
         if name in (*table.names, *names[:number]):
             message = f"the frame has a column {name!r} already: rename it, or the domain"
             raise TableError(message)
-    sizes = [None if size is None else str(size) for size in (dx, dy, dz)]
-    options = TableOptions(x=x, y=y, z=z, dx=sizes[0], dy=sizes[1], dz=sizes[2])
     points, lengths, place = table.blocks(options)
     shares, _ = measure_blocks(
         points,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from geodomain.domains.order import Domains, DomainsLike, LabelBy, as_domains
 from geodomain.inputs.frames import NAME, BlockFrame, is_lazy, is_wrapped, refusal
 from geodomain.io.conditions import ArrayColumn
+from geodomain.io.header.keywords import NumberKeywords, table_options
 from geodomain.io.header.options import TableOptions
+from geodomain.labelling.cells import rest_labels
 from geodomain.labelling.frame_warnings import warn_of_blocks
 from geodomain.labelling.points import codes_by_domains
 from geodomain.labelling.shared_domains import LabellerKeywords, SharedDomains
@@ -68,6 +70,7 @@ def label_blocks(
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
+    **numbers: Unpack[NumberKeywords],
 ) -> LabelColumn:
     """Return the domain of each block of a table as a categorical of the table's library.
 
@@ -95,6 +98,9 @@ def label_blocks(
         surface; by default those of `domains`. An empty label is a missing value.
     rule, backend, threads, allow_open
         As in `geodomain.contains`.
+    **numbers
+        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how columns
+        of conditions are read where they are compared with numbers.
 
     Returns
     -------
@@ -139,6 +145,8 @@ def label_blocks(
     """
     ordered = as_domains(domains)
     shares = share_settings(ordered, by=by, lines=lines)
+    names = [target.name for target in ordered.targets]
+    rest, lost = rest_labels(ordered, names, background, unassigned)
     asked: LabellerKeywords = {
         "rule": rule,
         "backend": backend,
@@ -149,10 +157,10 @@ def label_blocks(
     label = partial(
         _label,
         shares=shares,
-        centroid=TableOptions(x=x, y=y, z=z, points_are_middles=points_are_middles),
+        centroid=table_options(x=x, y=y, z=z, points_are_middles=points_are_middles, **numbers),
         replace=replace,
-        rest=ordered.background if background is None else background,
-        lost=ordered.unassigned if unassigned is None else unassigned,
+        rest=rest,
+        lost=lost,
     )
     if not is_lazy(frame, "dask.dataframe"):
         return label(frame, shared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeGuard, cast
+from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from geodomain.arrays import as_doubles
 from geodomain.domains.order import Domains, DomainsLike, LabelBy, as_domains
 from geodomain.inputs.points import LatticePoints, is_grid
 from geodomain.io.blocks.cells import cells_of
+from geodomain.io.header.keywords import NumberKeywords, table_options
+from geodomain.io.header.options import TableOptions
+from geodomain.labelling.cells import rest_labels
 from geodomain.labelling.points import given_column, label_points
 from geodomain.labelling.shares.arrays import measure_blocks
 from geodomain.labelling.shares.settings import ShareSettings, share_settings
@@ -36,6 +39,7 @@ def label_grid(
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
+    **numbers: Unpack[NumberKeywords],
 ) -> NDArray[np.str_]:
     """Return the name of the domain of each cell of a PyVista grid, by its centre or its volume.
 
@@ -50,7 +54,7 @@ def label_grid(
         Conditions are about its cell data.
     by, lines : optional
         As for `label_file`: "majority" labels by the largest share of a cell.
-    domains, background, unassigned, rule, backend, threads, allow_open
+    domains, background, unassigned, rule, backend, threads, allow_open, **numbers
         As in `label_points`.
 
     Returns
@@ -90,10 +94,17 @@ def label_grid(
     shares = share_settings(listed, by=by, lines=lines)
     if shares.by == "majority":
         ordered = as_domains(domains)
-        codes = _largest(grid, ordered, shares, rule=rule, backend=backend, threads=threads)
-        rest = ordered.background if background is None else background
-        lost = ordered.unassigned if unassigned is None else unassigned
+        codes = _largest(
+            grid,
+            ordered,
+            shares,
+            table_options(**numbers),
+            rule=rule,
+            backend=backend,
+            threads=threads,
+        )
         names = [target.name for target in ordered.targets]
+        rest, lost = rest_labels(ordered, names, background, unassigned)
         labels: NDArray[np.str_] = np.array([*names, rest, lost, lost, lost])[codes]
         return labels
     return label_points(
@@ -106,6 +117,7 @@ def label_grid(
         backend=backend,
         threads=threads,
         allow_open=allow_open,
+        **numbers,
     )
 
 
@@ -113,6 +125,7 @@ def _largest(
     grid: pyvista.DataSet,
     domains: Domains,
     settings: ShareSettings,
+    options: TableOptions,
     *,
     rule: Rule,
     backend: str,
@@ -123,7 +136,7 @@ def _largest(
     points, sizes = np.empty((2, cells.count, 3))
     for where, centres, lengths in cells.chunks():
         points[where], sizes[where] = centres, lengths
-    column = partial(given_column, dict(grid.cell_data.items()), cells.count)
+    column = partial(given_column, dict(grid.cell_data.items()), cells.count, options)
     _, codes = measure_blocks(
         points,
         sizes,
@@ -154,6 +167,7 @@ def label_lattice(
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
+    **numbers: Unpack[NumberKeywords],
 ) -> NDArray[np.str_] | xarray.DataArray:
     """Return the name of the domain of each block of a lattice.
 
@@ -165,7 +179,7 @@ def label_lattice(
     x, y, z : array_like of shape (nx,), (ny,), (nz,), or xarray.DataArray of one dimension
         The centroids' coordinates along each axis, in any order, in the unit of the meshes. As
         coordinates of xarray, along three different dimensions: ``data.x, data.y, data.z``.
-    domains, background, unassigned, rule, backend, threads, allow_open
+    domains, background, unassigned, rule, backend, threads, allow_open, **numbers
         As in `label_points`.
     like : xarray.DataArray or Dataset, optional
         What x, y and z are coordinates of: the result has its dimensions in the same order,
@@ -211,6 +225,7 @@ def label_lattice(
         backend=backend,
         threads=threads,
         allow_open=allow_open,
+        **numbers,
     )
     nx, ny, nz = map(len, axes)
     shaped = np.ascontiguousarray(labels.reshape(nz, ny, nx).transpose(2, 1, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,9 @@ from geodomain.inputs.kinds import MeshesLike, MeshLike, PointsLike
 from geodomain.inputs.points import LatticePoints, lattice_of, point_rows
 from geodomain.io.conditions import ArrayColumn, Column
 from geodomain.io.header.families import plain_name
+from geodomain.io.header.keywords import NumberKeywords, table_options
+from geodomain.io.header.options import TableOptions
+from geodomain.labelling.cells import rest_labels
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.verdict import LOST, NONE
 from geodomain.mesh.mesh import Mesh
@@ -41,6 +44,7 @@ def label_points(
     backend: str = "auto",
     threads: int | None = None,
     allow_open: bool = False,
+    **numbers: Unpack[NumberKeywords],
 ) -> NDArray[np.str_]:
     """Return the name of the domain that each point is labelled with.
 
@@ -61,6 +65,9 @@ def label_points(
         What conditions are about.
     rule, backend, threads, allow_open
         As in `geodomain.contains`.
+    **numbers
+        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how columns
+        of conditions are read where they are compared with numbers.
 
     Returns
     -------
@@ -70,6 +77,8 @@ def label_points(
     ------
     DomainError
         For conditions on columns that are not given, and a name without a mesh.
+    TableError
+        For a column that is compared with numbers and has other texts.
     MeshError, PointError
         As in `geodomain.contains`.
 
@@ -81,6 +90,7 @@ def label_points(
     >>> geodomain.label_points([[1, 1, 1], [9, 9, 9]], {"ORE": ore}, background="WASTE")
     array(['ORE', 'WASTE'], dtype='<U5')
     """
+    options = table_options(**numbers)
     if isinstance(domains, Mapping) and rule == "parity" and not columns:
         names, codes = _codes_by_names(points, domains, backend, threads, allow_open)
         given = Domains()
@@ -92,15 +102,14 @@ def label_points(
         codes = codes_by_domains(
             where,
             given,
-            partial(given_column, columns or {}, len(where)),
+            partial(given_column, columns or {}, len(where), options),
             None,
             rule=rule,
             backend=backend,
             threads=threads,
             allow_open=allow_open,
         )
-    rest = given.background if background is None else background
-    lost = given.unassigned if unassigned is None else unassigned
+    rest, lost = rest_labels(given, names, background, unassigned)
     labels: NDArray[np.str_] = np.array([*names, rest, lost, lost, lost])[codes]
     return labels
 
@@ -193,7 +202,9 @@ def _is_plain(domain: Domain) -> bool:
     return bare and domain.rule != "winding" and all(mesh.is_closed for mesh in domain.meshes)
 
 
-def given_column(columns: Mapping[str, ArrayLike], count: int, name: str) -> Column:
+def given_column(
+    columns: Mapping[str, ArrayLike], count: int, options: TableOptions, name: str
+) -> Column:
     """Return a column in memory; raise ValueError for a wrong length."""
     places = [plain_name(known) for known in columns]
     if plain_name(name) not in places:
@@ -201,7 +212,9 @@ def given_column(columns: Mapping[str, ArrayLike], count: int, name: str) -> Col
             f"a condition is about the column {name!r}; give it with columns={{{name!r}: ...}}"
         )
         raise DomainError(message)
-    column = ArrayColumn(list(columns.values())[places.index(plain_name(name))], name)
+    own, values = list(columns.items())[places.index(plain_name(name))]
+    rule = options.number_rule([*columns], "").of(own)
+    column = ArrayColumn(values, name, rule._replace(name=name))
     if len(column.present()) != count:
         message = (
             f"column {name!r} has {counted(len(column.present()), 'row')} for "

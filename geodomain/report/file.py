@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Unpack
 
 from geodomain.checks.densities import density_unit as unit_of
-from geodomain.domains.sources import DomainsGiven, drawn_source
+from geodomain.domains.sources import DomainsGiven, drawn_source, policy_of
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.places import files_of
 from geodomain.drillholes.tables import TableLike
@@ -23,6 +23,7 @@ from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
 from geodomain.io.files.unchanged import Unchanged
 from geodomain.io.header.keywords import TableKeywords, table_options
+from geodomain.io.number_columns import BelowDetection
 from geodomain.progress import Progress, show_progress
 from geodomain.report.blocks import read_blocks
 from geodomain.report.content import MOST_SECTIONS, Changes, Content
@@ -189,7 +190,8 @@ def report_file(
     names = (grade,) if isinstance(grade, str) else tuple(grade)
     grades = GradesAsked(names, density, unit_of(density_unit))
     sampled = tuple(files_of([samples]))
-    near = _near(holes, within, samples, sample_grade)
+    table["below_detection"] = table.get("below_detection") or policy_of(domains)
+    near = _near(holes, within, samples, sample_grade, table["below_detection"])
     content, asked = gather_content(
         source,
         place,
@@ -285,6 +287,7 @@ def _near(
     within: float | None,
     samples: TableLike | None,
     sample_grade: str | None,
+    below: BelowDetection | None,
 ) -> NearHoles | None:
     """Return what is drawn of holes on sections, if anything is; refuse half of it."""
     if within is None and samples is None and sample_grade is None:
@@ -295,7 +298,7 @@ def _near(
     if (samples is None) != (sample_grade is None):
         message = "samples= and sample_grade= go together: a table, and its column of grades"
         raise ValueError(message)
-    near = near_holes(holes, within, samples, sample_grade)
+    near = near_holes(holes, within, samples, sample_grade, below)
     if near is None or near.samples is None:
         return near
     ramp = ramp_of(f"{near.samples.name} of samples", "", near.samples.values)

@@ -11,7 +11,7 @@ from typing import Unpack
 import numpy as np
 
 from geodomain.domains.order import Domains
-from geodomain.domains.sources import DomainsGiven, domains_to_draw
+from geodomain.domains.sources import DomainsGiven, domains_to_draw, policy_of
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, warn
@@ -155,7 +155,8 @@ def plot_sections(
         message = f"exaggerate is {exaggerate}; it must be above 0"
         raise ValueError(message)
     look = Look(exaggerate=exaggerate, title=title or "", unit=unit)
-    near = near_holes(holes, within, samples, grade)
+    table["below_detection"] = table.get("below_detection") or policy_of(domains)
+    near = near_holes(holes, within, samples, grade, table["below_detection"])
     require_cmap(cmap)
     options, asked = table_options(**table), as_sections(sections)
     require_places([place], overwrite=overwrite)

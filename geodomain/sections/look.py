@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
+from geodomain.io.number_columns import BelowDetection
 from geodomain.sections.samples import Samples, samples_of
 
 Floats = NDArray[np.float64]
@@ -92,8 +93,12 @@ def near_holes(
     within: float | None,
     samples: TableLike | None,
     grade: str | None,
+    below: BelowDetection | None = None,
 ) -> NearHoles | None:
-    """Return the holes to project and their samples, before the model is read."""
+    """Return the holes to project and their samples, before the model is read.
+
+    The policy `below` for values below detection is for holes that were read without one.
+    """
     if (samples is None) != (grade is None):
         message = "samples and their grade go together: give samples=, and grade= for their column"
         raise ValueError(message)
@@ -105,7 +110,7 @@ def near_holes(
     near = NearHoles(holes, _distance(within))
     if samples is None or grade is None:
         return near
-    return replace(near, samples=samples_of(holes, samples, grade))
+    return replace(near, samples=samples_of(holes, samples, grade, below))
 
 
 def _distance(within: float | None) -> float:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, warn
-from geodomain.io.number_columns import NegativeGrades
+from geodomain.io.conditions import with_policy
+from geodomain.io.number_columns import BelowDetection, NegativeGrades
 from geodomain.sections.cutting import Section
 from geodomain.sections.near_holes import pieces_near
 
@@ -44,7 +45,9 @@ class Samples:
     values: Floats
 
 
-def samples_of(holes: Drillholes, table: TableLike, grade: str) -> Samples:
+def samples_of(
+    holes: Drillholes, table: TableLike, grade: str, below: BelowDetection | None = None
+) -> Samples:
     """Read the samples of holes; those without a value are left out.
 
     Negative values count as they are, with a warning, or by the policy for values below detection.
@@ -55,10 +58,10 @@ def samples_of(holes: Drillholes, table: TableLike, grade: str) -> Samples:
         Where there is no such column, or no sample of these holes has a number in it.
     """
     rows = holes.match(table, also=[grade])
-    column = rows.table.column(grade)
-    below = NegativeGrades(grade, column.rule.below)
-    values = below.take(column.numbers())
-    if said := below.warning("sample"):
+    column = with_policy(rows.table.column(grade), below)
+    negative = NegativeGrades(grade, column.rule.below)
+    values = negative.take(column.numbers())
+    if said := negative.warning("sample"):
         warn(said)
     there = np.flatnonzero(rows.usable & np.isfinite(values))
     if not len(there):

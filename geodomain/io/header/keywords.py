@@ -23,19 +23,29 @@ Read = TypeVar("Read")
 _POSITIONS: tuple[Position, ...] = get_args(Position)
 
 
-class ColumnKeywords(TypedDict, total=False):
+class NumberKeywords(TypedDict, total=False):
+    """The keywords of every function that uses columns as numbers, all of them optional.
+
+    ``missing`` is what stands for a value that is missing: -99, "NA", or several; in one column
+    "AU=-99" or {"AU": -99}. ``below_detection`` is what texts such as "<0.01" count as, and
+    negative grades: "half" or "limit", of the detection limit, "zero" or "missing".
+    ``detection_limit`` is {"AU": 0.01}, the limit of words such as "BDL" in a column.
+    """
+
+    missing: Missing
+    below_detection: BelowDetection | None
+    detection_limit: Mapping[str, float] | None
+
+
+class ColumnKeywords(NumberKeywords, total=False):
     """The keywords of every function that reads blocks, of a file or a table in memory.
 
-    All of them are optional.
+    All of them are optional, and those of `NumberKeywords` are among them.
 
     ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz`` name the columns of the centroid and the block
-    sizes; sizes may be numbers, the size of every block. ``missing`` is what stands for a
-    value that is missing: -99, "NA", or several; in one column "AU=-99" or {"AU": -99}.
-    ``below_detection`` is what texts such as "<0.01" count as in columns that are used as numbers,
-    and negative grades: "half" or "limit", of the detection limit, "zero" or "missing".
-    ``detection_limit`` is {"AU": 0.01}, the limit of words such as "BDL" in a column.
-    ``position`` is "centroid" or "corner". ``rotation`` is "z=30" or [("z", 30)], with the
-    ``origin`` in the world and the ``local_origin``, three numbers each: coordinates are local.
+    sizes; sizes may be numbers, the size of every block. ``position`` is "centroid" or "corner".
+    ``rotation`` is "z=30" or [("z", 30)], with the ``origin`` in the world and the
+    ``local_origin``, three numbers each: coordinates are local.
     ``delimiter``, ``decimal`` and ``encoding`` are for text. ``gslib_grid`` is
     "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", or nine numbers, for GSLIB. With ``points_are_middles`` the
     coordinates beside FROM and TO may be the same for all samples of a hole.
@@ -47,7 +57,6 @@ class ColumnKeywords(TypedDict, total=False):
     dx: str | float | None
     dy: str | float | None
     dz: str | float | None
-    missing: Missing
     position: Position | None
     rotation: str | Turns | None
     origin: str | Sequence[float] | None
@@ -57,8 +66,6 @@ class ColumnKeywords(TypedDict, total=False):
     encoding: str
     gslib_grid: str | Sequence[float] | Grid | None
     points_are_middles: bool
-    below_detection: BelowDetection | None
-    detection_limit: Mapping[str, float] | None
 
 
 class TableKeywords(ColumnKeywords, total=False):
