@@ -288,3 +288,41 @@ def test_decimal_commas_that_come_late() -> None:
         read_layout(whole + b"1,5;2.5;3;4\n")
     assert read_layout(whole, TableOptions(decimal=b",")).decimal == b","
     assert read_layout(b"X,Y,Z\n1,2,3\n").decimal == b"."
+
+
+BOTH_MARKS = "writes {} in one column and {} in another.*decimal=',' or decimal='.'"
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_whole_coordinates_do_not_choose_between_two_marks(mark: str) -> None:
+    def head(*rows: str) -> bytes:
+        return "\n".join(("X;Y;Z;DENSITY;CU", *rows, "")).replace(";", mark).encode()
+
+    first = head("1;2;3;3,2;2.390", "1;2;3;2,69;50")
+    late = head(*["1;2;3;NA;2.390"] * 500, "1;2;3;3,2;50")
+    for text, said in ((first, ("3,2", "2.390")), (late, ("3,2", "2.390"))):
+        with pytest.raises(TableError, match=BOTH_MARKS.format(*said)):
+            read_layout(text)
+        assert read_layout(text, TableOptions(decimal=b",")).decimal == b","
+    assert read_layout(head("1;2,5;3;3,2;2.390")).decimal == b","
+    assert read_layout(head("1;2.5;3;3,2;2.390")).decimal == b"."
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal"),
+    [
+        (("12.05.2024", "3,2"), b","),  # a date
+        (("1.2;2.0b", "3,2"), b","),  # versions
+        (("1.5,2", "3.5"), b"."),  # a list
+        (("1,350", "2.7"), b"."),  # thousands, as 2.7 are none
+        (("<0,5;NA", "BDL;nan"), b","),
+        (("A.1", "B,2"), b"."),
+    ],
+)
+def test_texts_are_no_witnesses_of_a_mark(cells: tuple[str, ...], decimal: bytes) -> None:
+    """Each text is a column of two rows, which are the same or are parted by a semicolon."""
+    columns = [cell.split(";") if ";" in cell else [cell, cell] for cell in cells]
+    names = "\t".join(f"C{place}" for place in range(len(columns)))
+    rows = ["\t".join(("1\t2\t3", *row)) for row in zip(*columns, strict=True)]
+    head = "\n".join((f"X\tY\tZ\t{names}", *rows, ""))
+    assert read_layout(head.encode()).decimal == decimal

@@ -281,8 +281,8 @@ def _decimal(
     ]
     numeric = {place for role, place in roles.items() if role != "hole"}
     cells = _cells(rows, numeric)
-    others = _cells(rows, set(range(max(map(len, rows), default=0))))
-    return decimal_mark(cells, others, name, delimiter) or b"."
+    columns = [_cells(rows, {place}) for place in range(max(map(len, rows), default=0))]
+    return decimal_mark(cells, columns, name, delimiter) or b"."
 
 
 def _cells(rows: Iterable[Sequence[str]], places: set[int]) -> list[str]:

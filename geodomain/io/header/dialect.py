@@ -17,6 +17,8 @@ _DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 _THOUSANDS = re.compile(
     r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:\.\d{3}){2,}|(?:,\d{3}){2,})"
 )
+_MARKS = (_DECIMAL_COMMA, _DECIMAL_POINT)
+_NUMBER = re.compile(rf"[+-]?\d+(?:[eE][+-]?\d+)?|{'|'.join(mark.pattern for mark in _MARKS)}")
 # Thousands as well as three decimals.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
@@ -143,12 +145,12 @@ def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
 
 
 def decimal_mark(
-    cells: Sequence[str], others: Sequence[str], name: str, delimiter: bytes
+    cells: Sequence[str], columns: Sequence[Sequence[str]], name: str, delimiter: bytes
 ) -> bytes | None:
     """Tell the decimal mark of `cells`, the coordinates of some rows.
 
-    Whole numbers tell nothing; then the `others` in those rows decide, unless commas part the
-    fields: a comma is the mark where some have commas and none has a point. None where neither
+    Whole numbers tell nothing; then the `columns` of those rows decide, unless commas part the
+    fields: those that hold numbers throughout, with commas or with points. None where neither
     tells.
 
     Raises
@@ -156,7 +158,8 @@ def decimal_mark(
     TableError
         Where coordinates have thousands separators, or both marks, or where all their commas may
         be thousands separators and the table speaks against decimal commas: commas part its
-        fields, or other columns have points.
+        fields, or other columns have points. Where coordinates are whole, and of the other
+        columns some have decimal commas and some have points.
     """
     for cell in cells:
         if _THOUSANDS.fullmatch(cell):
@@ -167,7 +170,7 @@ def decimal_mark(
         message = f"{name} mixes decimal commas ({comma}) and points ({point}); export it anew."
         raise TableError(message)
     if comma and all(_EITHER.fullmatch(cell) for cell in cells if "," in cell):
-        other = _first(_DECIMAL_POINT, others)
+        other = next(filter(None, (_first(_DECIMAL_POINT, column) for column in columns)), "")
         if other or delimiter == b",":
             because = f" beside {other}" if other else " where commas part the fields"
             message = (
@@ -177,9 +180,38 @@ def decimal_mark(
             )
             raise TableError(message)
     if not comma and not point and delimiter != b",":
-        point = _first(_DECIMAL_POINT, others)
-        comma = "" if point else _first(_DECIMAL_COMMA, others)
+        comma, point = _marks_of_others(columns, name)
     return b"," if comma else b"." if point else None
+
+
+def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, str]:
+    """Give a number with a decimal comma and one with a point, or nothing for each."""
+    numbers = [column for column in map(_numbers, columns) if column]
+    comma, point = ([_first(mark, column) for column in numbers] for mark in _MARKS)
+    with_comma, with_point = (next(filter(None, found), "") for found in (comma, point))
+    if with_comma and with_point:
+        # Commas that may part thousands are no decimal commas beside points that cannot.
+        cells = [cell for column in numbers for cell in column]
+        if all(_EITHER.fullmatch(cell) for cell in cells if "," in cell) and not all(
+            _EITHER.fullmatch(cell.replace(".", ",")) for cell in cells if "." in cell
+        ):
+            return "", with_point
+        message = (
+            f"{name} writes {with_comma} in one column and {with_point} in another, and its "
+            "coordinates do not tell which is the decimal mark: export it with one mark, or use "
+            "decimal=',' or decimal='.'."
+        )
+        raise TableError(message)
+    return with_comma, with_point
+
+
+def _numbers(column: Sequence[str]) -> list[str]:
+    """Give the cells of a column that have digits, if all of them are numbers, or nothing.
+
+    So dates, versions and lists of codes do not count; words such as NA do no harm.
+    """
+    cells = [cell.lstrip("<") for cell in column if any(map(str.isdigit, cell))]
+    return cells if all(_NUMBER.fullmatch(cell) for cell in cells) else []
 
 
 def may_have_decimal_commas(text: bytes) -> bool:

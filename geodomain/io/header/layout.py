@@ -108,11 +108,13 @@ def read_layout(
     rule = options.number_rule(header.names, name)
     for place in (*choice.xyz, *(choice.sizes or ())):
         _require_numbers(rule.missing, header.names[place])
-    decimal = options.decimal or _decimal(header, choice.xyz, sample, name)
-    # A comma between digits is rare in whole numbers, unless it parts the fields.
-    if decimal is None and header.delimiter != b"," and may_have_decimal_commas(head):
-        rest = _blocks(head, header, options.encoding, len(head_rows) - 1, None, whole=whole)
-        decimal = _decimal(header, choice.xyz, rest, name)
+    decimal = options.decimal
+    if decimal is None:
+        told = any(mark in cell for cell in _cells(sample, choice.xyz) for mark in ",.")
+        # A comma between digits is rare in whole numbers, unless it parts the fields.
+        if not told and header.delimiter != b"," and may_have_decimal_commas(head):
+            sample = _blocks(head, header, options.encoding, len(head_rows) - 1, None, whole=whole)
+        decimal = _decimal(header, choice.xyz, sample, name)
     end = head_rows[-1].row.following
     return TableLayout(
         delimiter=header.delimiter,
@@ -166,8 +168,8 @@ def _decimal(
     header: TableHeader, xyz: Triplet, rows: Sequence[Sequence[str]], name: str
 ) -> bytes | None:
     """Tell the decimal mark of some rows, if they do."""
-    others = _cells(rows, range(len(header.names)))
-    return decimal_mark(_cells(rows, xyz), others, name, header.delimiter)
+    columns = [_cells(rows, [place]) for place in range(len(header.names))]
+    return decimal_mark(_cells(rows, xyz), columns, name, header.delimiter)
 
 
 def _cells(sample: Sequence[Sequence[str]], columns: Iterable[int]) -> list[str]:
