@@ -24,6 +24,7 @@ from surfaces import MINE, lidless, reversed_mesh, shuffled, soup, torus
 from geodomain import Mesh
 from geodomain.backends import mesh_checks
 from geodomain.backends.components import Components
+from geodomain.mesh.faults import relations
 from geodomain.mesh.faults.relations import relate
 
 KINDS = ("nested", "touching", "overlapping", "equal", "undetermined")
@@ -160,7 +161,66 @@ def test_wells_and_stars_of_many_triangles():
 def test_islands_in_voids():
     shells = [cube(9.0 - 2 * k, (k, k, k)) for k in range(4)]
     found = relate(joined(*shells))
-    assert found.nested.tolist() == [list(pair) for pair in combinations(range(4), 2)]
+    assert found.nested.tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert (found.depth.tolist(), found.winding.tolist()) == ([0, 1, 2, 3], [0, 1, 2, 3])
+
+
+def test_shells_in_shells_are_not_compared_with_all(monkeypatch):
+    count = 120
+    shells = [cube(count - k, (k / 2, k / 2, k / 2)) for k in range(count)]
+    shells[1::2] = map(reversed_mesh, shells[1::2])
+    compared = []
+    monkeypatch.setattr(
+        Components, "inside", lambda self, pairs: compared.append(len(pairs)) or inside(self, pairs)
+    )
+    found = relate(joined(*shells))
+    assert sum(compared) < count and not len(found.near)
+    assert found.nested.tolist() == [[k, k + 1] for k in range(count - 1)]
+    assert found.depth.tolist() == list(range(count))
+    assert found.winding.tolist() == [k % 2 for k in range(count)]
+
+
+inside = Components.inside
+
+
+def bowl(at: tuple[float, float, float]) -> Mesh:
+    """Return a thick bowl, open to the top, in whose hollow others may lie."""
+    filled = np.ones((5, 5, 5), bool)
+    filled[1:4, 1:4, 1:] = False
+    return staircase(filled, origin=at)
+
+
+@pytest.mark.parametrize("few", [0, 16])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_tree_of_shells_against_all_pairs(seed, few, monkeypatch):
+    random = np.random.default_rng(seed)
+    place = lambda most: tuple(random.integers(0, 8 * most, 3) / 16)  # noqa: E731
+    pieces = [cube(float(random.integers(1, 14)), place(16)) for _ in range(9)]
+    pieces += [bowl(place(16)) for _ in range(4)] + [cube(30.0, (-4, -4, -4)), cube(0.5, (2, 2, 2))]
+    pieces += [octahedron(place(16), random.integers(1, 9) / 2) for _ in range(4)]
+    pieces = [one if random.random() < 0.6 else reversed_mesh(one) for one in pieces]
+    mesh = joined(*pieces)
+    monkeypatch.setattr(relations, "_FEW", few)
+    found = relate(mesh)
+    boxes = [one.bounds.tolist() for one in pieces]
+    assert sorted(boxes) == sorted(found.boxes.tolist())
+    at = {str(box): n for n, box in enumerate(found.boxes.tolist())}
+    around = {n: set() for n in range(len(pieces))}
+    outward = {at[str(box)]: piece for box, piece in zip(boxes, pieces, strict=True)}
+    for one, other in combinations(range(len(pieces)), 2):
+        said = relation(outward[one], outward[other])
+        if said.startswith("nested"):
+            outer, inner = (one, other) if said == "nested" else (other, one)
+            around[inner].add(outer)
+    assert found.depth.tolist() == [len(around[n]) for n in range(len(pieces))]
+    assert found.winding.tolist() == [
+        sum(found.outward[list(around[n])].tolist()) for n in range(len(pieces))
+    ]
+    parent = dict(found.nested[:, ::-1].tolist())
+    for n, holders in around.items():
+        deepest = max((found.depth[k] for k in holders), default=-1)
+        assert (n in parent) == bool(holders)
+        assert not holders or (parent[n] in holders and found.depth[parent[n]] == deepest)
 
 
 def test_a_body_that_touches_itself_is_one_piece():

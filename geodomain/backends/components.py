@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from enum import IntFlag
 
 import numpy as np
@@ -69,16 +70,41 @@ class Components:
         if getattr(self, "handle", None):
             core().components_free(self.handle)
 
-    def near(self, most: int | None = None) -> Indices:
+    def near(self, most: int | None = None, cluster: Indices | None = None) -> Indices:
         """Return the pairs of components whose closed boxes meet, (p, 2), ascending.
 
-        Of more than ``most`` it returns so many, and one, as they are found.
+        Of more than ``most`` it returns so many, and one, as they are found. ``cluster`` numbers
+        clusters: then pairs of one cluster alone, and none of components with -1.
         """
-        count, limit = ctypes.c_int64(), most or 2**62
-        core().components_near(self.handle, limit, None, count)
-        pairs = np.empty((count.value, 2), np.int32)
-        core().components_near(self.handle, limit, pairs, count)
-        return pairs
+        if cluster is None:
+            cluster = np.zeros(self.count, np.int32)
+        count = int(cluster.max(initial=-1)) + 1
+        return _pairs(
+            lambda *into: core().components_near(self.handle, cluster, count, most or 2**62, *into)
+        )
+
+    def contacts(self, most: int | None = None) -> Indices:
+        """Return the pairs of components with triangles whose closed boxes meet, as `near`."""
+        return _pairs(lambda *into: core().components_contacts(self.handle, most or 2**62, *into))
+
+    def above(self, cluster: Indices, count: int) -> tuple[Indices, Indices]:
+        """Return the component next above the highest vertex of each cluster, and whose it is.
+
+        ``cluster`` numbers the clusters of components, -1 for components to pass over; the boxes
+        of triangles of two clusters must not meet. The first answer is -1 where nothing is above.
+        """
+        above, highest = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
+        core().components_above(self.handle, cluster, count, thread_count(None), above, highest)
+        return above, highest
+
+    def inside(self, pairs: Indices) -> NDArray[np.bool_]:
+        """Return of which pairs, sorted by their first component, the second is in the first.
+
+        The second must have no point on the surface of the first.
+        """
+        inside = np.empty(len(pairs), np.uint8)
+        core().components_inside(self.handle, pairs, len(pairs), thread_count(None), inside)
+        return inside.astype(np.bool_)
 
     def relate(self, pairs: Indices, outward: NDArray[np.int8], limit: int) -> Indices:
         """Return what is seen of each pair, as bits of `Seen`.
@@ -97,3 +123,12 @@ class Components:
             seen,
         )
         return seen
+
+
+def _pairs(find: Callable[..., object]) -> Indices:
+    """Return the pairs of a function that counts them first."""
+    count = ctypes.c_int64()
+    find(None, count)
+    pairs = np.empty((count.value, 2), np.int32)
+    find(pairs, count)
+    return pairs

@@ -72,8 +72,7 @@ def _weigh(mesh: Mesh, rule: Rule) -> TriangleWeights:
     if crossed.any() or mixed.any() or overlap:
         crossed |= np.append(mixed, False)[component]  # -1 is the last
         return TriangleWeights(*weigh_patches(mesh, component, crossed, rule))
-    nested = np.zeros((0, 2), np.int64) if related is None else related.nested
-    values = np.append(_of_shells(outward, nested, rule), np.int8(0))[component]
+    values = np.append(_of_shells(outward, related, rule), np.int8(0))[component]
     return TriangleWeights(np.ascontiguousarray(values), np.zeros(count, np.bool_))
 
 
@@ -101,19 +100,18 @@ def _crossed(
     # How others lie to a shell that crosses itself does not follow from what is seen of both.
     own = np.zeros(len(mixed), np.bool_)
     own[component[crossed & (component >= 0)]] = True
-    others = np.concatenate([related.nested, related.touching])
-    others = others[own[others].any(axis=1)]
+    others = related.near[own[related.near].any(axis=1)]
     return compare(np.concatenate([related.overlapping, others])) if len(others) else crossed
 
 
 def _of_shells(
-    outward: NDArray[np.int8], nested: NDArray[np.int64], rule: Rule
+    outward: NDArray[np.int8], related: Relations | None, rule: Rule
 ) -> NDArray[np.int8]:
-    """Return the weight of each shell, given the pairs of which the second is inside the first."""
-    holders = [nested[nested[:, 1] == shell, 0] for shell in range(len(outward))]
-    count = np.array([len(inside_of) for inside_of in holders], np.int64)
-    winding = np.array([int(outward[inside_of].sum()) for inside_of in holders], np.int64)
+    """Return the weight of each shell, by the shells around it."""
+    if related is None:
+        return outward
+    winding = related.winding
     within, without = (winding + outward != 0).astype(int), (winding != 0).astype(int)
-    counts = 1 - 2 * (count % 2) if rule == "parity" else within - without
+    counts = 1 - 2 * (related.depth % 2) if rule == "parity" else within - without
     weights: NDArray[np.int8] = (counts * outward).astype(np.int8)
     return weights

@@ -6,6 +6,7 @@
 #include "platform/c_function.h"
 #include "platform/float_guard.h"
 #include "platform/thread_team.h"
+#include "topology/nearness.h"
 #include "topology/relate.h"
 
 using namespace geodomain;
@@ -16,27 +17,6 @@ struct FoundComponents {
   MeshView mesh;
   Components components;
   std::vector<Bounds> boxes;
-};
-
-// Triangles of each component, component after component.
-struct Members {
-  std::vector<std::size_t> start;
-  std::vector<std::int32_t> triangles;
-
-  explicit Members(const Components& components)
-      : start(static_cast<std::size_t>(components.count) + 1, 0) {
-    for (std::int32_t component : components.component) {
-      if (component != kNobody) ++start[static_cast<std::size_t>(component) + 1];
-    }
-    for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
-    triangles.resize(start.back());
-    std::vector<std::size_t> next(start.begin(), start.end() - 1);
-    for (std::size_t i = 0; i < components.component.size(); ++i) {
-      if (components.component[i] == kNobody) continue;
-      triangles[next[static_cast<std::size_t>(components.component[i])]++] =
-          static_cast<std::int32_t>(i);
-    }
-  }
 };
 
 // A tree over those triangles of a component that come near one of its partners; of more than a
@@ -51,22 +31,6 @@ BoxTree tree_of(const FoundComponents& found, const Members& members, std::size_
     if (near) leaves.push_back({box, members.triangles[i]});
   }
   return BoxTree(std::move(leaves));
-}
-
-// Pairs of boxes that meet; of those that are more than `most` as many, and one.
-std::vector<std::pair<std::int32_t, std::int32_t>> near_pairs(const std::vector<Bounds>& boxes,
-                                                              std::int64_t most) {
-  std::vector<BoxTree::Leaf> leaves;
-  for (const Bounds& box : boxes) leaves.push_back({box, static_cast<std::int32_t>(leaves.size())});
-  const BoxTree tree(std::move(leaves));
-  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
-  const auto keep = [&](std::int32_t one, std::int32_t two) {
-    pairs.push_back(std::minmax(one, two));
-    return static_cast<std::int64_t>(pairs.size()) <= most;
-  };
-  if (!tree.empty()) tree.visit_pairs(tree, {0, 0}, keep);
-  std::sort(pairs.begin(), pairs.end());
-  return pairs;
 }
 
 std::vector<Bounds> boxes_of(const MeshView& mesh, const Components& components) {
@@ -124,20 +88,58 @@ GD_API void geodomain_components_read(const void* handle, std::int32_t* componen
 }
 GD_DESCRIBE(geodomain_components_read);
 
-// Pairs of components whose closed boxes meet, ascending, two indices each, or the first that are
-// met where they are more than `most`; with pairs null, their count alone, at most `most` + 1.
-GD_API Status geodomain_components_near(const void* handle, std::int64_t most, std::int32_t* pairs,
-                                        std::int64_t* count) {
+// Pairs of components of one cluster whose closed boxes meet, ascending, two indices each, or the
+// first that are met where they are more than `most`; with pairs null, their count alone, at most
+// `most` + 1. cluster: of each component, from 0 to cluster_count - 1, or -1.
+GD_API Status geodomain_components_near(const void* handle, const std::int32_t* cluster,
+                                        std::int64_t cluster_count, std::int64_t most,
+                                        std::int32_t* pairs, std::int64_t* count) {
   return guarded([&] {
-    const auto near = near_pairs(static_cast<const FoundComponents*>(handle)->boxes, most);
-    for (std::size_t i = 0; pairs && i < near.size(); ++i) {
-      pairs[2 * i] = near[i].first;
-      pairs[2 * i + 1] = near[i].second;
-    }
-    *count = static_cast<std::int64_t>(near.size());
+    const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
+    write_pairs(near_pairs(found.boxes, cluster, cluster_count, most), pairs, count);
   });
 }
-GD_DESCRIBE(geodomain_components_near, 2);
+GD_DESCRIBE(geodomain_components_near, 4);
+
+// As `geodomain_components_near`, of components with triangles whose closed boxes meet.
+GD_API Status geodomain_components_contacts(const void* handle, std::int64_t most,
+                                            std::int32_t* pairs, std::int64_t* count) {
+  return guarded([&] {
+    const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
+    write_pairs(contact_pairs(found.mesh, found.components.component, found.boxes, most), pairs,
+                count);
+  });
+}
+GD_DESCRIBE(geodomain_components_contacts, 2);
+
+// above: of each cluster of components, the component of the next triangle of another cluster above
+// its highest vertex, or -1; highest: a component of it with this vertex. cluster: of each
+// component, from 0 to cluster_count - 1, or -1 for components to pass over. No triangles of two
+// clusters may have boxes that meet.
+GD_API Status geodomain_components_above(const void* handle, const std::int32_t* cluster,
+                                         std::int64_t cluster_count, int threads,
+                                         std::int32_t* above, std::int32_t* highest) {
+  return guarded([&] {
+    const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
+    Team team(threads);
+    next_above(found.mesh, found.components.component, cluster, cluster_count, team, above,
+               highest);
+  });
+}
+GD_DESCRIBE(geodomain_components_above);
+
+// inside: whether the second component of each pair lies in the first, on whose surface it has no
+// point. Pairs are sorted by the first.
+GD_API Status geodomain_components_inside(const void* handle, const std::int32_t* pairs,
+                                          std::int64_t pair_count, int threads,
+                                          std::uint8_t* inside) {
+  return guarded([&] {
+    const FoundComponents& found = *static_cast<const FoundComponents*>(handle);
+    Team team(threads);
+    are_inside(found.mesh, Members(found.components), pairs, pair_count, team, inside);
+  });
+}
+GD_DESCRIBE(geodomain_components_inside);
 
 // seen: the Evidence of each pair, kCross alone where they overlap. outward: see Relation. Of one
 // pair no more than `limit` pairs of triangles are compared, shared among its parts.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "topology/box_walk.h"
@@ -55,24 +57,102 @@ class BoxTree {
   template <class Visit>
   void visit_pairs(const BoxTree& other, const Task& task, Visit&& visit) const {
     descend(other, task, 0, [&](const Task& leaves) {
-      const Node& one = nodes_[leaves.mine];
-      const Node& two = other.nodes_[leaves.theirs];
-      for (std::int32_t i = one.begin; i < one.end; ++i) {
-        for (std::int32_t j = &other == this && two.begin <= i ? i + 1 : two.begin; j < two.end;
-             ++j) {
-          const Leaf& a = leaves_[static_cast<std::size_t>(i)];
-          const Leaf& b = other.leaves_[static_cast<std::size_t>(j)];
-          if (boxes_meet(a.box, b.box) && !visit(a.index, b.index)) return false;
-        }
-      }
-      return true;
+      return visit_leaves(other, nodes_[leaves.mine], other.nodes_[leaves.theirs], visit);
     });
+  }
+
+  // visit(i, j) of the pairs of this tree that meet and have different owners, until it returns
+  // false. Parts of the tree with one owner are not compared with themselves.
+  template <class Owner, class Visit>
+  void visit_pairs_of_owners(Owner&& owner, Visit&& visit) const {
+    if (empty()) return;
+    constexpr std::int32_t kSeveral = -2;
+    std::vector<std::int32_t> owners(nodes_.size());
+    for (std::size_t n = nodes_.size(); n-- > 0;) {
+      const Node& node = nodes_[n];
+      owners[n] = owner(leaves_[static_cast<std::size_t>(node.begin)].index);
+      for (std::int32_t i = node.begin; node.right == 0 && i < node.end; ++i) {
+        if (owner(leaves_[static_cast<std::size_t>(i)].index) != owners[n]) owners[n] = kSeveral;
+      }
+      if (node.right != 0 && owners[n + 1] != owners[static_cast<std::size_t>(node.right)])
+        owners[n] = kSeveral;
+      if (node.right != 0 && owners[n + 1] == kSeveral) owners[n] = kSeveral;
+    }
+    std::vector<Task> open = {{0, 0}};
+    while (!open.empty()) {
+      const auto [mine, theirs] = open.back();
+      open.pop_back();
+      const Node& one = nodes_[mine];
+      const Node& two = nodes_[theirs];
+      if (owners[mine] == owners[theirs] && owners[mine] != kSeveral) continue;
+      if (one.begin >= two.end || !boxes_meet(one.box, two.box)) continue;
+      if (one.right == 0 && two.right == 0) {
+        const bool more = visit_leaves(*this, one, two, [&](std::int32_t a, std::int32_t b) {
+          return owner(a) == owner(b) || visit(a, b);
+        });
+        if (!more) return;
+      } else if (two.right == 0 || (one.right != 0 && one.end - one.begin >= two.end - two.begin)) {
+        open.push_back({static_cast<std::size_t>(one.right), theirs});
+        open.push_back({mine + 1, theirs});
+      } else {
+        open.push_back({mine, static_cast<std::size_t>(two.right)});
+        open.push_back({mine, theirs + 1});
+      }
+    }
+  }
+
+  // The leaf that begins lowest of those above q, in the column of q and held by `accept`; -1 if
+  // there is none.
+  template <class Accept>
+  std::int32_t lowest_above(Vec3 q, Accept&& accept) const {
+    std::int32_t found = -1;
+    double lowest = std::numeric_limits<double>::infinity();
+    const auto may_hold = [&](const Bounds& box) {
+      return box.low.x <= q.x && q.x <= box.high.x && box.low.y <= q.y && q.y <= box.high.y &&
+             box.high.z > q.z && box.low.z < lowest;
+    };
+    std::vector<std::size_t> open;
+    if (!empty()) open.push_back(0);
+    while (!open.empty()) {
+      const std::size_t index = open.back();
+      const Node& node = nodes_[index];
+      open.pop_back();
+      if (!may_hold(node.box)) continue;
+      if (node.right != 0) {
+        std::size_t near = index + 1, far = static_cast<std::size_t>(node.right);
+        if (nodes_[far].box.low.z < nodes_[near].box.low.z) std::swap(near, far);
+        open.push_back(far);
+        open.push_back(near);
+        continue;
+      }
+      for (std::int32_t i = node.begin; i < node.end; ++i) {
+        const Leaf& leaf = leaves_[static_cast<std::size_t>(i)];
+        if (!(leaf.box.low.z > q.z) || !may_hold(leaf.box) || !accept(leaf.index)) continue;
+        lowest = leaf.box.low.z;
+        found = leaf.index;
+      }
+    }
+    return found;
   }
 
  private:
   static constexpr std::size_t kLeaf = 4;
   static constexpr std::int32_t kTask = 16384;
   using Node = BoxNode;
+
+  // visit(i, j) of the leaves of two nodes, the second of another tree or this one.
+  template <class Visit>
+  bool visit_leaves(const BoxTree& other, const Node& one, const Node& two, Visit&& visit) const {
+    for (std::int32_t i = one.begin; i < one.end; ++i) {
+      for (std::int32_t j = &other == this && two.begin <= i ? i + 1 : two.begin; j < two.end;
+           ++j) {
+        const Leaf& a = leaves_[static_cast<std::size_t>(i)];
+        const Leaf& b = other.leaves_[static_cast<std::size_t>(j)];
+        if (boxes_meet(a.box, b.box) && !visit(a.index, b.index)) return false;
+      }
+    }
+    return true;
+  }
 
   // Goes down both trees to pairs of nodes that are leaves, or hold no more than `few` triangles
   // together, until visit(task) returns false.
@@ -104,18 +184,28 @@ class BoxTree {
     for (std::size_t i = begin + 1; i < end; ++i) widen(box, leaves_[i].box);
     nodes_.push_back({box, static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end), 0});
     if (end - begin <= kLeaf) return;
-    const double spans[3] = {box.high.x - box.low.x, box.high.y - box.low.y,
-                             box.high.z - box.low.z};
-    const int axis = static_cast<int>(std::max_element(spans, spans + 3) - spans);
-    const auto place = [axis](const Leaf& leaf) {
+    // Along the axis on which the middles lie farthest apart: those of shells within shells are one
+    // place, whatever the size of their boxes.
+    const auto place = [](const Leaf& leaf, int axis) {
       const Bounds& b = leaf.box;
       return axis == 0 ? b.low.x + b.high.x : axis == 1 ? b.low.y + b.high.y : b.low.z + b.high.z;
     };
+    double spans[3];
+    for (int k = 0; k < 3; ++k) {
+      double low = place(leaves_[begin], k), high = low;
+      for (std::size_t i = begin + 1; i < end; ++i) {
+        low = std::min(low, place(leaves_[i], k));
+        high = std::max(high, place(leaves_[i], k));
+      }
+      spans[k] = high - low;
+    }
+    const int axis = static_cast<int>(std::max_element(spans, spans + 3) - spans);
     const std::size_t middle = begin + (end - begin) / 2;
-    std::nth_element(leaves_.begin() + static_cast<std::ptrdiff_t>(begin),
-                     leaves_.begin() + static_cast<std::ptrdiff_t>(middle),
-                     leaves_.begin() + static_cast<std::ptrdiff_t>(end),
-                     [&](const Leaf& one, const Leaf& two) { return place(one) < place(two); });
+    std::nth_element(
+        leaves_.begin() + static_cast<std::ptrdiff_t>(begin),
+        leaves_.begin() + static_cast<std::ptrdiff_t>(middle),
+        leaves_.begin() + static_cast<std::ptrdiff_t>(end),
+        [&](const Leaf& one, const Leaf& two) { return place(one, axis) < place(two, axis); });
     split(begin, middle);
     nodes_[index].right = static_cast<std::int32_t>(nodes_.size());
     split(middle, end);

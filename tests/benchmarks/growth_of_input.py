@@ -33,7 +33,7 @@ def cube(half: float, x: float = 0.0) -> Mesh:
 
 
 def nested_shells(count: int) -> Callable[[], object]:
-    """Check shells within shells: each pair of them is nested, and told."""
+    """Check shells within shells, whose boxes all meet."""
     vertices = np.concatenate([CORNERS * (1.0 + n) for n in range(count)])
     faces = np.concatenate([FACES + 8 * n for n in range(count)])
     mesh = Mesh(vertices, faces)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodomain.mesh.faults.components import Ints
 from geodomain.mesh.faults.relations import Floats, Relations
 from geodomain.mesh.faults.shells import components
 
@@ -25,8 +24,8 @@ def count_shells(found: Relations) -> tuple[dict[str, int], dict[str, Floats]]:
         The lowest and the highest corner of where it is, in ascending order: of a shell
         inside another its own box, of a pair what their boxes have in common.
     """
-    inner = np.unique(found.nested[:, 1])
-    alike = inner[found.outward[inner] == found.outward[_around(found, inner)]]
+    around, inner = found.nested.T
+    alike = inner[found.outward[inner] == found.outward[around]]
     pairs = {
         "overlapping_shells": found.overlapping,
         "touching_shells": found.touching,
@@ -47,15 +46,6 @@ def cancelling(found: Relations) -> int:
         return 0
     copies = np.bincount(components(found.equal[:, 0], found.equal[:, 1], found.components))
     return int(((copies > 0) & (copies % 2 == 0)).sum())
-
-
-def _around(found: Relations, inner: Ints) -> Ints:
-    """Return the shell next around each one: of those around it, the one inside most others."""
-    depth = np.bincount(found.nested[:, 1], minlength=found.components)
-    order = np.lexsort([depth[found.nested[:, 0]], found.nested[:, 1]])
-    last = np.searchsorted(found.nested[order, 1], inner, side="right") - 1
-    around: Ints = found.nested[order[last], 0] if len(inner) else inner
-    return around
 
 
 def _common(boxes: Floats) -> Floats:
