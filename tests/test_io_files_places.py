@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 
@@ -22,6 +23,9 @@ posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 MODEL = "X,Y,Z,DX,DY,DZ,domain\n1,1,1,2,2,2,ORE\n30,1,1,2,2,2,W\n"
 COLLAR = "HOLE,X,Y,Z,AZIMUTH,DIP\nA,1,1,9,0,90\n"
 ASSAY = "HOLE,FROM,TO,AU\nA,1,2,0.5\n"
+
+
+Link = Callable[[str, str], None]
 
 
 @pytest.fixture
@@ -74,6 +78,8 @@ COMMANDS: dict[str, tuple[list[str], list[str], list[str]]] = {
         ["-o"],
         ["b.csv", "ore.ply"],
     ),
+    "merge": (["merge", "b.csv"], ["-o"], ["b.csv"]),
+    "model": (["model", "--size", "10", "--fit", "ore.ply"], ["-o"], ["ore.ply"]),
     "tonnes": (["tonnes", "b.csv", "--density", "2"], ["-o"], ["b.csv"]),
     "report": (["report", "b.csv", "--domains", "ore.toml"], ["-o"], ["b.csv", "ore.ply"]),
 }
@@ -120,6 +126,40 @@ def test_outputs_of_a_command_and_what_it_reads(folder: Path, command: str) -> N
                 Path(bad).symlink_to(bad)
             Path(f"sub{end}").mkdir(exist_ok=True)
             assert said in refused(*words, *rest, one, bad, "--overwrite")
+
+
+# Outputs that are no tables, or have no option of their own, beside what is read.
+OTHERS: dict[str, tuple[list[str], str, list[str]]] = {
+    "check": (["check", "ore.ply", "--weld", "0.001", "-o"], ".ply", ["ore.ply"]),
+    "fill": (["check", "ore.ply", "--fill", "3", "-o"], ".ply", ["ore.ply"]),
+    "plot": (
+        ["plot", "b.csv", "--domains", "ore.toml", "--section", "z=1", "-o"],
+        ".png",
+        ["b.csv", "ore.toml", "ore.ply"],
+    ),
+    "plot holes": (
+        [
+            *("plot", "b.csv", *HOLES, "--within", "9", "--intervals", "assay.csv"),
+            *("--grade", "AU", "--section", "z=1", "-o"),
+        ],
+        ".png",
+        ["b.csv", "collar.csv", "assay.csv"],
+    ),
+    "convert": (["convert", "ore.ply"], ".obj", ["ore.ply"]),
+    "convert blocks": (["convert", "b.csv"], ".vti", ["b.csv"]),
+}
+
+
+@pytest.mark.parametrize("command", OTHERS)
+@pytest.mark.parametrize("linked", [os.link, lambda path, name: Path(name).symlink_to(path)])
+def test_other_outputs_and_what_is_read(folder: Path, command: str, linked: Link) -> None:
+    words, extension, read = OTHERS[command]
+    for path in read:
+        name = f"linked-{path}{extension}"
+        linked(path, name)
+        assert "the input" in refused(*words, name, "--overwrite")
+        if path.endswith(extension):
+            assert "the input" in refused(*words, path, "--overwrite")
 
 
 @posix

@@ -9,8 +9,9 @@ from typing import Literal, TypedDict, get_args
 
 from geodomain.errors import counted, visible
 from geodomain.html.table import html_table
-from geodomain.io.files.places import require_places
+from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.meshes.reading import read_mesh, read_meshes
+from geodomain.io.meshes.solids import split_name
 from geodomain.io.meshes.writing import files_of, write_mesh
 from geodomain.mesh.faults.edge_table import EdgeTable, edge_table
 from geodomain.mesh.faults.edges import said_collapse
@@ -222,6 +223,7 @@ def check_file(
         if weld is None and fill is None:
             message = "output= is for a mesh that is changed: give weld= or fill="
             raise ValueError(message)
+        refuse_inputs(files_of(place), [split_name(path)[0]])
         require_places(files_of(place), overwrite=overwrite)
     solids = read_meshes(path)
     mesh = next(iter(solids.values())) if len(solids) == 1 else read_mesh(path)

@@ -11,13 +11,13 @@ from typing import Unpack
 import numpy as np
 
 from geodomain.domains.order import Domains
-from geodomain.domains.sources import DomainsGiven, domains_to_draw, policy_of
+from geodomain.domains.sources import DomainsGiven, drawn_source, policy_of
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.tables import TableLike
 from geodomain.errors import TableError, warn
 from geodomain.inputs.paths import model_path
 from geodomain.io.blocks.model import file_of
-from geodomain.io.files.places import require_places
+from geodomain.io.files.places import refuse_inputs, require_places
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.streams import open_target
 from geodomain.io.files.unchanged import Unchanged
@@ -159,9 +159,13 @@ def plot_sections(
     near = near_holes(holes, within, samples, grade, table["below_detection"])
     require_cmap(cmap)
     options, asked = table_options(**table), as_sections(sections)
-    require_places([place], overwrite=overwrite)
     kind = require_kind(place)
-    listed = Domains() if domains is None else domains_to_draw(domains)
+    tables = [samples] if isinstance(samples, str | os.PathLike) else []
+    read = [file_of(source), *map(Path, tables), *(() if holes is None else holes.files)]
+    refuse_inputs([place], read)
+    require_places([place], overwrite=overwrite)
+    listed, files = drawn_source(domains)
+    refuse_inputs([place], files)
     if holes is not None:
         holes.tell(listed)
     given = [*([background] if isinstance(background, str) else background), listed.background]
