@@ -18,6 +18,7 @@ import geodomain
 from geodomain import Domain, Domains
 from geodomain.cli import main
 from geodomain.errors import TableError
+from geodomain.io.csv import stream
 from geodomain.io.header.layout import read_layout
 from geodomain.io.header.options import TableOptions
 
@@ -171,7 +172,9 @@ def test_a_mark_of_a_coordinate_holds_for_it_alone(tmp_path: Path) -> None:
 def test_a_report_refuses_thousands_in_a_share(tmp_path: Path) -> None:
     frame = table(["1", "2"]).assign(prop_ore=["0.5", "0,5"], prop_note=["a", "b"])
     frame.to_csv(tmp_path / "b.csv", index=False)
-    with pytest.raises(TableError, match="prop_ore is not a number in 1 of the rows up to line 3"):
+    with pytest.raises(
+        TableError, match="prop_ore is not a number in 1 of the rows, such as '0,5' in line 3"
+    ):
         geodomain.report_file(tmp_path / "b.csv", tmp_path / "r.html")
     frame.assign(prop_ore=0.5).to_csv(tmp_path / "b.csv", index=False)
     geodomain.report_file(tmp_path / "b.csv", tmp_path / "r.html")
@@ -259,3 +262,25 @@ def test_the_policy_of_a_list_of_domains_reaches_tonnes_pages_and_plots(tmp_path
     words = ["--domains", str(tmp_path / "d.toml"), "--colour-by", "AU"]
     done = CliRunner().invoke(main, ["plot", out, *words, "-o", str(tmp_path / "p.svg")])
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_other_text_is_counted_over_the_whole_file(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = ["1.5"] * 3000
+    for row, text in {10: "1,410", 700: "1,410", 1500: "n.a.", 2998: "<0.5"}.items():
+        cells[row] = text
+    frame = table(cells)
+    path = written(frame, kind, tmp_path)
+    if kind == "csv":
+        monkeypatch.setitem(stream.relabel.__kwdefaults__, "chunk_bytes", 4096)
+    else:
+        frame.to_parquet(path, row_group_size=500)
+    first = "line 12" if kind == "csv" else "row 11"
+    said = f"AU is not a number in 4 of the rows, such as '1,410' in {first}, 'n.a.' in "
+    with pytest.raises(TableError, match=f"{said}.*'<0.5' in "):
+        geodomain.tonnes_file(path, density=2, grade="AU")
+    with pytest.raises(TableError, match=f"^only_if of RICH: .*{said}"):
+        geodomain.label_file(path, RICH, tmp_path / f"o.{kind}", column="rich")
+    assert not (tmp_path / f"o.{kind}").exists()

@@ -17,7 +17,7 @@ from geodomain.html.table import html_table
 from geodomain.inputs.kinds import MeshesLike
 from geodomain.io.conditions import Bools, Column, Condition, with_policy
 from geodomain.io.header.families import find_column
-from geodomain.io.number_columns import BELOW_DETECTION, BelowDetection
+from geodomain.io.number_columns import BELOW_DETECTION, BelowDetection, NumberError
 from geodomain.mesh.mesh import Mesh
 
 Order = Literal["first", "last"]
@@ -244,6 +244,9 @@ def _blaming(title: str) -> Iterator[None]:
     """Say whose conditions a column does not suit."""
     try:
         yield
+    except NumberError as error:
+        whose = f"only_if of {title}: "
+        raise error.blaming(whose) from None
     except GeodomainError as error:
         message = f"only_if of {title}: {error}"
         raise type(error)(message) from None

@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.errors import DomainError
-from geodomain.io.number_columns import BelowDetection, ColumnRule, Kind, read_numbers, read_texts
+from geodomain.io.number_columns import (
+    BelowDetection,
+    ColumnRule,
+    Kind,
+    Refused,
+    read_numbers,
+    read_texts,
+)
 
 Bools = NDArray[np.bool_]
 
@@ -45,6 +52,9 @@ class Column(Protocol):
 
     def loose_numbers(self) -> NDArray[np.float64]:
         """Give the values as numbers, NaN where missing or no number: nothing is refused."""
+
+    def tell(self, refused: Refused) -> None:
+        """Count the cells that `numbers` refuses."""
 
     def below_detection(self) -> int:
         """Count the texts below detection that `numbers` gives a value."""
@@ -260,6 +270,10 @@ class ArrayColumn:
     def loose_numbers(self) -> NDArray[np.float64]:
         """Give the values as numbers, NaN where missing or no number."""
         return self._values if self._numeric else self._cells[0]
+
+    def tell(self, refused: Refused) -> None:
+        """Count the cells that `numbers` refuses."""
+        refused.add(self._cells[1], self._said, self._where)
 
     def below_detection(self) -> int:
         """Count the texts below detection that `numbers` gives a value."""

@@ -138,7 +138,7 @@ class ColumnRule(NamedTuple):
         *,
         words: bool = False,
     ) -> None:
-        """Raise TableError where cells are neither numbers nor missing.
+        """Raise NumberError where cells are neither numbers nor missing.
 
         Parameters
         ----------
@@ -150,25 +150,12 @@ class ColumnRule(NamedTuple):
             Whether texts that nobody takes for a number may stand beside numbers, as where a
             condition compares codes.
         """
-        wrong = np.flatnonzero(~np.isin(kinds, (*_READ, *_TEXTS) if words else _READ))
-        if not wrong.size:
-            return
-        shown: dict[str, int] = {}
-        for row in wrong[:_LOOKED].tolist():
-            shown.setdefault(text(row), row)
-            if len(shown) == _SHOWN:
-                break
-        such = [f"{_quoted(said)} in {where(row)}" for said, row in shown.items()]
-        first = next(iter(shown))
-        whole = not (kinds == Kind.NUMBER).any() and not (kinds == Kind.BELOW).any()
-        message = (
-            f"{self.table}{': ' if self.table else ''}{self.name} is not a number in "
-            f"{wrong.size:,} of the rows up to {where(len(kinds) - 1)}, such as "
-            f"{', '.join(such)}. {self._mend(first, Kind(int(kinds[shown[first]])), whole=whole)}"
-        )
-        raise TableError(message)
+        refused = Refused(self, words=words)
+        refused.add(kinds, text, where)
+        if refused.count:
+            raise NumberError(refused, refused.message(where(len(kinds) - 1)))
 
-    def _mend(self, text: str, kind: Kind, *, whole: bool) -> str:
+    def mend(self, text: str, kind: Kind, *, whole: bool) -> str:
         """Say how a cell that was refused becomes a number."""
         named = f"missing={{{self.name!r}: {text[:_SNIPPET]!r}}}"
         if kind in (Kind.UNSTATED, Kind.UNLIMITED):
@@ -194,6 +181,81 @@ class ColumnRule(NamedTuple):
         if whole:
             return "It holds texts: name a column of numbers."
         return f"Correct it, or, if it means that there is no value, use {named}."
+
+
+class Refused:
+    """The cells of a column that are refused, counted chunk by chunk.
+
+    Parameters
+    ----------
+    rule : ColumnRule
+        How the column is read.
+    words : bool
+        Whether texts that nobody takes for a number may stand beside numbers.
+
+    Attributes
+    ----------
+    count : int
+        How many there are.
+    """
+
+    def __init__(self, rule: ColumnRule, *, words: bool = False) -> None:
+        self.rule, self.words, self.count = rule, words, 0
+        self._texts_alone = True
+        self._shown: dict[str, tuple[str, Kind]] = {}
+
+    def add(
+        self, kinds: NDArray[np.uint8], text: Callable[[int], str], where: Callable[[int], str]
+    ) -> None:
+        """Count those of a chunk; see `ColumnRule.require`."""
+        numbers = (kinds == Kind.NUMBER) | (kinds == Kind.BELOW)
+        self._texts_alone = self._texts_alone and not numbers.any()
+        wrong = np.flatnonzero(~np.isin(kinds, (*_READ, *_TEXTS) if self.words else _READ))
+        self.count += wrong.size
+        for row in wrong[:_LOOKED].tolist() if len(self._shown) < _SHOWN else ():
+            said = text(row)
+            if said not in self._shown and len(self._shown) < _SHOWN:
+                self._shown[said] = where(row), Kind(int(kinds[row]))
+
+    def message(self, last: str = "") -> str:
+        """Say what is wrong in the whole column, or up to the `last` row that was read."""
+        rule = self.rule
+        such = ", ".join(f"{_quoted(said)} in {where}" for said, (where, _) in self._shown.items())
+        first, (_, kind) = next(iter(self._shown.items()))
+        rows = f"the rows up to {last}" if last else "the rows"
+        return (
+            f"{rule.table}{': ' if rule.table else ''}{rule.name} is not a number in "
+            f"{self.count:,} of {rows}, such as {such}. "
+            f"{rule.mend(first, kind, whole=self._texts_alone)}"
+        )
+
+
+class NumberError(TableError):
+    """Cells that are neither numbers nor missing, in what was read of a column.
+
+    Attributes
+    ----------
+    refused : Refused
+        Those cells.
+    blamed : str
+        What comes before the message: whose column it is.
+    """
+
+    def __init__(self, refused: Refused, message: str, blamed: str = "") -> None:
+        super().__init__(blamed + message)
+        self.refused, self.blamed = refused, blamed
+
+    def __reduce__(self) -> tuple[type[TableError], tuple[str]]:
+        """Travel between processes as what it says."""
+        return TableError, (str(self),)
+
+    def blaming(self, whose: str) -> NumberError:
+        """Return the error with the name of who asked for the column before it."""
+        return NumberError(self.refused, str(self)[len(self.blamed) :], whose + self.blamed)
+
+    def of(self, whole: Refused) -> NumberError:
+        """Return the error of the whole column."""
+        return NumberError(whole, whole.message(), self.blamed)
 
 
 class NumberRule(NamedTuple):

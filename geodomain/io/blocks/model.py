@@ -7,7 +7,7 @@ gives a `BlockFile`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -15,11 +15,13 @@ from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import BlockFile, Destination, Floats, Progress, Relabelling
 from geodomain.io.blocks.export import is_written
 from geodomain.io.blocks.signs import EXTENSIONS, Kind, kind_of
+from geodomain.io.conditions import Column
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.standard import STANDARD
 from geodomain.io.files.unchanged import Unchanged
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.solids import split_name
+from geodomain.io.number_columns import NumberError, Refused
 
 __all__ = [
     "BlockFile",
@@ -83,8 +85,33 @@ def open_model(
     """
     with Unchanged(*([] if path == STANDARD else [file_of(path)])):
         kind = kind_of(path) if options.gslib_grid is None else "gslib"
-        with opener(kind)(path, options, digest) as opened:
-            yield opened
+        try:
+            with opener(kind)(path, options, digest) as opened:
+                yield opened
+        except NumberError as error:
+            if path == STANDARD:
+                raise
+            raise _of_the_whole(error, path, options, kind) from None
+
+
+def _of_the_whole(error: NumberError, path: str, options: TableOptions, kind: Kind) -> NumberError:
+    """Count the refused cells of the whole column, where those of a chunk are known."""
+    some = error.refused
+    whole = Refused(some.rule, words=some.words)
+    with suppress(TableError), opener(kind)(path, options, None) as model:
+        if some.rule.name not in model.columns:
+            return error
+        place = model.columns.index(some.rule.name)
+
+        def count(_: Floats, __: Floats | None, column: Callable[[int], Column]) -> tuple[()]:
+            cells = column(place)
+            cells.rule = some.rule
+            cells.tell(whole)
+            return ()
+
+        model.relabel(Relabelling(count, also=[place]))
+        return error.of(whole) if whole.count >= some.count else error
+    return error
 
 
 def opener(kind: Kind) -> Opener:

@@ -15,7 +15,7 @@ from geodomain.io.csv.core import exactly
 from geodomain.io.header.dialect import cell_text
 from geodomain.io.header.encoding import count_line_ends
 from geodomain.io.header.layout import TableLayout
-from geodomain.io.number_columns import Kind, read_texts
+from geodomain.io.number_columns import Kind, Refused, read_texts
 
 
 class TextColumn:
@@ -87,6 +87,10 @@ class TextColumn:
     def loose_numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where missing or no number."""
         return self._cells[0]
+
+    def tell(self, refused: Refused) -> None:
+        """Count the cells that `numbers` refuses."""
+        refused.add(self._cells[1], self._said, self._where)
 
     def below_detection(self) -> int:
         """Count the texts below detection that `numbers` gives a value."""
