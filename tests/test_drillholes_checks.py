@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
+import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,10 @@ from geodomain import Drillholes, GeodomainWarning, Mesh, TableError
 from geodomain.cli import main
 from geodomain.drillholes.checks import KINDS
 from geodomain.io.meshes.writing import write_mesh
+
+sys.path.insert(0, str(Path(__file__).parent / "fuzz"))
+
+from holes import SLIPS, try_collars
 
 GROUND = 380.0
 NAMES = [f"DH{number:03}" for number in range(1, 13)]
@@ -97,8 +104,8 @@ def test_a_collar_out_of_place_is_named(code: str) -> None:
     column, value = PLANTED_COLLARS[code]
     holes = Drillholes(*tables(changed(collars(), "DH005", column, value)))
     ((found, (first,)),) = warnings_of(holes).items()
-    axis = "xyz"[column - 1]
-    assert found == code and first.startswith(f"DH005: {axis} {value}, others ")
+    axis, whose = "xyz"[column - 1], "neighbours" if column == 3 else "others"
+    assert found == code and first.startswith(f"DH005: {axis} {value}, {whose} ")
 
 
 @pytest.mark.parametrize(("value", "count"), [(0, 12), (-99, 12)])
@@ -130,6 +137,80 @@ def test_a_hole_far_off_in_a_district_passes() -> None:
             for row, name in enumerate(NAMES)]  # fmt: skip
     rows[-1][1:3] = [5000 - 4900, 9000 - 3000]
     assert warnings_of(Drillholes(*tables(rows))) == {}
+
+
+def moved(row: int, column: int, value: float, rows: Rows) -> Rows:
+    rows[row][column] = value
+    return rows
+
+
+def valley() -> Rows:
+    """Collars in hills from -150 to 417, where 0 is an elevation."""
+    return [[f"V{n:02}", 5000.0 + 50 * (n % 8), 9000.0 + 50 * (n // 8), n * 9.0 - 150.0, 150.0]
+            for n in range(64)]  # fmt: skip
+
+
+def drives() -> Rows:
+    """Collars on flat ground, and a ring of 20 in a drive below the first of them."""
+    return collars() + [[f"UG{n}", 5030.0 + n / 4, 9010.0, 80.0, 60.0] for n in range(20)]
+
+
+NEAR_COLLARS = {
+    "0 in hills that reach below it": (moved(60, 3, 0.0, valley()), "V60"),
+    "a digit added, among hills": (moved(40, 3, 2010.0, valley()), "V40"),
+    "0 where all others are alike": ([[*row[:3], 380.0 * (row[0] != "DH005"), 150.0]
+                                      for row in collars()], "DH005"),
+    "0 of a hole above a drive": (moved(4, 3, 0.0, drives()), "DH005"),
+    "3 holes": (moved(1, 3, 0.0, collars()[:3]), "DH002"),
+    "half a field": ([[*row[:3], row[3] * (n % 2), 150.0] for n, row in enumerate(collars())],
+                     "DH001"),
+    "exchanged": (moved(1, 1, 9010.0, moved(1, 2, 5080.0, collars())), "DH002"),
+    "a lost sign": (moved(1, 2, -9010.0, collars()), "DH002"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NEAR_COLLARS)
+def test_a_collar_is_compared_with_its_neighbours(case: str) -> None:
+    rows, name = NEAR_COLLARS[case]
+    holes = Drillholes(*tables([list(row) for row in rows]), vertical=True)
+    named = [each.holes for each in holes.report.findings if each.bad and "collar-" in each.code]
+    assert any(name in each for each in named)
+    if case != "half a field":
+        assert {hole for each in named for hole in each} - {name} == set()
+
+
+HONEST_NEIGHBOURS = {
+    "hills": valley(),
+    "a drive": drives(),
+    "a remote hole": [*collars(), ["FAR", 5080.0 - 4100, 9010.0 + 2900, 312.0, 150.0]],
+    "two clusters": collars() + [[f"B{n}", 9000.0 + 20 * n, 9500.0, 90.0, 150.0] for n in range(5)],
+    "a line": [[f"L{n}", 5000.0 + 400 * n, 9000.0, 380.0 + 40 * n, 80.0] for n in range(9)],
+    "3 holes": [row[:] for row in collars()[:3]],
+    "flat": [[*row[:3], 0.5, row[4]] for row in collars()],
+}
+
+
+@pytest.mark.parametrize("case", HONEST_NEIGHBOURS)
+def test_honest_neighbours_pass(case: str) -> None:
+    rows = [list(row) for row in HONEST_NEIGHBOURS[case]]
+    assert not [code for code in warnings_of(Drillholes(*tables(rows), vertical=True))
+                if code.startswith("collar-")]  # fmt: skip
+
+
+def test_alarms_about_honest_fields_and_misses_are_few() -> None:
+    """Random fields, and one wrong number in each that a reader would see."""
+    counts: Counter[str] = Counter()
+    for case in range(60):
+        try_collars(random.Random(f"fields {case}"), counts)
+    ground = counts["collars above ground: honest"]
+    assert ground > 30 and counts["collars above ground: honest, with an alarm"] <= 1
+    drives_there = counts["collars with drives: honest"]
+    assert 8 * counts["collars with drives: honest, with an alarm"] <= drives_there
+    slips = [f"collars above ground: {slip}" for slip in SLIPS]
+    missed = sum(counts[f"{slip}, missed"] for slip in slips)
+    assert missed <= 0.08 * sum(counts[slip] for slip in slips)
+    for slip in ("RL 0", "RL -99", "EAST 0"):
+        assert counts[f"collars above ground: {slip}, missed"] <= 1
 
 
 PLANTED_STATIONS = {
@@ -235,10 +316,10 @@ def test_ids_that_never_match_are_proposed_in_the_error() -> None:
 
 
 def test_a_collar_away_from_the_topography() -> None:
-    rows = changed(collars(), "DH005", 3, 300.0)
+    rows = changed(collars(), "DH005", 3, 341.0)
     assert warnings_of(Drillholes(*tables(rows))) == {}
     found = warnings_of(Drillholes(*tables(rows), topography="ground.ply"))
-    assert found == {"collar-off-topography": ("DH005: z 300, ground.ply 380",)}
+    assert found == {"collar-off-topography": ("DH005: z 341, ground.ply 380",)}
 
 
 def from_vertical(dip: float) -> Rows:
@@ -288,8 +369,8 @@ def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
     tables(changed(collars(), "DH005", 3, -99), changed(stations(), "DH002", 2, 630.0, at=0))
     said = run(verb).output
     for words in (
-        "1 collar whose coordinate is a mark of a missing value (DH005: z -99, others 375 to 386) "
-        "[collar-mark]",
+        "1 collar whose coordinate is a mark of a missing value "
+        "(DH005: z -99, neighbours 375 to 384) [collar-mark]",
         "1 station whose azimuth is beyond 360 degrees (DH002 at 0: 630) [azimuth-beyond]",
         "negative ones point down (0 of survey.csv are positive, 36 not)",
     ):
@@ -306,7 +387,7 @@ def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
 
 
 def test_a_surface_of_the_domains_is_the_topography() -> None:
-    tables(changed(collars(), "DH005", 3, 300.0))
+    tables(changed(collars(), "DH005", 3, 341.0))
     Path("domains.toml").write_text(
         '[[domain]]\nname = "AIR"\nkind = "above"\nmesh = "ground.ply"\n'
         '[[domain]]\nname = "ORE"\nmesh = "ore.ply"\n'
@@ -314,7 +395,7 @@ def test_a_surface_of_the_domains_is_the_topography() -> None:
     given = ["flag", "assay.csv", "--dry-run", "--collar", "collar.csv", "--survey", "survey.csv",
              "--domains", "domains.toml"]  # fmt: skip
     said = CliRunner().invoke(main, given)
-    assert said.exit_code == 0 and "(DH005: z 300, AIR 380) [collar-off-topography]" in said.stderr
+    assert said.exit_code == 0 and "(DH005: z 341, AIR 380) [collar-off-topography]" in said.stderr
     assert CliRunner().invoke(main, [*given, "--strict"]).exit_code == 3
     accept = ["--strict", "--accept", "collar-off-topography:DH005"]
     assert CliRunner().invoke(main, [*given, *accept]).exit_code == 0
@@ -334,7 +415,7 @@ def test_positions_do_not_depend_on_what_is_accepted() -> None:
         "3 stations whose azimuth is beyond 360 degrees (DH002 at 0: 400, DH002 at 60: 400, "
         "DH002 at 120: 400) [azimuth-beyond, accepted]",
         "1 collar whose coordinate is a mark of a missing value "
-        "(DH005: z -99, others 375 to 386) [collar-mark, accepted]",
+        "(DH005: z -99, neighbours 375 to 384) [collar-mark, accepted]",
     ]
 
 
@@ -347,7 +428,7 @@ def test_findings_as_json() -> None:
         "accepted": False,
         "what": "collars whose coordinate is a mark of a missing value",
         "count": 1,
-        "first": ["DH005: z -99, others 375 to 386"],
+        "first": ["DH005: z -99, neighbours 375 to 384"],
         "holes": ["DH005"],
         "mend": "Fill in the coordinate, or declare the mark with --missing.",
     }

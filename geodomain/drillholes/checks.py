@@ -59,7 +59,7 @@ KINDS: dict[str, Kind] = {
     "collar-twice": Kind("note", "collars that are there twice", "Remove one of the rows."),
     "collar-far": Kind(
         "warning",
-        "collars far from all others",
+        "collars far from their neighbours",
         "Look for a lost or added digit, exchanged coordinates, or another grid.",
     ),
     "collar-zero": Kind(
@@ -434,9 +434,8 @@ def _skeleton(name: str) -> str:
     return re.sub(r"(?<!\d)0+(?=\d)", "", plain)
 
 
-# Collars
-
-_MARKS = frozenset(
+# Numbers that stand for a missing one in many tables.
+MARKS = frozenset(
     float(sign + text)
     for sign, texts in (
         ("-", ("99", "999", "9999", "99999", "999999", "99.9", "99.99", "999.9", "999.99",
@@ -445,135 +444,6 @@ _MARKS = frozenset(
     )
     for text in texts
 )  # fmt: skip
-# A coordinate is far where the gap to all others is so many times their range.
-_FAR_PLAN, _FAR_HEIGHT, _FAR_SURELY = 3.0, 1.5, 50.0
-_FEW_COLLARS = 5
-
-
-def check_collars(
-    found: list[Finding], names: Sequence[str], points: Floats, lengths: Floats
-) -> None:
-    """Look for coordinates that are no place of a collar: marks, zeros, and lost digits.
-
-    An honest field may have any shape: its elevations spread by 500, or not at all, and one hole
-    stands 5 km away. So a collar is compared with the range of all the others, never with their
-    median deviation, and where that range is 0 there is no test.
-
-    Parameters
-    ----------
-    found : list of Finding
-        Gets the findings.
-    names : sequence of str
-    points : (h, 3) float64
-    lengths : (h,) float64
-        Of the holes, NaN where not known.
-    """
-    marks, zeros, far = (np.zeros(points.shape, np.bool_) for _ in range(3))
-    for axis in range(3):
-        marks[:, axis] = _marked(points[:, axis])
-        zeros[:, axis] = _zero(points[:, axis], marks[:, axis])
-    if len(points) > 1 and (points[:, 2] == 0).all():
-        zeros[:, 2] = True
-    if len(points) > 1 and (points[:, :2] == 0).all():
-        zeros[:, :2] = True
-    known = lengths[lengths > 0]
-    usual = float(np.median(known)) if known.size else 0.0
-    bare = ~(marks | zeros)
-    middles = [np.ptp(_bulk(points[bare[:, axis], axis])) for axis in range(2)]
-    for axis in range(3):
-        few = np.flatnonzero(bare[:, axis])
-        factor = _FAR_PLAN if axis < 2 else _FAR_HEIGHT
-        least = _FAR_PLAN * max(usual, *middles) if axis < 2 else 0.5 * usual
-        far[few, axis] = _outside(points[few, axis], factor, least)
-    for code, which in (("collar-mark", marks), ("collar-zero", zeros), ("collar-far", far)):
-        rows, axes = np.nonzero(which)
-        note(
-            found,
-            code,
-            (names[row] for row in rows.tolist()),
-            value=_coordinates(points, which, rows, axes),
-        )
-
-
-def _coordinates(
-    points: Floats, which: Bools, rows: NDArray[np.intp], axes: NDArray[np.intp]
-) -> Callable[[int], str]:
-    """Return what to say of a coordinate: its value, and the range of the others."""
-    others = [points[~which[:, axis], axis] for axis in range(3)]
-
-    def say(number: int) -> str:
-        axis = int(axes[number])
-        text = f"{'xyz'[axis]} {points[rows[number], axis]:.10g}"
-        if not others[axis].size:
-            return text
-        return f"{text}, others {others[axis].min():,.10g} to {others[axis].max():,.10g}"
-
-    return say
-
-
-def _marked(values: Floats) -> Bools:
-    """Tell the values that are marks of missing ones, and far from what the others say."""
-    marks = np.isin(values, list(_MARKS))
-    others = values[~marks]
-    if not marks.any() or len(values) < 2:
-        return np.zeros(len(values), np.bool_)
-    if not others.size:
-        return marks
-    low, high = others.min(), others.max()
-    outside: Bools = marks & (np.maximum(low - values, values - high) > high - low)
-    return outside
-
-
-def _zero(values: Floats, marks: Bools) -> Bools:
-    """Tell the values of 0 that are farther from the others than these are from each other."""
-    others = values[~marks & (values != 0)]
-    if len(others) < 3 or others.min() == others.max():
-        return np.zeros(len(values), np.bool_)
-    low, high = others.min(), others.max()
-    away = max(float(low), -float(high)) > float(high - low)
-    return np.equal(values, 0.0) & away
-
-
-def _bulk(values: Floats) -> Floats:
-    """Return the inner half of values, in order, at least one of any."""
-    values = np.sort(values)
-    if not values.size:
-        return np.zeros(1)
-    count = len(values)
-    return values[count // 4 : max(count - count // 4, count // 4 + 1)]
-
-
-def _outside(values: Floats, factor: float, least: float) -> Bools:
-    """Tell the values beyond a gap of `factor` times the range inside it, and of `least`.
-
-    The range grows from the inner half of the values outwards, so that groups of holes far apart
-    widen it. Beyond a gap there may be at most two values: more are another group, unless the gap
-    is `_FAR_SURELY` times the range.
-    """
-    far = np.zeros(len(values), np.bool_)
-    count = len(values)
-    if count < _FEW_COLLARS:
-        return far
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    low, high = count // 4, count - count // 4 - 1
-
-    def grows(gap: float, beyond: Floats) -> bool:
-        scale = max(float(ordered[high] - ordered[low]), least / factor)
-        if scale == 0:
-            return True  # no spread is no test
-        few = len(np.unique(beyond)) <= 2
-        return gap <= factor * scale or not (few or gap > _FAR_SURELY * scale)
-
-    while True:
-        down = low > 0 and grows(ordered[low] - ordered[low - 1], ordered[:low])
-        low -= down
-        up = high < count - 1 and grows(ordered[high + 1] - ordered[high], ordered[high + 1 :])
-        high += up
-        if not (down or up):
-            break
-    far[order[:low]] = far[order[high + 1 :]] = True
-    return far
 
 
 # Surveys
@@ -616,7 +486,7 @@ def check_angles(
         aimed = known & (np.abs(dips) != 90.0) & np.isfinite(azimuths)
         exchanged = known & (np.abs(dips) > 90) & (np.abs(dips) <= 360) & (np.abs(azimuths) <= 90)
         exchanged &= azimuths != 0
-        marks = aimed & np.isin(azimuths, list(_MARKS))
+        marks = aimed & np.isin(azimuths, list(MARKS))
         negative = aimed & (azimuths < 0) & ~marks
         if negative.any():  # from -180 to 180: -99 is an azimuth
             marks &= azimuths < -360

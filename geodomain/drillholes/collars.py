@@ -1,14 +1,15 @@
-"""From rows of a collar table to one collar for each hole."""
+"""From rows of a collar table to one collar for each hole, compared with its neighbours."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
-from geodomain.drillholes.checks import Finding, note
+from geodomain.drillholes.checks import MARKS, Bools, Finding, note
 from geodomain.drillholes.tables import HoleTable
 
 
@@ -96,3 +97,297 @@ def _differ(
     for one in values.values():
         differ |= (one[rows] != one[others]) & ~(np.isnan(one[rows]) & np.isnan(one[others]))
     return differ
+
+
+# Neighbours
+
+_NEAR, _CELLS, _LEAF = 6, 18, 1024
+# Elevations: steepness, as it is and in multiples of the field's, and rise in lengths of a hole.
+_STEEP = ((0.4, 6.0), (0.1, 12.0))
+_STEEP_SLIP = (0.1, 3.0)
+_STEEP_MARK = (0.05, 2.0)
+_RISE, _LEVEL = 0.3, 0.02
+# Places: distance to the nearest collar, in multiples of the field's and of the usual length.
+_APART, _APART_SURELY = 3.0, (50.0, 1000.0)
+# How many honest places at the same distance may look like a slip of the pen.
+_CHANCE = 0.02
+
+
+def check_collars(found: list[Finding], names: list[str], points: Floats, lengths: Floats) -> None:
+    """Look for coordinates that are no place of a collar: marks, zeros, and lost digits.
+
+    An elevation is compared with those of the nearest collars, a place by its distance to the
+    nearest collar, and both with the same measure of the other collars of the field. Honest
+    fields have holes 20 km away and fans 600 below the others. So a place that is merely far is
+    a finding only if a slip of the pen explains it: a lost, added or moved digit, a sign, a power
+    of ten, exchanged coordinates; and if few places at that distance would look so by chance.
+
+    Parameters
+    ----------
+    found : list of Finding
+        Gets the findings.
+    names : list of str
+    points : (h, 3) float64
+    lengths : (h,) float64
+        Of the holes, NaN where not known.
+    """
+    marks = np.isin(points, list(MARKS))
+    zeros = points == 0.0
+    known = lengths[lengths > 0]
+    usual = float(np.median(known)) if known.size else 0.0
+    wrong, far = np.zeros((2, *points.shape), np.bool_)
+    if len(points) > 1:
+        wrong[:, :2], far[:, :2] = _odd_places(points, marks | zeros, usual)
+        lost = (wrong | far)[:, :2].any(axis=1)
+        wrong[:, 2], far[:, 2] = _odd_heights(points, (marks | zeros)[:, 2], lost, usual)
+    near = _neighbours(points[:, :2], ~(wrong | far).any(axis=1))[1][:, :_NEAR]
+    for code, which in (
+        ("collar-mark", wrong & marks),
+        ("collar-zero", wrong & zeros),
+        ("collar-far", far),
+    ):
+        rows, axes = np.nonzero(which)
+        value = _coordinates(points, wrong | far, near, rows, axes)
+        note(found, code, (names[row] for row in rows.tolist()), value=value)
+
+
+def _coordinates(
+    points: Floats,
+    odd: Bools,
+    near: NDArray[np.intp],
+    rows: NDArray[np.intp],
+    axes: NDArray[np.intp],
+) -> Callable[[int], str]:
+    """Return what to say of a coordinate: its value, and the range of the neighbours or others."""
+
+    def say(number: int) -> str:
+        row, axis = rows[number], int(axes[number])
+        text = f"{'xyz'[axis]} {points[row, axis]:.10g}"
+        whose, others = "others", points[~odd[:, axis], axis]
+        if axis == 2:
+            whose, others = "neighbours", points[near[row][near[row] >= 0], 2]
+        return (
+            f"{text}, {whose} {others.min():,.10g} to {others.max():,.10g}" if others.size else text
+        )
+
+    return say
+
+
+def _odd_places(points: Floats, suspect: Bools, usual: float) -> tuple[Bools, Bools]:
+    """Tell the x and y that are missing, and those that are a slip.
+
+    Only a few collars can be odd: many that are far from each other are what the field is like.
+    """
+    plan, suspect = points[:, :2], suspect[:, :2]
+    wrong, far = np.zeros((2, *plan.shape), np.bool_)
+    if suspect.all():
+        return ~wrong, far
+    sound = np.logical_not(suspect.any(axis=1))
+    if int(sound.sum()) < 2:
+        return wrong, far
+    # The second of the neighbours, so that two holes of one pad do not hide each other.
+    apart = _neighbours(plan, sound)[0][:, 1 if int(sound.sum()) >= _NEAR else 0]
+    reach = _largest_usual(apart[sound])
+    lonely = apart > _APART * max(reach, usual)
+    if not _few(lonely & sound):
+        lonely = lonely & ~sound
+    home = sound & ~lonely
+    if not home.any():
+        return wrong, far
+    low, high = plan[home].min(axis=0), plan[home].max(axis=0)
+    wide = high - low
+    margin = np.maximum(max(reach, usual), wide / 4)
+    off = np.maximum(low - plan, plan - high)
+    apart_enough = apart > max(2.0 * reach, usual)
+    wrong |= suspect & apart_enough[:, None] & (off > np.maximum(wide, usual / 2))
+    surely = max(_APART_SURELY[0] * max(reach, *wide), _APART_SURELY[1] * usual)
+    for row in np.flatnonzero(lonely & ~wrong.any(axis=1)).tolist():
+        away = off[row]
+        out = (away > margin) & (away > 0.1 * away.max())
+        turned = plan[row, ::-1]
+        if out.all() and (turned > low - reach).all() and (turned < high + reach).all():
+            far[row] = True
+        elif out.sum() == 1:
+            axis = int(np.argmax(out))
+            other = 1 - axis
+            slack = min(reach, wide[axis] / 4) or reach
+            beside = (wide[other] + 2 * max(margin[other], away[other])) / (2 * away[axis])
+            span = low[axis] - slack, high[axis] + slack
+            far[row] = out & (_chance(plan[row, axis], *span) * min(1.0, beside) < _CHANCE)
+        if usual > 0 and len(points) >= 5 and apart[row] > surely:
+            far[row] = out
+    return wrong, far
+
+
+def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> tuple[Bools, Bools]:
+    """Tell the elevations that are missing, and those that no neighbour has.
+
+    A collar is as steep as the gentlest line to any of its neighbours: the nearest ones, and
+    those of the nearest cells, so that a drive with a hundred holes does not hide the ground
+    above it.
+    """
+    wrong, far = np.zeros((2, len(points)), np.bool_)
+    sound = ~suspect & ~lost
+    if suspect.all():
+        return ~wrong, far
+    if not sound.any():
+        return wrong, far
+    plan, heights = points[:, :2], points[:, 2]
+    apart, near = _neighbours(plan, sound)
+    firsts = apart[sound, 0][np.isfinite(apart[sound, 0])]
+    step = max(float(np.median(firsts)) if firsts.size else 0.0, _LEVEL * usual, 1e-9)
+    apart, near = apart[:, :_NEAR], near[:, :_NEAR]
+    levels = np.where(near >= 0, heights[near], np.nan)
+    low, high = np.fmin.reduce(levels, axis=1), np.fmax.reduce(levels, axis=1)
+    others = _neighbours(plan, _of_cells(points, sound, usual))
+    apart, near = np.hstack([apart, others[0]]), np.hstack([near, others[1]])
+    rises = np.where(near >= 0, np.abs(heights[:, None] - heights[near]), np.inf)
+    level = _LEVEL * usual
+    slopes = np.maximum(rises - level, 0.0) / np.where(near >= 0, np.maximum(apart, step), 1.0)
+    steep, rise = slopes.min(axis=1), rises.min(axis=1)
+    ground = _largest_usual(steep[sound])
+
+    def steeper(limits: tuple[float, float]) -> Bools:
+        above: Bools = steep > max(limits[0], limits[1] * ground)
+        return above
+
+    within = float(np.ptp(heights[sound]))
+    beyond = np.maximum(heights[sound].min() - heights, heights - heights[sound].max())
+    outside = np.fmax(low - heights, heights - high)
+    wrong = suspect & (rise > level) & steeper(_STEEP_MARK) & (outside > high - low)
+    wrong |= suspect & steeper(_STEEP[0]) & (outside > _RISE * usual)
+    if int(sound.sum()) >= 3:
+        wrong |= suspect & (rise > level) & (beyond > within)
+    if int(sound.sum()) < 4:
+        return wrong, far
+    odd = sound & (rise > _RISE * usual)
+    far = odd & (steeper(_STEEP[0]) | steeper(_STEEP[1]))
+    doubtful = np.flatnonzero(odd & ~far & steeper(_STEEP_SLIP))
+    for row in doubtful.tolist() if len(doubtful) <= 50 else ():
+        slack = max(level, (high[row] - low[row]) / 4)
+        far[row] = _chance(heights[row], low[row] - slack, high[row] + slack) < _CHANCE
+    return wrong, far if _few(far) else np.zeros_like(far)
+
+
+def _few(which: Bools) -> bool:
+    """Tell whether so few collars can be slips."""
+    return int(which.sum()) <= max(2, len(which) // 20)
+
+
+def _largest_usual(values: Floats) -> float:
+    """Return the largest of values without the last two of them, or two in a hundred."""
+    values = np.sort(values[np.isfinite(values)])
+    place = len(values) - 1 - max(2, len(values) // 50)
+    return float(values[max(place, 0)]) if values.size else 0.0
+
+
+def _of_cells(points: Floats, sound: Bools, size: float) -> Bools:
+    """Tell the first and the last of the sound collars in each cell, a fifth as high as wide."""
+    if size == 0:
+        return sound
+    rows = np.flatnonzero(sound)
+    cells = np.floor((points[rows] - points[rows].min(axis=0)) / (size, size, size / 5))
+    kept = np.zeros(len(points), np.bool_)
+    for each in (slice(None), slice(None, None, -1)):
+        kept[rows[each][np.unique(cells[each], axis=0, return_index=True)[1]]] = True
+    return kept
+
+
+def _neighbours(plan: Floats, among: Bools) -> tuple[Floats, NDArray[np.intp]]:
+    """Return distances and rows of the nearest in plan, inf and -1 where there are no more.
+
+    Beyond 1,024 collars, only those in the same part of a k-d split are compared.
+    """
+    apart = np.full((len(plan), _CELLS), np.inf)
+    near = np.full((len(plan), _CELLS), -1, np.intp)
+    for rows in _parts(plan):
+        offsets = plan[rows, None] - plan[None, rows]
+        distances = np.hypot(offsets[..., 0], offsets[..., 1])
+        distances[:, ~among[rows]] = np.inf
+        np.fill_diagonal(distances, np.inf)
+        count = min(_CELLS, len(rows))
+        order = np.argsort(distances, axis=1, kind="stable")[:, :count]
+        apart[rows, :count] = np.take_along_axis(distances, order, axis=1)
+        near[rows, :count] = rows[order]
+    near[np.isinf(apart)] = -1
+    return apart, near
+
+
+def _parts(plan: Floats) -> Iterator[NDArray[np.intp]]:
+    """Split points at the middle of their longer side until few are in each part."""
+    todo = [np.arange(len(plan))]
+    while todo:
+        rows = todo.pop()
+        if len(rows) <= _LEAF:
+            yield rows
+            continue
+        axis = int(np.argmax(np.ptp(plan[rows], axis=0)))
+        rows = rows[np.argsort(plan[rows, axis], kind="stable")]
+        todo += [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
+
+
+# Slips of the pen: what may have been meant by a number.
+
+
+def _digit_lost(digits: str) -> list[str]:
+    """Put any digit anywhere; 7 may have been 5007."""
+    places = range(len(digits) + 1)
+    within = [digits[:at] + new + digits[at:] for at in places for new in "0123456789"]
+    filled = [digits.zfill(count) for count in range(len(digits) + 1, 8)]
+    return within + [new + each for each in filled for new in "123456789"]
+
+
+def _digit_added(digits: str) -> list[str]:
+    return [digits[:at] + digits[at + 1 :] for at in range(len(digits)) if len(digits) > 1]
+
+
+def _digits_moved(digits: str) -> list[str]:
+    places = range(len(digits) - 1)
+    return [digits[:at] + digits[at + 1] + digits[at] + digits[at + 2 :] for at in places]
+
+
+_Meant = Callable[[float], list[float]]
+
+
+def _by_digits(change: Callable[[str], list[str]]) -> _Meant:
+    """Return a function that changes the digits before the point of a number."""
+
+    def meant(value: float) -> list[float]:
+        sign = "-" if value < 0 else ""
+        whole, point, rest = f"{abs(value):.10g}".partition(".")
+        if not whole.isdigit() or "e" in rest:
+            return []
+        return [float(sign + digits + point + rest) for digits in change(whole)]
+
+    return meant
+
+
+_SLIPS: tuple[_Meant, ...] = (
+    _by_digits(_digit_lost),
+    _by_digits(_digit_added),
+    _by_digits(_digits_moved),
+    lambda value: [-value],
+    lambda value: [value * 10.0**power for power in (-3, -2, -1, 1, 2, 3)],
+)
+
+
+def _chance(value: float, low: float, high: float) -> float:
+    """Return how many places as far from a range look like a slip by chance; 1 if this does not.
+
+    A slip is a number from `low` to `high` with another digit, sign or power of ten. From 0 to
+    1,000 nearly every number of four digits has lost one; from 5,030 to 5,180 few of three have.
+    """
+    least = 1.0
+    middle, tries = (low + high) / 2, 96
+    decimals = len(f"{value:.10g}".partition(".")[2])
+    steps = [2.0 * (number + 0.37) / tries - 1.0 for number in range(tries)]
+    places = [round(middle + abs(value - middle) * step, decimals) for step in steps]
+    places = [place for place in places if not low <= place <= high]
+    for slip in _SLIPS:
+
+        def explains(number: float, slip: _Meant = slip) -> bool:
+            return any(low <= meant <= high for meant in slip(number))
+
+        if explains(value):
+            least = min(least, sum(map(explains, places)) / max(1, len(places)))
+    return least

@@ -13,14 +13,13 @@ from geodomain.drillholes.checks import (
     Finding,
     Ground,
     accepted,
-    check_collars,
     check_exchanged,
     check_signs,
     check_topography,
     id_proposals,
     note,
 )
-from geodomain.drillholes.collars import Collars, read_collars
+from geodomain.drillholes.collars import Collars, check_collars, read_collars
 from geodomain.drillholes.curves import Curves, Method, make_curves
 from geodomain.drillholes.directions import DipDown, sign_of_down
 from geodomain.drillholes.intervals import match_intervals

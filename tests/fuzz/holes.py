@@ -5,7 +5,8 @@ python tests/fuzz/holes.py --seconds 60 [--seed 1] [--case N]
 A case is a field of holes (grid, scatter, district, fans under ground; flat or steep; metres or
 feet; either sign of dips; azimuths from 0 to 360 or from -180 to 180). It is read as it is, then
 with one fault of each kind, and then with cells of rubbish, which may be refused and never
-anything else. Holes without the fault stay where they were, bit by bit.
+anything else. Holes without the fault stay where they were, bit by bit. Then collars alone are
+checked, honest ones and with one wrong number, and alarms and misses are counted.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from pathlib import Path
 import numpy as np
 
 import geodomain
+from geodomain.drillholes.checks import Finding
+from geodomain.drillholes.collars import check_collars
 from geodomain.errors import GeodomainError
 
 _WORDS = (
@@ -336,6 +339,168 @@ FAULTS: dict[str, tuple[str, Callable[[Field, random.Random], str | None]]] = {
 }
 
 
+# Collars alone: many kinds of honest fields, and one wrong number in each.
+
+
+@dataclass(frozen=True)
+class Pad:
+    """Collars of one field: what it is like, their places, and the lengths of holes."""
+
+    kind: str
+    points: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def underground(self) -> bool:
+        """Whether some holes start in drives."""
+        return self.kind.endswith(("fan", "levels"))
+
+
+def rough_ground(dice: random.Random, relief: float) -> Callable[[float, float], float]:
+    """Return the height of hills, of which the smaller ones are lower."""
+    wave = dice.choice((2.0, 5.0, 15.0)) * max(2.5 * relief, 200.0)
+    waves = []
+    for octave in (1.0, 2.0, 4.0, 8.0):
+        for _ in range(3):
+            angle, phase = dice.uniform(0, 6.283), dice.uniform(0, 6.283)
+            number = 6.283 * octave / wave
+            waves.append(
+                (relief / octave**0.9 / 3, number * cos(angle), number * sin(angle), phase)
+            )
+    return lambda x, y: sum(a * sin(u * x + v * y + phase) for a, u, v, phase in waves)
+
+
+def scattered(
+    dice: random.Random, count: int, size: float
+) -> tuple[str, list[tuple[float, float]]]:
+    """Return a kind of drilling, and places."""
+    kind = dice.choice(("grid", "scatter", "line", "pads", "two clusters", "district"))
+    if kind == "two clusters":
+        away, angle = size * dice.choice((3, 10, 40)), dice.uniform(0, 6.283)
+        return kind, [(dice.uniform(0, size) + (n % 3 == 0) * away * cos(angle),
+                       dice.uniform(0, size) + (n % 3 == 0) * away * sin(angle))
+                      for n in range(count)]  # fmt: skip
+    if kind == "line":
+        angle, steps = dice.uniform(0, 6.283), [size * n / count for n in range(count)]
+        return kind, [(at * cos(angle) + dice.gauss(0, 1), at * sin(angle)) for at in steps]
+    if kind == "pads":
+        pads = [(dice.uniform(0, size), dice.uniform(0, size)) for _ in range(max(2, count // 5))]
+        picked = [dice.choice(pads) for _ in range(count)]
+        return kind, [(x + dice.gauss(0, 3), y + dice.gauss(0, 3)) for x, y in picked]
+    if kind == "grid":
+        side = int(np.ceil(count**0.5))
+        return kind, [(size * (n % side) / side, size * (n // side) / side) for n in range(count)]
+    size *= 10 if kind == "district" else 1
+    return kind, [(dice.uniform(0, size), dice.uniform(0, size)) for _ in range(count)]
+
+
+def honest_collars(dice: random.Random) -> Pad:
+    """Return collars as they may be: hills, benches, drives, remote holes, three holes."""
+    size, count = dice.choice((150.0, 500.0, 1500.0)), dice.choice((3, 5, 8, 12, 20, 40, 80, 150))
+    length = dice.choice((60.0, 150.0, 300.0, 700.0))
+    kind, places = scattered(dice, count, size)
+    base, relief = (
+        dice.choice((-20.0, 95.0, 380.0, 1180.0, 4400.0)),
+        dice.choice((0, 2, 20, 100, 400)),
+    )
+    ground = rough_ground(dice, relief)
+    points = [[x, y, base + ground(x, y)] for x, y in places]
+    more = dice.choice(("", "", "fan", "levels", "remote", "benches"))
+    x, y, z = dice.choice(points)
+    if more == "fan":
+        step, level = dice.choice((0.3, 2.0, 15.0)), z - dice.uniform(50, 600)
+        points += [
+            [x + step * n, y + dice.gauss(0, 0.5), level] for n in range(dice.choice((3, 8, 20)))
+        ]
+    if more == "levels":
+        for level in range(dice.choice((2, 5))):
+            points += [[x + 20 * n, y + 5 * level, z - 80 - 40 * level + dice.gauss(0, 0.5)]
+                       for n in range(dice.choice((2, 4, 9)))]  # fmt: skip
+    if more == "remote":
+        angle, away = dice.uniform(0, 6.283), dice.choice((2, 4, 8)) * max(size, 100.0)
+        far = x + away * cos(angle), y + away * sin(angle)
+        points.append([*far, base + ground(*far)])
+    if more == "benches":
+        points = [[x, y, 10.0 * round(z / 10.0)] for x, y, z in points]
+    origin = (dice.choice((1000.0, 5000.0, 12000.0, 414_000.0, 2.29e6)),
+              dice.choice((9000.0, 52_000.0, 3.62e6, 7.48e6)), 0.0)  # fmt: skip
+    lengths = [length * dice.uniform(0.5, 1.3) for _ in points]
+    return Pad(f"{kind}, {more}", np.round(np.array(points) + origin, 2), np.array(lengths))
+
+
+def _other_digits(change: str) -> Callable[[random.Random, float], float]:
+    def changed(dice: random.Random, value: float) -> float:
+        whole, _, rest = f"{abs(value):.2f}".partition(".")
+        at = dice.randrange(len(whole))
+        if change == "lost":
+            whole = whole[:at] + whole[at + 1 :]
+        elif change == "added":
+            whole = whole[:at] + dice.choice("123456789") + whole[at:]
+        else:
+            whole = whole[1:]
+        return float(f"{'-' if value < 0 else ''}{whole or '0'}.{rest}")
+
+    return changed
+
+
+# A wrong number by its name: the axis, -1 for one of plan, and what it becomes.
+SLIPS: dict[str, tuple[int, Callable[[random.Random, float], float]]] = {
+    "RL 0": (2, lambda _, value: 0.0),
+    "RL -99": (2, lambda _, value: -99.0),
+    "RL with a digit lost": (2, _other_digits("lost")),
+    "RL with a digit added": (2, _other_digits("added")),
+    "EAST without its first digit": (-1, _other_digits("first")),
+    "EAST with a digit lost": (-1, _other_digits("lost")),
+    "EAST with a digit added": (-1, _other_digits("added")),
+    "EAST 0": (-1, lambda _, value: 0.0),
+    "EAST with the other sign": (-1, lambda _, value: -value),
+}
+
+
+def one_slip(dice: random.Random, pad: Pad, slip: str) -> tuple[Pad, int, bool]:
+    """Return collars with one wrong number, its row, and whether a reader would see it."""
+    points = pad.points.copy()
+    row, (axis, change) = dice.randrange(len(points)), SLIPS[slip]
+    axis = dice.randrange(2) if axis < 0 else axis
+    points[row, axis] = change(dice, points[row, axis])
+    others = np.delete(points, row, 0)
+    apart = np.hypot(*(others[:, :2] - points[row, :2]).T)
+    near = np.argsort(apart)[:6]
+    usual = float(np.median(pad.lengths))
+    if axis == 2:
+        rise = np.abs(others[near, 2] - points[row, 2]).min()
+        least = max(np.median(apart[near]), usual / 2, 3 * np.ptp(others[near, 2]))
+        return Pad(pad.kind, points, pad.lengths), row, bool(rise > least)
+    between = np.hypot(*(others[:, None, :2] - others[None, :, :2]).transpose(2, 0, 1))
+    np.fill_diagonal(between, np.inf)
+    least = max(5 * np.quantile(between.min(axis=1), 0.95), 3 * np.ptp(others[:, :2], axis=0).max())
+    return Pad(pad.kind, points, pad.lengths), row, bool(apart.min() > max(least, 5 * usual))
+
+
+def odd_collars(pad: Pad) -> dict[int, list[str]]:
+    """Return the findings about each collar, by its row."""
+    found: list[Finding] = []
+    check_collars(found, [str(row) for row in range(len(pad.points))], pad.points, pad.lengths)
+    said: dict[int, list[str]] = {}
+    for each in found:
+        for case in each.cases():
+            said.setdefault(int(case.hole), []).append(str(case))
+    return said
+
+
+def try_collars(dice: random.Random, counts: Counter[str]) -> None:
+    """Count alarms about honest collars, and evident slips that are missed."""
+    pad = honest_collars(dice)
+    kind = "with drives" if pad.underground else "above ground"
+    counts[f"collars {kind}: honest"] += 1
+    counts[f"collars {kind}: honest, with an alarm"] += bool(odd_collars(pad))
+    for slip in SLIPS:
+        wrong, row, evident = one_slip(dice, pad, slip)
+        if evident:
+            counts[f"collars {kind}: {slip}"] += 1
+            counts[f"collars {kind}: {slip}, missed"] += row not in odd_collars(wrong)
+
+
 def read(made: Field, folder: Path) -> geodomain.Drillholes:
     """Read the tables with the ground; fans are under it, which is said and true."""
     fans = ["collar-off-topography"] if made.fans else []
@@ -415,6 +580,7 @@ def main() -> int:
     while time.monotonic() < end:
         try:
             try_case(random.Random(f"{given.seed} {case}"), folder, counts)
+            try_collars(random.Random(f"{given.seed} {case} collars"), counts)
         except Exception:
             faults += 1
             sys.stderr.write(f"\ncase {case}:\n{traceback.format_exc(limit=-3)}")
