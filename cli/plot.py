@@ -108,6 +108,7 @@ def plot(
 
     Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
     """
+    from geodomain.drillholes.checks import notes_of
     from geodomain.sections.file import plot_sections
 
     if labelled == "-":
@@ -138,4 +139,5 @@ def plot(
         f"wrote {output}: {counted(len(drawn), 'section')}, {output.stat().st_size:,} bytes"
     )
     if holes is not None:
-        console.say(f"dips: {holes.report.dips}")
+        for line in notes_of(holes.report.findings, holes.report.dips):
+            console.say(line)

@@ -114,5 +114,3 @@ def report(
             **given,
         )
     console.say(str(done))
-    if holes is not None:
-        console.say(f"dips: {holes.report.dips}")

@@ -373,6 +373,8 @@ def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
         "(DH005: z -99, neighbours 375 to 384) [collar-mark]",
         "1 station whose azimuth is beyond 360 degrees (DH002 at 0: 630) [azimuth-beyond]",
         "negative ones point down (0 of survey.csv are positive, 36 not)",
+        "12 holes that go on straight below their last station "
+        "(DH001, DH002, DH003, DH004, DH005, ..) [survey-short]",
     ):
         assert words in said
     assert "error" not in said
@@ -384,6 +386,25 @@ def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
     passed = ("--accept", "azimuth-beyond:DH002", "--accept", "collar-mark")
     run(verb, "--strict", *passed)
     run(verb, "--strict", "--accept", "azimuth-beyond:DH003", "--accept", "collar-mark", code=3)
+
+
+def test_a_report_holds_the_findings_and_the_sign_of_dips() -> None:
+    Path("labelled.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n5005,9005,300,10,10,10,ORE\n")
+    tables(changed(collars(), "DH005", 3, -99))
+    run("report", "--accept", "survey-short", "--topography", "ground.ply")
+    text = Path("r.html").read_text()
+    assert '<ul id="hole-notes"><li>dips: negative ones point down (0 of survey.csv are' in text
+    assert "(DH005: z -99, neighbours 375 to 384) [collar-mark]" in text
+    assert "<li>note: 12 holes that go on straight below their last station (DH001, " in text
+    scene = json.loads(text.split('id="scene">')[1].split("</script>")[0])
+    assert scene["drillholes"]["dips"].startswith("negative ones point down")
+    codes = [each["code"] for each in scene["drillholes"]["findings"]]
+    assert codes == ["survey-short", "collar-mark", "collar-off-topography"]
+    holes = Drillholes("collar.csv", "survey.csv", "assay.csv")
+    with pytest.warns(GeodomainWarning, match="collar-mark"):
+        done = geodomain.report_file("labelled.csv", "s.html", holes=holes)
+    assert [each.code for each in done.findings] == codes[:2]
+    assert "\nnote: 12 holes that go on straight" in str(done) and holes.report.dips in str(done)
 
 
 def test_a_surface_of_the_domains_is_the_topography() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.domains.order import Domains
+from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.errors import TableError, collect_warnings, counted
 from geodomain.inspection.comparison import Comparison
@@ -85,6 +86,7 @@ class Content:
     changes: Changes | None = None
     near: NearHoles | None = None
     sampled: tuple[Path, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def html(self, asked: list[Section], title: str, note: str | None) -> MadePage:
         """Return the page."""
@@ -121,6 +123,7 @@ class Content:
             ("summary", "Summary", self._summary(colours, note)),
             *self._changes(),
             ("problems", "Warnings", tables.warnings_list(self._warnings(doubtful))),
+            *self._drillholes(),
             ("view", "Model", view + _said(scene)),
             *grades,
             (
@@ -130,7 +133,8 @@ class Content:
             ),
             ("origin", "How it was made", origin.html),
         ]
-        html = page.html_page(title, origin.lead, parts, scene.values, pack.blocks)
+        values = scene.values | self._hole_values()
+        html = page.html_page(title, origin.lead, parts, values, pack.blocks)
         return MadePage(html, figures[_fullest(figures)].svg, scene.drawn, tuple(sections))
 
     def _colours(self, wireframes: Mapping[str, Sequence[Mesh]]) -> dict[str, str]:
@@ -174,6 +178,20 @@ class Content:
         said = f"{self.changes.moves.said} since {self.changes.old.name}."
         moves = tables.table("Blocks by old and new label", headings, cells, name="moves")
         return [("changes", "Changes", f"<p>{escape(said)}</p>{moves}")]
+
+    def _drillholes(self) -> list[tuple[str, str, str]]:
+        """Return the part about the tables of drillholes: the sign of dips, and the notes."""
+        if self.holes is None:
+            return []
+        notes = notes_of(self.findings, self.holes.report.dips)
+        return [("drillholes", "Drillholes", tables.warnings_list(notes, "hole-notes"))]
+
+    def _hole_values(self) -> dict[str, object]:
+        """Return the sign of dips and the findings, ready for JSON."""
+        if self.holes is None:
+            return {}
+        found = [each.as_dict() for each in self.findings]
+        return {"drillholes": {"dips": self.holes.report.dips, "findings": found}}
 
     def _grades(self, labels: Sequence[ShownLabel]) -> list[tuple[str, str, str]]:
         """Return the part about tonnes and grades, if it was asked for."""

@@ -10,10 +10,11 @@ from typing import Unpack
 
 from geodomain.checks.densities import density_unit as unit_of
 from geodomain.domains.sources import DomainsGiven, drawn_source, policy_of
+from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.drillholes.drillholes import Drillholes
 from geodomain.drillholes.places import files_of
 from geodomain.drillholes.tables import TableLike
-from geodomain.errors import collect_warnings, counted
+from geodomain.errors import collect_warnings, counted, in_lines
 from geodomain.html.table import html_table
 from geodomain.inputs.paths import model_path
 from geodomain.inspection.comparison import compare_files
@@ -53,6 +54,10 @@ class Report:
         Blocks of the model, and boundary blocks that the view draws.
     sections : tuple of Section
         What was drawn.
+    findings : tuple of Finding
+        Those about the drillholes, their topography included.
+    dips : str
+        Which dips point down, and how that was decided; "" without drillholes.
     """
 
     output: str
@@ -60,13 +65,16 @@ class Report:
     blocks: int
     drawn: int
     sections: tuple[Section, ...]
+    findings: tuple[Finding, ...] = ()
+    dips: str = ""
 
     def __str__(self) -> str:
         """Say what was written."""
-        return (
+        wrote = (
             f"wrote {self.output}: {self.size / 1e6:.1f} MB, {counted(self.blocks, 'block')}, "
             f"{counted(len(self.sections), 'section')}"
         )
+        return in_lines([wrote, *notes_of(self.findings, self.dips)])
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
@@ -77,6 +85,7 @@ class Report:
             ("boundary blocks drawn", f"{self.drawn:,}"),
             ("sections", ", ".join(f"{one.axis} = {one.at:.10g}" for one in self.sections)),
         ]
+        rows += [("drillholes", line) for line in notes_of(self.findings, self.dips)]
         return html_table("Report", rows)
 
 
@@ -212,7 +221,15 @@ def report_file(
     data = made.html.encode()
     with open_target(place, overwrite=overwrite) as target:
         target.write(memoryview(data))
-    return Report(str(place), len(data), len(content.blocks.codes), made.drawn, made.sections)
+    return Report(
+        str(place),
+        len(data),
+        len(content.blocks.codes),
+        made.drawn,
+        made.sections,
+        content.findings,
+        "" if holes is None else holes.report.dips,
+    )
 
 
 def gather_content(
@@ -244,8 +261,7 @@ def gather_content(
         with collect_warnings() as warned, show_progress(progress, "reading") as told:
             listed, files = drawn_source(domains)
             refuse_inputs(places, files)
-            if holes is not None:
-                holes.tell(listed)
+            findings = () if holes is None else holes.tell(listed)
             blocks = read_blocks(
                 source,
                 options,
@@ -278,6 +294,7 @@ def gather_content(
         changes,
         near,
         sampled,
+        findings,
     )
     return content, asked
 

@@ -118,12 +118,12 @@ def facts_table(caption: str, facts: Mapping[str, object], *, name: str) -> str:
     return table(caption, ["what", "value"], rows, name=name) if rows else ""
 
 
-def warnings_list(warnings: Sequence[str]) -> str:
+def warnings_list(warnings: Sequence[str], name: str = "warnings") -> str:
     """Return warnings, each place in them a link into the view."""
     if not warnings:
         return "<p>None.</p>"
     items = "".join(f"<li>{_linked(one)}</li>" for one in warnings)
-    return f'<ul id="warnings">{items}</ul>'
+    return f'<ul id="{name}">{items}</ul>'
 
 
 def volume(value: float | None) -> str:
