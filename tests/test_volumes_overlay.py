@@ -85,6 +85,41 @@ def test_bodies_that_touch_or_are_the_same() -> None:
     np.testing.assert_allclose(whole, wanted, atol=1e-15)
 
 
+def test_slanted_faces_that_coincide_are_not_counted_twice() -> None:
+    """Rounding alone tells which of equal planes is lower; the parts still fill what they part."""
+    rng = np.random.default_rng(48)
+    for at in (np.zeros(3), MINE):
+        for _ in range(12):
+            u, v, w = np.linalg.qr(rng.normal(size=(3, 3)))[0] * rng.uniform(1, 9, (3, 1))
+            corners, rows = slab(rng.uniform(-3, 0, 3) + at, u, v, w)
+            one = Mesh(corners, rows)
+            middle = len(corners)
+            finer = np.vstack([corners, corners[rows[::2]].mean(axis=1)])  # nearly in the planes
+            fans = [
+                (row[k], row[k - 2], middle + n)
+                for n, row in enumerate(rows[::2])
+                for k in range(3)
+            ]
+            other = Mesh(finer, [*rows[1::2].tolist(), *fans])
+            low = at + rng.uniform(-2, 1, 3)
+            high = low + rng.choice([0.5, 1.0, 2.0], 3)
+            alone = [float(exact_share(mesh, low, high)) for mesh in (one, other)]
+            assert abs(common([one, one], [low], [high])[0, 3] - alone[0]) < 1e-12
+            assert abs(common([one, one, one], [low], [high])[0, 7] - alone[0]) < 1e-12
+            assert abs(common([one, other], [low], [high])[0, 3] - alone[0]) < 1e-8
+            assert abs(alone[0] - alone[1]) < 1e-8
+    heights = rng.uniform(-1, 1, (9, 9))
+    lower = sheet(heights, 1.0, (-4.0, -4.0, 0.0))
+    heights[4:] += 0.5  # two contacts that are one surface in half of the model
+    upper = sheet(heights, 1.0, (-4.0, -4.0, 0.0))
+    for _ in range(12):
+        low = rng.uniform(-3, 2, 3)
+        high = low + rng.uniform(0.3, 2, 3)
+        share = float(exact_share(lower, low, high))
+        found = common([lower, upper], [low], [high], ["below", "below"])[0, 3]
+        assert abs(found - share) < 1e-12
+
+
 @odd_on_purpose
 def test_holes_and_windings_are_taken_by_the_rule() -> None:
     shells = joined(cube(4), cube(2, at=(1.0, 1.0, 1.0)))
