@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -14,6 +17,9 @@ from shares import exact_share
 from sheets import sheet
 from surfaces import reversed_mesh
 from wireframes import box
+
+sys.path.insert(0, str(Path(__file__).parent / "fuzz"))
+from bodies import estimate
 
 import geodomain
 from geodomain import Domain, Domains, GeodomainWarning, Stack, proportions_blocks
@@ -149,7 +155,9 @@ def test_two_and_three_that_meet_have_no_error() -> None:
         assert volumes == pytest.approx(wanted, abs=1e-15)
         assert (found.shares.entered, found.shares.by_lines) == (1, 0)
         assert found.shares.estimated_error == 0
-        assert [part.proportion_error for part in found.domains] == [0] * len(some)
+        # What rounding may be, of a block that is cut.
+        rounding = [1e-9 if 0 < volume < 1 else 0 for volume in volumes]
+        assert [part.proportion_error for part in found.domains] == rounding
 
 
 def test_lines_are_corrected_by_what_is_known() -> None:
@@ -168,6 +176,13 @@ def test_lines_are_corrected_by_what_is_known() -> None:
     last = file_summary(blocks, Domains(tuple(Domain(*one) for one in slabs.items()), order="last"))
     by_name = {part.name: part.proportion_volume for part in last.domains}
     assert by_name["D"] == pytest.approx(0.2, abs=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+def test_the_error_holds_for_unions_and_shells_that_cross_themselves() -> None:
+    """Four to six slabs, some of them together; tests/fuzz/bodies.py goes on for long."""
+    told = Counter(estimate(np.random.default_rng((26, case))) for case in range(150))
+    assert told["within the error"] >= 0.99 * (150 - told["by volume"]) > 90
 
 
 @pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
@@ -216,7 +231,7 @@ def test_the_error_is_that_of_a_sixth_of_the_lines() -> None:
     off = max(abs(inside[k::6].mean() - inside.mean()) for k in range(6))
     assert found.shares.estimated_error == pytest.approx(off, abs=1e-14)
     # And what lies between two lines.
-    assert part.proportion_error == pytest.approx(np.hypot(off, 1 / 512), abs=1e-14)
+    assert part.proportion_error == pytest.approx(np.hypot(off, 1 / 512) + 1e-9, abs=1e-14)
     assert abs(part.proportion_volume - 0.7) <= off
 
 

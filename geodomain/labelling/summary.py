@@ -41,7 +41,7 @@ class Part:
     proportion_volume, proportion_error : float, optional
         Volume by shares of blocks, where they were measured: of the domain by itself where its
         proportions are, else by the domains' order; and its error, as it is estimated from blocks
-        along lines: 0 where all shares are computed from triangles.
+        along lines, and 1e-9 of the blocks that the domain cuts, for rounding.
     """
 
     name: str

@@ -217,9 +217,9 @@ class Sharer:
     def _add(self, asked: LabelledBlocks, found: Floats, known: Bools, targets: range) -> None:
         """Add volumes."""
         volume = np.where(known, asked.blocks.sizes.prod(axis=1), 0.0)
-        self.tally.volumes[targets.start : targets.stop] += (
-            found[:, : len(targets)] * volume[:, None]
-        ).sum(axis=0)
+        shares = found[:, : len(targets)]
+        self.tally.volumes[targets.start : targets.stop] += (shares * volume[:, None]).sum(axis=0)
+        self.tally.add_cut(targets, shares, volume)
 
     def _targets_of(self, unit: int) -> range:
         first = sum(one.width for one in self._labeller.evaluations[:unit])

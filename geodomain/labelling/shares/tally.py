@@ -9,6 +9,9 @@ from geodomain.labelling.shares.lines import SAMPLES
 
 Floats = NDArray[np.float64]
 
+# Shares by volume are wrong by less than so much of a block that is cut.
+ROUNDING = 1e-9
+
 
 class ShareTally:
     """Volumes by shares, and counts of how shares were found; one thread adds.
@@ -42,6 +45,7 @@ class ShareTally:
     def __init__(self, count: int) -> None:
         self.volumes = np.zeros(count)
         self._off, self._unseen = np.zeros((SAMPLES, count)), np.zeros(count)
+        self._cut = np.zeros(count)
         self.lost = np.zeros(count, np.int64)
         self.entered = self.by_lines = self.beyond = self.moved = 0
         self.crossed: dict[str, int] = {}
@@ -50,8 +54,14 @@ class ShareTally:
 
     @property
     def errors(self) -> Floats:
-        """Return the estimated error of each volume, (k,)."""
-        return np.asarray(np.sqrt((self._off**2).max(axis=0) + self._unseen))
+        """Return the estimated error of each volume, (k,), with what rounding may be."""
+        lines = np.sqrt((self._off**2).max(axis=0) + self._unseen)
+        return np.asarray(lines + ROUNDING * self._cut)
+
+    def add_cut(self, targets: range, shares: Floats, volumes: Floats) -> None:
+        """Add the volumes of blocks that are cut, (n,), with the shares of w targets, (n, w)."""
+        cut = (shares > 0) & (shares < 1)
+        self._cut[targets.start : targets.stop] += (cut * volumes[:, None]).sum(axis=0)
 
     def see(self, off: Floats, unseen: Floats) -> None:
         """Remember the largest error of shares."""
