@@ -256,21 +256,53 @@ def test_two_collars_differ_in_any_number(again: str, differs: bool, tmp_path: P
     assert ("A" in holes.report.left_out) == differs
 
 
-def test_infinite_numbers_are_missing_ones() -> None:
-    collar = pd.DataFrame({"HOLE": ["A", "B", "C"], "X": 0.0, "Y": 0.0, "Z": [9.0, 9, np.inf],
-                           "DEPTH": [np.inf, -np.inf, 9]})  # fmt: skip
-    survey = pd.DataFrame({"HOLE": ["A", "B", "B"], "AT": [0, 0, np.inf], "AZ": 0.0, "DIP": 90.0})
-    logs = pd.DataFrame({"HOLE": ["A", "A", "B"], "FROM": [0, 4, -np.inf], "TO": [4, np.inf, 5]})
-    holes = Drillholes(collar, survey, logs)
-    assert holes.names == ("A", "B")
-    assert holes.ends.tolist() == [4, 5]
-    counts = found(holes)
-    assert counts["collars with an infinite depth, azimuth or dip, taken as missing"] == 2
-    assert counts["collars without coordinates"] == 1
-    assert counts["stations without depth, azimuth or dip, not used"] == 1
-    assert counts["intervals without FROM or TO"] == 2
-    with pytest.raises(TableError, match="2 collars with an infinite depth"):
-        Drillholes(collar[:2], survey, logs, strict=True)
+INFINITE = {
+    "collar": ("X", "Z", "DEPTH"),
+    "survey": ("AT", "AZ", "DIP"),
+    "intervals": ("FROM", "TO", "AU"),
+}
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
+@pytest.mark.parametrize("table", INFINITE)
+@pytest.mark.parametrize("text", ["inf", "-inf", "1e400"])
+def test_infinite_numbers_are_refused_or_declared(
+    kind: str, table: str, text: str, tmp_path: Path
+) -> None:
+    for name in INFINITE[table]:
+        frames = {
+            "collar": pd.DataFrame({"HOLE": ["A", "B"], "X": 0.0, "Y": 0.0, "Z": 9.0,
+                                    "DEPTH": 5.0}),
+            "survey": pd.DataFrame({"HOLE": ["A", "A", "B"], "AT": [0.0, 2, 0], "AZ": 0.0,
+                                    "DIP": 90.0}),
+            "intervals": pd.DataFrame({"HOLE": ["A", "A"], "FROM": [0.0, 2], "TO": [2.0, 4],
+                                       "AU": 1.0}),
+        }  # fmt: skip
+        frames[table].loc[1, name] = float(text)
+        given: dict[str, object] = {}
+        for one, frame in frames.items():
+            path = tmp_path / f"{one}.{kind}"
+            if kind == "csv":
+                told = frame.astype({name: object}) if one == table else frame
+                if one == table:
+                    told.loc[1, name] = text
+                told.to_csv(path, index=False)
+            elif kind == "parquet":
+                frame.to_parquet(path)
+            given[one] = frame if kind == "frame" else path
+
+        def read(given: dict[str, object] = given, name: str = name, **said: object) -> None:
+            holes = Drillholes(given["collar"], given["survey"], **said)
+            rows = holes.match(given["intervals"], also=[name] if name == "AU" else [])
+            if name == "AU":
+                rows.table.numbers_of(name)
+
+        row = "line 3" if kind == "csv" else "row 2"
+        with pytest.raises(
+            TableError, match=rf"{name} is not a number in 1 .* in {row}\. A number"
+        ):
+            read()
+        read(missing={name: text})
 
 
 def test_a_gap_is_below_all_intervals_before(tmp_path: Path) -> None:
@@ -302,7 +334,9 @@ def test_intervals_are_matched_and_counted(tmp_path: Path) -> None:
 
 
 def test_a_word_in_a_number_says_where(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match=r"survey.csv, line 3: BRG is 'north', which is not"):
+    with pytest.raises(
+        TableError, match=r"survey.csv: BRG is not a number in 1 .* 'north' in line 3"
+    ):
         holes_of(tmp_path, survey="BHID,AT,BRG,DIP\nA,0,0,90\nB,0,north,60\n")
 
 

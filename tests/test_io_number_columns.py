@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -157,11 +158,6 @@ def test_decimal_commas_that_are_no_thousands_are_taken(head: bytes) -> None:
     assert read_layout(head).decimal == b","
 
 
-def test_a_text_marks_no_coordinate_alone() -> None:
-    with pytest.raises(TableError, match=r"X is a coordinate or a size.*missing='a'"):
-        read_layout(b"X,Y,Z\na,1,1\n", TableOptions(own_missing=(("x", "a"),)))
-
-
 def test_a_mark_of_a_coordinate_holds_for_it_alone(tmp_path: Path) -> None:
     path = tmp_path / "b.csv"
     path.write_text("X,Y,Z\n5,5,5\n5,6,6\n7,5,5\n")
@@ -264,6 +260,38 @@ def test_the_policy_of_a_list_of_domains_reaches_tonnes_pages_and_plots(tmp_path
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_infinite_coordinates_and_sizes_are_refused_or_declared(kind: str, tmp_path: Path) -> None:
+    for name, value in product(("X", "Z", "DX"), (np.inf, -np.inf)):
+        frame = table([1.5, 2.5, 3.5])
+        frame.loc[1, name] = value
+        path = written(frame, kind, tmp_path)
+        wrong = f"{name} is '?-?inf'?, which|{name} is not a number in 1 of the rows.* in row 2"
+        with pytest.raises(TableError, match=wrong):
+            geodomain.tonnes_file(path, density=2)
+        with pytest.raises(TableError, match=wrong):
+            geodomain.tonnes(frame, density=2)
+        with pytest.raises(TableError, match=wrong):
+            geodomain.label_file(path, {"IN": ALL}, None, column="new")
+        with pytest.raises(TableError, match=wrong):
+            geodomain.label_blocks(frame, {"IN": ALL})
+        for mark in ({name: str(value)}, str(value)):
+            found = geodomain.label_file(path, {"IN": ALL}, None, column="new", missing=mark)
+            assert found.rows == 3
+            geodomain.label_blocks(frame, {"IN": ALL}, missing=mark)
+
+
+def test_a_text_marks_missing_coordinates_of_one_column(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("X,Y,Z,AU\n5,5,5,NA\nNA,5,5,1\n")
+    found = geodomain.label_file(tmp_path / "b.csv", {"IN": ALL}, None, missing={"X": "NA"})
+    assert (found.domains[0].blocks, found.unassigned.blocks) == (1, 1)
+    (tmp_path / "b.csv").write_text("X,Y,Z,AU\n5,NA,5,NA\nNA,5,5,1\n")
+    with pytest.raises(TableError, match="line 2: Y is 'NA', which is not a number"):
+        geodomain.label_file(tmp_path / "b.csv", {"IN": ALL}, None, missing={"X": "NA"})
+
+
+@pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_other_text_is_counted_over_the_whole_file(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -48,11 +48,6 @@ KINDS: dict[str, Kind] = {
     "collar-no-coordinates": Kind(
         "warning", "collars without coordinates", "Fill in x, y and z."
     ),
-    "collar-infinite": Kind(
-        "warning",
-        "collars with an infinite depth, azimuth or dip, taken as missing",
-        "Correct the number.",
-    ),
     "collar-differs": Kind(
         "warning", "holes with two different collars", "Remove the wrong row."
     ),

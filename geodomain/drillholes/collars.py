@@ -52,8 +52,6 @@ def read_collars(table: HoleTable) -> Collars:
     lost = named & ~here
     note(found, "collar-no-coordinates", [ids[code] for code in codes[lost]])
     left_out = dict.fromkeys((ids[code] for code in codes[lost]), "its collar has no coordinates")
-    endless = table.infinite("end") | table.infinite("azimuth") | table.infinite("dip")
-    note(found, "collar-infinite", [ids[code] for code in codes[endless]])
     rows = np.flatnonzero(named & here)
     _, first = np.unique(codes[rows], return_index=True)
     kept = rows[np.sort(first)]

@@ -83,15 +83,8 @@ class HoleTable:
         return self._texts(self.roles["hole"])
 
     def numbers(self, role: str) -> NDArray[np.float64]:
-        """Return the numbers of a role, NaN where missing or infinite."""
-        values = self._numbers(self.roles[role])
-        return np.where(np.isinf(values), np.nan, values)
-
-    def infinite(self, role: str) -> NDArray[np.bool_]:
-        """Tell the rows whose number of a role is infinite, none in a table without the role."""
-        if role not in self.roles:
-            return np.zeros(len(self), np.bool_)
-        return np.isinf(self._numbers(self.roles[role]))
+        """Return the numbers of a role, NaN where missing."""
+        return self._numbers(self.roles[role])
 
     def numbers_of(self, name: str) -> NDArray[np.float64]:
         """Return the numbers of a column by its name, NaN where missing."""
@@ -210,7 +203,13 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
         codes, known = rows.texts(place)
         return codes, ["" if text.casefold() in missing else text for text in known]
 
-    return HoleTable(name, layout.names, roles, len(rows), rows, texts, rows.numbers, rows.column)
+    def numbers(place: int) -> NDArray[np.float64]:
+        column = rows.column(place)
+        # A depth or an angle is not below detection.
+        column.rule = column.rule._replace(below=None)
+        return column.numbers()
+
+    return HoleTable(name, layout.names, roles, len(rows), rows, texts, numbers, rows.column)
 
 
 def _whole(readinto: Callable[[memoryview], int]) -> bytes:
@@ -252,7 +251,7 @@ def _layout(text: bytes, table: Table, reading: Reading, name: str) -> tuple[Tab
         delimiter=delimiter,
         decimal=options.decimal or _decimal(head, delimiter, end, whole, roles, options, name),
         names=names,
-        xyz=(),  # type: ignore[arg-type]  # no centroid: numbers are read by `TextRows`
+        xyz=(),  # type: ignore[arg-type]  # no centroid: columns are read by their roles
         sizes=None,
         data_start=end,
         data_line=count_line_ends(text, 0, end) + 1,

@@ -27,6 +27,7 @@ from geodomain.io.header.families import Triplet, find_column
 from geodomain.io.header.frames import Frame
 from geodomain.io.header.options import TableOptions
 from geodomain.io.header.rotation import require_constants
+from geodomain.io.number_columns import read_positions
 
 if TYPE_CHECKING:
     import narwhals.stable.v1 as nw
@@ -266,8 +267,6 @@ class BlockFrame:
         numbers = np.empty((len(self), 3), order="F")
         for axis, place in enumerate(places):
             numbers[:, axis] = self._coordinates(place)
-            codes = self._rule.of(self.names[place]).codes
-            numbers[np.isin(numbers[:, axis], codes), axis] = np.nan
         if any(self._is_single(place) for place in places):
             warn_of_single(numbers, ", ".join(self.names[place] for place in places))
         return numbers
@@ -279,12 +278,13 @@ class BlockFrame:
         return self._series(place).dtype == types.Float32
 
     def _coordinates(self, place: int) -> Floats:
-        """Return a column as numbers, NaN where missing."""
+        """Return a column as numbers, NaN where missing; TableError for an infinite one."""
         series, name = self._series(place), self.names[place]
         if not is_numeric(series):
             message = f"{self._name}'s column {name!r} holds {series.dtype}, not numbers"
             raise TableError(message)
-        return numbers_of(series, exact=f"{self._name}'s column {name!r}")
+        values = numbers_of(series, exact=f"{self._name}'s column {name!r}")
+        return read_positions(values, self._rule.of(name))
 
     def _sample(self) -> list[list[str]]:
         """Return the first rows as text, from which the columns are recognised."""

@@ -96,12 +96,12 @@ class ColumnRule(NamedTuple):
         """Return what a text without outer blanks says, and its number, NaN where there is none."""
         if not text or text in self.words or text.lower().lstrip("+-") == "nan":
             return Kind.MISSING, math.nan
-        value = self._number(text)
+        value = self.number(text)
         if value is not None:
             if value in self.codes:
                 return Kind.MISSING, math.nan
             return (Kind.INFINITE, math.nan) if math.isinf(value) else (Kind.NUMBER, value)
-        limit = self._number(text[1:].strip()) if text[0] == "<" else None
+        limit = self.number(text[1:].strip()) if text[0] == "<" else None
         if limit is not None and 0 < limit < math.inf:
             return self._below(limit, Kind.UNSTATED)
         if text.lower() in _WORDS:
@@ -114,7 +114,7 @@ class ColumnRule(NamedTuple):
             return True
         return self.read(text)[0] == Kind.MISSING and text.lower().lstrip("+-") != "nan"
 
-    def _number(self, text: str) -> float | None:
+    def number(self, text: str) -> float | None:
         """Return the number of a text, to the nearest float64; None for another text."""
         if _is_number(text, self.decimal):
             return float(text.replace(self.decimal, ".").lower().replace("d", "e"))
@@ -287,9 +287,7 @@ class NumberRule(NamedTuple):
         limits = [limit for column, limit in self.limits if column == name]
         codes = [mark for mark in marks if not isinstance(mark, str)]
         words = [mark for mark in marks if isinstance(mark, str)]
-        infinite = [word for word in words if word.lstrip("+-").lower() in _INFINITE]
-        codes += [-math.inf if word.startswith("-") else math.inf for word in infinite]
-        return ColumnRule(
+        rule = ColumnRule(
             name,
             self.table,
             tuple(codes),
@@ -298,6 +296,10 @@ class NumberRule(NamedTuple):
             limits[-1] if limits else None,
             self.decimal,
         )
+        # A mark such as inf or 1e400 stands for the infinity that typed columns hold.
+        read = [rule.number(word) for word in words]
+        infinite = [value for value in read if value is not None and math.isinf(value)]
+        return rule._replace(codes=(*codes, *infinite))
 
 
 class NegativeGrades:
@@ -379,6 +381,28 @@ def read_numbers(values: Floats, rule: ColumnRule) -> tuple[Floats, NDArray[np.u
     kinds = np.where(missing, Kind.MISSING, Kind.NUMBER).astype(np.uint8)
     kinds[np.isinf(values) & ~missing] = Kind.INFINITE
     return np.where(kinds == Kind.NUMBER, values, np.nan), kinds
+
+
+def read_positions(
+    values: Floats, rule: ColumnRule, where: Callable[[int], str] | None = None
+) -> Floats:
+    """Return coordinates, sizes or depths that are typed already, NaN where missing.
+
+    Raises
+    ------
+    NumberError
+        For an infinite one that is no mark of missing values.
+    """
+    if not rule.codes and not np.isinf(values).any():
+        return values
+    numbers, kinds = read_numbers(values, rule)
+    rule.require(kinds, lambda row: repr(float(values[row])), where or _row)
+    return numbers
+
+
+def _row(row: int) -> str:
+    """Say which row of a table in memory it is."""
+    return f"row {row + 1:,}"
 
 
 def _is_like_number(text: str) -> bool:

@@ -17,6 +17,7 @@ from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.header.choice import Choice, choose_columns
 from geodomain.io.header.frames import Frame, shortest
 from geodomain.io.header.options import TableOptions
+from geodomain.io.number_columns import read_positions
 
 Chunk = TypeVar("Chunk")
 
@@ -87,19 +88,23 @@ class TableModel(ABC, Generic[Chunk]):
         """The columns that labels come from."""
         return (*self._choice.xyz, *(self._choice.sizes or ()))
 
-    def _measured(self, chunk: Chunk) -> tuple[Floats, Floats | None]:
-        """Give world centroids, (n, 3), and sizes, (n, 3), or None."""
-        points = self._numbers(chunk, self._choice.xyz)
-        columns = self._numbers(chunk, self._choice.sizes) if self._choice.sizes else None
+    def _measured(self, chunk: Chunk, first: int = 0) -> tuple[Floats, Floats | None]:
+        """Give world centroids, (n, 3), and sizes, (n, 3), or None; `first` is the first row."""
+        points = self._numbers(chunk, self._choice.xyz, first)
+        columns = self._numbers(chunk, self._choice.sizes, first) if self._choice.sizes else None
         sizes = self.frame.sized(points, columns)
         return self.frame.centroids(points, sizes), sizes
 
-    def _numbers(self, chunk: Chunk, columns: Sequence[int]) -> Floats:
+    def _numbers(self, chunk: Chunk, columns: Sequence[int], first: int = 0) -> Floats:
         """Give some columns, (n, k), NaN where a value is missing or stands for that."""
+
+        def where(row: int) -> str:
+            return f"row {first + row + 1:,}"
+
         out = np.array([self._doubles(chunk, column) for column in columns]).T
         for place, column in enumerate(columns):
-            codes = self._rule.of(self.columns[column]).codes
-            out[np.isin(out[:, place], codes), place] = np.nan
+            rule = self._rule.of(self.columns[column])
+            out[:, place] = read_positions(out[:, place], rule, where)
         return out
 
     def _column(self, chunk: Chunk, column: int, first: int = 0) -> Column:
@@ -109,4 +114,4 @@ class TableModel(ABC, Generic[Chunk]):
 
     def _label(self, chunk: Chunk, label: LabelChunk, first: int) -> Sequence[NewCells]:
         """Label some rows, the first of which has a number, from 0."""
-        return label(*self._measured(chunk), partial(self._column, chunk, first=first))
+        return label(*self._measured(chunk, first), partial(self._column, chunk, first=first))

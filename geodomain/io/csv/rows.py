@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import TableError
-from geodomain.io.csv.errors import Fault, Place, sentence
 from geodomain.io.csv.scanner import ColumnCells, Scanner
 from geodomain.io.csv.stream import edit
 from geodomain.io.csv.text_column import TextColumn
@@ -61,18 +60,6 @@ class TextRows:
     def column(self, field: int) -> TextColumn:
         """Return a field as conditions take it."""
         return self._scanner.column(field)
-
-    def numbers(self, field: int) -> NDArray[np.float64]:
-        """Return a field as numbers, NaN where it is empty; TableError for a word."""
-        column = self._scanner.column(field)
-        values = column.loose_numbers()
-        words = np.flatnonzero(np.isnan(values) & column.present(number=True))
-        if words.size:
-            row = int(words[0])
-            line = self.line(row)
-            place = Place(self.name, line, line, self.cell(field, row), self.layout.names[field])
-            raise TableError(sentence(Fault.WORD, place, 0, 0, self.layout.decimal))
-        return values
 
     def cell(self, field: int, row: int) -> bytes:
         """Return the bytes of one cell, without its quotes."""

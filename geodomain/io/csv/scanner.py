@@ -99,7 +99,19 @@ class Scanner:
             for wanted, name in enumerate(names)
             if name in marked
         ]
-        self._also = list(also)
+        self._words = layout.scanned_words
+        # Marks of one coordinate, which are words in others: these must be looked at again.
+        borrowed = {*self._words} - {*layout.missing_words}
+        self._borrowed = [
+            (wanted, lent)
+            for wanted, name in enumerate(names)
+            if (
+                lent := borrowed
+                - {w.encode(layout.encoding) for w in layout.numbers.of(name).words}
+            )
+        ]
+        looked = [self._wanted[wanted] for wanted, _ in self._borrowed]
+        self._also = list(dict.fromkeys([*also, *looked]))
         self._threads = thread_count(threads)
         self._piece_bytes = piece_bytes or PIECE_BYTES
         self._handle = self._open(-1 if replaced is None else replaced)
@@ -180,7 +192,16 @@ class Scanner:
             if wanted < 3:
                 missing += int((lost & ~np.isnan(points).any(axis=1)).sum())
             numbers[lost] = math.nan
+        for wanted, lent in self._borrowed:
+            numbers = (points if wanted < 3 or sizes is None else sizes)[:, wanted % 3]
+            self._refuse(wanted, lent, np.flatnonzero(np.isnan(numbers)))
         return points, sizes, missing
+
+    def _refuse(self, wanted: int, lent: set[bytes], rows: NDArray[np.intp]) -> None:
+        """Raise TableError for a text that stands for a missing value in other columns alone."""
+        for begin, end in self.places(self._wanted[wanted])[rows].tolist():
+            if self._text[begin:end].tobytes().strip() in lent:
+                raise TableError(self._sentence_of(Fault.WORD, wanted, begin, end))
 
     def column(self, field: int) -> TextColumn:
         """Return one of the fields `also` in the rows that were found, before the next scan."""
@@ -255,7 +276,7 @@ class Scanner:
         wanted = np.array(self._wanted, dtype=np.int32)
         missing = np.array(layout.missing, dtype=np.float64)
         also = np.array(self._also, dtype=np.int32)
-        words = (ctypes.c_char_p * len(layout.missing_words))(*layout.missing_words)
+        words = (ctypes.c_char_p * len(self._words))(*self._words)
         handle = ctypes.c_void_p()
         core().text_open(
             layout.delimiter, layout.decimal, len(layout.names), wanted.size, wanted,
@@ -275,16 +296,16 @@ class Scanner:
         for row, wanted, begin, end in table.tolist():
             value = exactly(self._text[begin:end].tobytes(), self._layout.decimal)
             if math.isinf(value):
-                raise TableError(self._range_sentence(wanted, begin, end))
+                raise TableError(self._sentence_of(Fault.RANGE, wanted, begin, end))
             decided.append((row, wanted, math.nan if value in self._layout.missing else value))
         return decided
 
-    def _range_sentence(self, wanted: int, begin: int, end: int) -> str:
+    def _sentence_of(self, fault: Fault, wanted: int, begin: int, end: int) -> str:
         before = self._text[:begin].tobytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         line = self._line + before.count(b"\n")
         column = self._layout.names[self._wanted[wanted]]
         place = Place(self._table, line, line, self._text[begin:end].tobytes(), column)
-        return sentence(Fault.RANGE, place, 0, 0, self._layout.decimal)
+        return sentence(fault, place, 0, 0, self._layout.decimal)
 
     def _sentence(self) -> str:
         found, layout = self._found, self._layout

@@ -149,11 +149,18 @@ class TextColumn:
         infinite = np.isinf(numbers)
         numbers[infinite], kinds[infinite] = math.nan, Kind.INFINITE
         words = kinds == Kind.WORD
+        if not {*self._layout.scanned_words} <= self._own_words:
+            words |= kinds == Kind.MISSING
         if words.any():
             texts, codes = self.spellings()
             read_numbers, read_kinds = read_texts(texts, codes, self.rule)
             numbers[words], kinds[words] = read_numbers[words], read_kinds[words]
         return numbers, kinds
+
+    @property
+    def _own_words(self) -> set[bytes]:
+        """The texts that mean a missing value in this column."""
+        return {word.encode(self._layout.encoding) for word in self.rule.words}
 
     def _said(self, row: int) -> str:
         """Return what a row's cell says."""

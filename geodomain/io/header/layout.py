@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from geodomain.errors import TableError
 from geodomain.io.header.choice import SAMPLE_ROWS, choose_columns
 from geodomain.io.header.dialect import cell_text, decimal_mark, may_have_decimal_commas, split_rows
 from geodomain.io.header.encoding import count_line_ends, require_text, wireframes_named
@@ -15,7 +14,7 @@ from geodomain.io.header.frames import Frame
 from geodomain.io.header.header import TableHeader, find_header
 from geodomain.io.header.options import TableOptions
 from geodomain.io.header.vendor import HeadRow, micromine_model, vendor_rows
-from geodomain.io.number_columns import Mark, NumberRule
+from geodomain.io.number_columns import NumberRule
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,17 @@ class TableLayout:
     constants: dict[int, float] = field(default_factory=dict)
     numbers: NumberRule = field(default_factory=NumberRule)
 
+    @property
+    def scanned_words(self) -> tuple[bytes, ...]:
+        """The texts that the scanner takes for missing: those of one coordinate are among them.
+
+        The scanner has one list for all columns, so that a mark of one coordinate must be looked
+        for in the others: see `Scanner.values` and `TextColumn`.
+        """
+        names = [self.names[place] for place in (*self.xyz, *(self.sizes or ()))]
+        own = [word.encode(self.encoding) for name in names for word in self.numbers.of(name).words]
+        return tuple(dict.fromkeys([*self.missing_words, *own]))
+
 
 def read_layout(
     head: bytes, options: TableOptions | None = None, *, name: str = "table", whole: bool = True
@@ -106,8 +116,6 @@ def read_layout(
         model = micromine_model(head_rows, options.encoding)
         choice = choose_columns(header.names, sample, options, model=model, table=name)
     rule = options.number_rule(header.names, name)
-    for place in (*choice.xyz, *(choice.sizes or ())):
-        _require_numbers(rule.missing, header.names[place])
     decimal = options.decimal
     if decimal is None:
         told = any(mark in cell for cell in _cells(sample, choice.xyz) for mark in ",.")
@@ -132,17 +140,6 @@ def read_layout(
         constants=choice.constants,
         numbers=rule._replace(decimal=(decimal or b".").decode()),
     )
-
-
-def _require_numbers(missing: Sequence[tuple[str, Mark]], coordinate: str) -> None:
-    """Refuse a text that marks missing values in the column of a coordinate alone."""
-    for column, mark in missing:
-        if column == coordinate and isinstance(mark, str):
-            message = (
-                f"{coordinate} is a coordinate or a size, and {mark!r} is no number: as a mark of "
-                f"missing coordinates a text holds for all columns, missing={mark!r}"
-            )
-            raise TableError(message)
 
 
 def _below(
