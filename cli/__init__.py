@@ -11,7 +11,7 @@ import click
 from geodomain.cli.console import warnings_last
 from geodomain.cli.errors import WANTED, exit_codes, wants_json
 from geodomain.cli.help import did_you_mean
-from geodomain.cli.options import CONTEXT
+from geodomain.cli.options import CONTEXT, with_memory
 
 # One line for each command, so that --help imports none of them.
 _COMMANDS = {
@@ -52,7 +52,7 @@ class Commands(click.Group):
             return None
         module = importlib.import_module(f"{__name__}.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
-        return command
+        return with_memory(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with a line each."""

@@ -38,6 +38,52 @@ def _column(flag: str, what: str) -> Decorator:
     return click.option(flag, metavar="COLUMN", help=f"Column of the {what}.")
 
 
+def _allow_memory(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    """Let the command, and what it starts, take this much memory."""
+    if value is None:
+        return
+    import os
+
+    from geodomain import memory
+
+    before = os.environ.get(memory.SETTING)
+    try:
+        memory.read_size(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    os.environ[memory.SETTING] = value
+
+    def restore() -> None:
+        if before is None:
+            os.environ.pop(memory.SETTING, None)
+        else:
+            os.environ[memory.SETTING] = before
+
+    context.call_on_close(restore)
+
+
+_memory_option = click.Option(
+    ["--memory"],
+    metavar="SIZE",
+    expose_value=False,
+    callback=_allow_memory,
+    help="Memory that a file may take, such as 64GB; compressed files may then become so much.  "
+    "[default: GEODOMAIN_MEMORY, or three quarters of what is free]",
+)
+# Commands that read no file.
+_WITHOUT_FILES = {"bench", "demo", "devices", "help", "synthesize"}
+
+
+def with_memory(command: click.Command, name: str) -> click.Command:
+    """Give a command, or those of a group, the option `--memory`, once."""
+    if isinstance(command, click.Group):
+        for inner, one in command.commands.items():
+            with_memory(one, inner)
+    elif name not in _WITHOUT_FILES and _memory_option not in command.params:
+        command.params.append(_memory_option)
+    return command
+
+
 text_options = (
     click.option(
         "--delimiter",

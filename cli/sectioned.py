@@ -35,7 +35,15 @@ SECTIONS = {
     ),
     "Where the model lies": ("position", "rotation", "origin", "local_origin", "frame"),
     "Doubtful cases": ("leaky", "uncertain", "allow_disjoint", "count_on_wall"),
-    "Machine and messages": ("backend", "devices", "threads", "scheduler", "as_json", "quiet"),
+    "Machine and messages": (
+        "backend",
+        "devices",
+        "threads",
+        "memory",
+        "scheduler",
+        "as_json",
+        "quiet",
+    ),
 }
 
 

@@ -40,6 +40,8 @@ _NAMED = rf"\b(?:{'|'.join(KEYWORDS)})=(?=[\s,;.)]|$)"
 # A run of values with commas between them is one command line, and has none. Compiled by the first
 # message, which most commands end without: that takes 3 ms.
 _WORDS = rf"(?<![\w.'\"=-])(?:{_GIVEN}(?:, {_GIVEN})*|{_NAMED})"
+# What the library reads from the environment is an option, too.
+_ALLOWS = "GEODOMAIN_MEMORY allows"
 _WELD = rf"geodomain\.weld\(({_TEXT}), ([^()]+)\)"
 
 # Formats that `geodomain check` keeps when it suggests a file for the weld.
@@ -54,6 +56,7 @@ def as_options(message: str) -> str:
     >>> as_options("name them with x= and y=, or use backend='cpu'")
     'name them with --x and --y, or use --backend cpu'
     """
+    message = message.replace("GEODOMAIN_MEMORY=", "--memory ").replace(_ALLOWS, "--memory allows")
     return re.sub(_WORDS, _options, re.sub(_WELD, _weld_command, message))
 
 

@@ -1,7 +1,8 @@
 """How much memory the process may take, and the refusal of files that would take more.
 
 Every reader counts what a file would take before anything is made, and asks here. The bound is
-three quarters of the memory that is free, or what `GEODOMAIN_MEMORY` allows, such as 64GB.
+three quarters of the memory that is free, or what `GEODOMAIN_MEMORY` (on the
+command line `--memory`) allows, such as 64GB.
 """
 
 from __future__ import annotations
@@ -50,9 +51,24 @@ def _allowed() -> int | None:
     text = os.environ.get(SETTING, "").strip()
     if not text:
         return None
+    try:
+        return read_size(text)
+    except ValueError as error:
+        message = f"{SETTING} is {error}"
+        raise ValueError(message) from None
+
+
+def read_size(text: str) -> int:
+    """Return the bytes of a size such as 64GB.
+
+    Raises
+    ------
+    ValueError
+        For other text.
+    """
     size = _SIZE.fullmatch(text)
     if size is None:
-        message = f"{SETTING} is {text!r}, which is no size: write it as 64GB or 500MB"
+        message = f"{text!r}, which is no size: write it as 64GB or 500MB"
         raise ValueError(message)
     return int(float(size[1]) * _UNITS[size[2].upper()])
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from wireframes import cube
 
 import geodomain
 from geodomain import memory
@@ -182,3 +183,22 @@ def test_a_list_larger_than_memory_is_not_read(tmp_path: Path) -> None:
     listed = ["label", str(tmp_path / "in.csv"), "--domains", str(path), "--dry-run"]
     result = CliRunner().invoke(main, listed)
     assert result.exit_code == 3 and "a.toml would take" in result.stderr
+
+
+def test_the_option_of_a_command_lifts_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    geodomain.write_mesh(cube(), "ore.ply")
+    Path("b.csv").write_text("X,Y,Z\n1,1,1\n")
+    text = '[[domain]]\nname = "ORE"\nmesh = "ore.ply"\n'
+    Path("ore.toml").write_text(text + "#" * 1000)
+    command = ["label", "b.csv", "--domains", "ore.toml", "-o", "out.csv"]
+    monkeypatch.setenv(memory.SETTING, "1kB")
+    refused = CliRunner().invoke(main, command)
+    assert refused.exit_code == 3 and "allow more with --memory 1GB" in refused.stderr
+    done = CliRunner().invoke(main, [*command, "--memory", "1GB"])
+    assert (done.exit_code, Path("out.csv").exists()) == (0, True)
+    assert memory.allowance() == 1000
+    refused = CliRunner().invoke(main, [*command, "--memory", "much"])
+    assert refused.exit_code == 2 and "no size: write it as 64GB" in refused.stderr
