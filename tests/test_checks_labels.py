@@ -166,3 +166,30 @@ def test_what_is_said_of_names() -> None:
     column = ArrayColumn(["nan", "", None, float("nan"), "A"], "c")
     assert column.present().tolist() == [True, False, False, False, True]
     assert column.present(number=True).tolist() == [False, False, False, False, True]
+
+
+@pytest.mark.parametrize("kind", ["csv", "quoted", "parquet"])
+def test_labels_with_blanks_are_told_by_every_verb(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = table().assign(domain=["ORE", "ORE ", "ORE", " ORE", "WASTE ", "WASTE ", "", "Ore"])
+    path = "b.parquet" if kind == "parquet" else "b.csv"
+    if kind == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, quoting=2 if kind == "quoted" else 0)
+    said = "domain has labels with blanks around them, which count as those without: 'ORE' in 2 row"
+    for words in (
+        ["tonnes", path, "--density", "1"],
+        ["compare", path, path],
+        ["plot", path, "--section", "y=5", "-o", "p.svg"],
+        ["report", path, "-o", "r.html"],
+    ):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0, done.output
+        told = " ".join(done.output.split())
+        assert "'ORE' and 'Ore'" in told and said.split(": ")[0] in told, done.output
+        assert "WASTE' in" not in told
+    notes = geodomain.tonnes(frame, density=1).notes
+    assert any(one.startswith(said) for one in notes)

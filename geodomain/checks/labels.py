@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.io.conditions import Column
 
 # What pandas reads as a missing value besides nan, which no domain may be called, in any case.
 _MISSING = {"na", "n/a", "#n/a", "#na", "<na>", "null", "none"}
@@ -16,6 +21,49 @@ def read_as_missing(names: Iterable[str]) -> Iterator[str]:
             yield (
                 f"the label {name!r} is one that pandas and Excel read as a missing value: choose "
                 "another, or read the column as text"
+            )
+
+
+class LabelSpellings:
+    """How the labels of a column are spelled, chunk by chunk.
+
+    Parameters
+    ----------
+    column : str
+        What notes call it.
+    """
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+        self._plain: dict[str, int] = {}
+        self._padded: dict[str, int] = {}
+
+    def distinct(
+        self, column: Column, known: Sequence[str] = ()
+    ) -> tuple[list[str], NDArray[np.intp]]:
+        """Return the different labels of a chunk, as `Column.distinct` does, and count them."""
+        texts, codes = column.distinct(known)
+        self.add(texts, codes, column.padded())
+        return texts, codes
+
+    def add(self, texts: Sequence[str], codes: NDArray[np.intp], padded: NDArray[np.bool_]) -> None:
+        """Count the labels of a chunk, and those with blanks around them."""
+        for held, rows in ((self._plain, ~padded), (self._padded, padded)):
+            counts = np.bincount(codes[rows], minlength=len(texts))
+            for place in np.flatnonzero(counts).tolist():
+                text = texts[place].strip()
+                held[text] = held.get(text, 0) + int(counts[place])
+
+    def notes(self) -> Iterator[str]:
+        """Yield a note for labels that are alike, and for those with and without blanks."""
+        yield from alike_labels([*self._plain, *self._padded], self._column)
+        both = sorted((text, count) for text, count in self._padded.items() if text in self._plain)
+        if both := [one for one in both if one[0]]:
+            said = "; ".join(f"{text!r} in {count:,} rows" for text, count in both[:_SHOWN])
+            more = f" and {len(both) - _SHOWN:,} more" if len(both) > _SHOWN else ""
+            yield (
+                f"{self._column} has labels with blanks around them, which count as those "
+                f"without: {said}{more}"
             )
 
 

@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.labels import alike_labels
+from geodomain.checks.labels import LabelSpellings
 from geodomain.errors import TableError, counted, in_lines, warn
 from geodomain.html.table import html_table, text_table
 from geodomain.io.blocks.block_file import Relabelling
@@ -142,11 +142,12 @@ def compare_files(
     <Comparison: 1 of 2 blocks (50.00%) changed their label>
     """
     options = table_options(**table)
+    seen = LabelSpellings(column)
     with show_progress(progress, "reading") as told:
-        before = _Labels.read(os.fspath(old), options, column, told)
-        after = _Labels.read(os.fspath(new), options, new_column or column, told)
+        before = _Labels.read(os.fspath(old), options, column, seen, told)
+        after = _Labels.read(os.fspath(new), options, new_column or column, seen, told)
     _require_same_blocks(before, after)
-    for sentence in alike_labels([*before.labels, *after.labels], column):
+    for sentence in seen.notes():
         warn(sentence)
     pairs = before.codes.astype(np.int64) * len(after.labels) + after.codes
     counts = np.bincount(pairs, minlength=len(before.labels) * len(after.labels))
@@ -177,7 +178,12 @@ class _Labels:
 
     @classmethod
     def read(
-        cls, path: str, options: TableOptions, column: str, progress: Progress | None
+        cls,
+        path: str,
+        options: TableOptions,
+        column: str,
+        seen: LabelSpellings,
+        progress: Progress | None,
     ) -> _Labels:
         """Read a model in one pass."""
         known: dict[str, int] = {}
@@ -188,7 +194,7 @@ class _Labels:
         def add(
             here: Floats, sizes: Floats | None, cells: Callable[[int], Column]
         ) -> Sequence[NDArray[np.int32]]:
-            texts, places = cells(which).distinct()
+            texts, places = seen.distinct(cells(which))
             codes.append(
                 np.array([known.setdefault(text, len(known)) for text in texts], np.int32)[places]
             )

@@ -68,6 +68,9 @@ class Column(Protocol):
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
         """Give the different texts as they are spelled, and the place of each row's among them."""
 
+    def padded(self) -> Bools:
+        """Tell the rows whose text has blanks around it, which no other answer shows."""
+
 
 def with_policy(column: Column, below: BelowDetection | None) -> Column:
     """Have a column read by a policy for values below detection, unless it has one already."""
@@ -224,6 +227,7 @@ class ArrayColumn:
         self._texts: list[str] = []
         self._codes: NDArray[np.intp] = np.empty(0, np.intp)
         self._numeric = data.dtype.kind in "fiu"
+        self._padded: list[int] = []
         if data.ndim != 1:
             message = f"column {name!r} must be one-dimensional, not of shape {data.shape}"
             raise ValueError(message)
@@ -232,12 +236,13 @@ class ArrayColumn:
         elif data.dtype.kind in "OUSTb":
             missing = {"", *self.rule.words}
             places: dict[str, int] = {}
-            said = (
-                "" if lost or (text := _text(one)) in missing else text
-                for one, lost in zip(data, hidden, strict=True)
-            )
-            codes = (places.setdefault(text, len(places)) for text in said)
-            self._codes = np.fromiter(codes, np.intp, len(data))
+            codes = np.empty(len(data), np.intp)
+            for row, (one, lost) in enumerate(zip(data, hidden, strict=True)):
+                text = "" if lost else _text(one)
+                if isinstance(one, str) and len(one) != len(text) and not lost:
+                    self._padded.append(row)
+                codes[row] = places.setdefault("" if text in missing else text, len(places))
+            self._codes = codes
             self._texts = list(places)
         else:
             message = f"column {name!r} holds {data.dtype}, neither numbers nor texts"
@@ -314,6 +319,12 @@ class ArrayColumn:
     def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
         """Give the different values as texts, and the place of each row's among them."""
         return self.distinct()
+
+    def padded(self) -> Bools:
+        """Tell the rows whose text has blanks around it."""
+        found = np.zeros(len(self._values if self._numeric else self._codes), np.bool_)
+        found[self._padded] = True
+        return found
 
 
 def _shortest(value: float) -> str:

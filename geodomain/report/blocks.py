@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from geodomain.checks.blocks import VolumeChecks, has_realisations
 from geodomain.checks.densities import refuse_geometry
-from geodomain.checks.labels import alike_labels
+from geodomain.checks.labels import LabelSpellings
 from geodomain.errors import TableError, counted, warn
 from geodomain.inspection.lattice_guess import find_lattice
 from geodomain.inspection.survey import Survey
@@ -154,6 +154,7 @@ class _Reading:
         self._numeric = {name: find_column(model.columns, name, model.name) for name in numeric}
         self._numbers: dict[str, list[Floats]] = {name: [] for name in numeric}
         self._shares = ShareColumns(model.columns)
+        self._spelled = LabelSpellings(model.columns[label])
         self.rows = 0
 
     def add(
@@ -174,7 +175,10 @@ class _Reading:
             self._sizes.append(np.array(sizes))
         for number, collector in enumerate(self._columns):
             if not collector.is_full:
-                collector.add(*column(number).spellings())
+                texts, codes = column(number).spellings()
+                collector.add(texts, codes)
+                if number == self._label:
+                    self._spelled.add(texts, codes, column(number).padded())
         for name, place in self._numeric.items():
             asked = column(place)
             numbers = asked.numbers()
@@ -232,7 +236,7 @@ class _Reading:
             message = f"the column {name!r} of {model.name} holds no labels: nearly all differ"
             raise TableError(message)
         labels, codes = self._columns[self._label].result()
-        for sentence in alike_labels(labels, name):
+        for sentence in self._spelled.notes():
             warn(sentence)
         if labels == [""]:
             message = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.labels import alike_labels
+from geodomain.checks.labels import LabelSpellings
 from geodomain.domains.order import Domains
 from geodomain.errors import TableError, warn
 from geodomain.inspection.survey import Survey
@@ -170,7 +170,7 @@ class _Source:
             grades = [self._grade] if self._grade is not None else []
             numeric = [find_column(model.columns, name, model.name) for name in grades]
             rows = 0
-            seen: dict[str, None] = {}
+            seen = LabelSpellings(model.columns[label])
             below = NegativeGrades(self._grade or "")
 
             def take(
@@ -178,8 +178,7 @@ class _Source:
             ) -> Sequence[NDArray[np.int32]]:
                 nonlocal rows
                 require_constants(model.constants, column, model.columns, model.name, rows)
-                texts, codes = column(label).distinct()
-                seen.update(dict.fromkeys(texts))
+                texts, codes = seen.distinct(column(label))
                 values = None
                 if numeric:
                     grade = column(numeric[0])
@@ -193,7 +192,7 @@ class _Source:
             also = sorted({label, *numeric, *model.constants})
             model.relabel(Relabelling(take, also=also, progress=self._progress))
             if not self._checked:
-                for sentence in alike_labels(seen, model.columns[label]):
+                for sentence in seen.notes():
                     warn(sentence)
                 if said := below.warning("block"):
                     warn(said)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.checks.densities import DensityChecks, DensityUnit
+from geodomain.checks.labels import LabelSpellings
 from geodomain.errors import TableError
 from geodomain.io.number_columns import BelowDetection, NegativeGrades
 from geodomain.volumes.benches import split_by_bench
@@ -142,6 +143,8 @@ class Tonnage:
         Of domains with shares the blocks without one.
     over : tuple, optional
         How many blocks have shares above 1 together, and the first.
+    spelled : LabelSpellings
+        How the labels are spelled.
     densities : DensityChecks
         What the densities say of themselves.
     """
@@ -156,6 +159,7 @@ class Tonnage:
         }
         self.over: tuple[int, int] | None = None
         self.unshared: dict[str, int] = {}
+        self.spelled = LabelSpellings(wanted.domain)
         self.densities = DensityChecks(wanted.density, wanted.grades, wanted.density_unit)
         self._labels: list[str] = list(wanted.domains)
 

@@ -148,7 +148,7 @@ def tonnes(
             points,
             sizes,
             lambda name: known[name].numbers(),
-            lambda texts: known[domain].distinct(texts),
+            lambda texts: tonnage.spelled.distinct(known[domain], texts),
         )
         for sentence in (*checks.warnings(mend="make it NaN"), *tonnage_warnings(tonnage)):
             warn(sentence)
@@ -275,7 +275,7 @@ def _add_up(
             points,
             known,
             lambda name: column(places[name]).numbers(),
-            lambda texts: column(places[wanted.domain]).distinct(texts),
+            lambda texts: tonnage.spelled.distinct(column(places[wanted.domain]), texts),
         )
         return ()
 

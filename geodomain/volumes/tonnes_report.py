@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.labels import alike_labels
 from geodomain.errors import TableError, shown
 from geodomain.volumes.exact_sums import ONE, nearest_float
 from geodomain.volumes.metal_units import MetalUnit
@@ -138,7 +137,7 @@ def _notes(tonnage: Tonnage) -> Iterator[str]:
     """Yield what is worth knowing of the densities, and of the labels."""
     yield from tonnage.densities.notes()
     if not tonnage.wanted.shares:
-        yield from alike_labels((name for name, _ in tonnage.blocks), tonnage.wanted.domain)
+        yield from tonnage.spelled.notes()
 
 
 def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str]:

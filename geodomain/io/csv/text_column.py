@@ -17,6 +17,8 @@ from geodomain.io.header.encoding import count_line_ends
 from geodomain.io.header.layout import TableLayout
 from geodomain.io.number_columns import Kind, Refused, read_texts
 
+_BLANKS = np.frombuffer(b" \t", np.uint8)
+
 
 class TextColumn:
     """One field of the rows that were scanned last; see `geodomain.io.conditions.Column`.
@@ -132,6 +134,17 @@ class TextColumn:
             for begin, end in places[: count.value].tolist()
         ]
         return texts, codes.astype(np.intp)
+
+    def padded(self) -> NDArray[np.bool_]:
+        """Tell the rows whose text has blanks around it, within quotes or without."""
+        places = np.empty((self._rows, 2), np.int64)
+        self._call("places", self._which, places)
+        begin, end = places.T
+        found = np.zeros(self._rows, np.bool_)
+        there = np.flatnonzero(end > begin)
+        for at in (begin[there], end[there] - 1):
+            found[there] |= np.isin(self._text[at], _BLANKS)
+        return found
 
     def _spelled(self, text: str) -> NDArray[np.bool_]:
         """Tell the rows that say a text, in quotes or not: in quotes a quote is there twice."""
