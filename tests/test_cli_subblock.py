@@ -79,3 +79,17 @@ def test_bad_input_ends_with_code_3(folder: Path) -> None:
     Path("blocks.csv").write_text("X,Y,Z\n5,5,5\n")
     assert "--dx" in run(*_SPLIT, "-o", "sub.csv", code=3).output
     assert {path.name for path in folder.iterdir()} == {"blocks.csv", "ore.ply"}
+
+
+def test_negative_amounts_are_told_and_may_be_declared(folder: Path) -> None:
+    (folder / "blocks.csv").write_text(_BLOCKS.replace("10,8\n15", "10,-99\n15"))
+    said = run(*_SPLIT, "--extensive", "T", "-o", "sub.csv").stderr
+    assert "T is negative in 1 of the blocks, the first in block 1 (-99.0 in 1)" in said
+    assert "use --missing T=-99.0" in said
+    assert "below" not in said
+    said = run("merge", "sub.csv", "--extensive", "T", "-o", "all.csv").stderr
+    assert "T is negative in 8 of the blocks, the first in block 1" in said
+    declared = ("--missing", "T=-99", "--missing", "T=-12.375")
+    for command in (_SPLIT, ("merge", "sub.csv")):
+        said = run(*command, "--extensive", "T", *declared, "-o", "all.csv", "--overwrite").stderr
+        assert "negative" not in said

@@ -312,3 +312,34 @@ def test_other_text_is_counted_over_the_whole_file(
     with pytest.raises(TableError, match=f"^only_if of RICH: .*{said}"):
         geodomain.label_file(path, RICH, tmp_path / f"o.{kind}", column="rich")
     assert not (tmp_path / f"o.{kind}").exists()
+
+
+POOR = Domains((Domain("POOR", ALL, only_if={"AU": {"<": 1}}),), background="RICH")
+TOLD = r"AU is negative in 2 of the {}s, the first in {} 2 \(-99.0 in 1, -0.01 in 1\)"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_negative_values_in_conditions_are_told_and_count_as_stated(
+    kind: str, tmp_path: Path
+) -> None:
+    frame = table([2.0, -99.0, -0.01, 0.5])
+    blocks = written(frame, kind, tmp_path)
+    out = tmp_path / f"out.{kind}"
+    with pytest.warns(geodomain.GeodomainWarning, match=TOLD.format("block", "block")):
+        geodomain.label_file(blocks, POOR, out, column="found")
+    with pytest.warns(geodomain.GeodomainWarning, match=TOLD.format("row", "row")):
+        assert geodomain.label_blocks(frame, POOR).tolist() == ["RICH", "POOR", "POOR", "POOR"]
+    with pytest.warns(geodomain.GeodomainWarning, match="they count as missing"):
+        found = geodomain.label_blocks(frame, POOR, below_detection="missing")
+    assert found.tolist() == ["RICH", "RICH", "RICH", "POOR"]
+    with pytest.warns(geodomain.GeodomainWarning, match="the detection limit"):
+        found = geodomain.label_blocks(frame, POOR, missing={"AU": -99}, below_detection="half")
+    assert found.tolist() == ["RICH", "RICH", "POOR", "POOR"]
+
+
+@pytest.mark.parametrize("wanted", [{"<": 0}, {"<=": -5}, {">": -1, "<": 1}, {">=": 0, "<": 1}])
+@pytest.mark.filterwarnings("error::geodomain.GeodomainWarning")
+def test_signs_that_a_condition_asks_for_are_not_told(wanted: dict[str, float]) -> None:
+    frame = table([2.0, -99.0, -0.01, 0.5])
+    domains = Domains((Domain("IN", ALL, only_if={"AU": wanted}),), background="OUT")
+    geodomain.label_blocks(frame, domains)

@@ -12,12 +12,18 @@ import numpy as np
 
 from geodomain.domains.domain import CODE, HEADINGS, Domain, is_code, refuse_nan, require_choice
 from geodomain.domains.stack import Layer, Stack
-from geodomain.errors import DomainError, GeodomainError, shown
+from geodomain.errors import DomainError, GeodomainError, shown, warn
 from geodomain.html.table import html_table
 from geodomain.inputs.kinds import MeshesLike
 from geodomain.io.conditions import Bools, Column, Condition, with_policy
 from geodomain.io.header.families import find_column
-from geodomain.io.number_columns import BELOW_DETECTION, BelowDetection, NumberError
+from geodomain.io.number_columns import (
+    BELOW_DETECTION,
+    BelowDetection,
+    Floats,
+    NegativeGrades,
+    NumberError,
+)
 from geodomain.mesh.mesh import Mesh
 
 Order = Literal["first", "last"]
@@ -197,7 +203,11 @@ def as_domains(given: DomainsLike) -> Domains:
     return Domains(domains, tuple(unit for unit in units if isinstance(unit, Stack)))
 
 
-def allowed_rows(domains: Domains, column: Callable[[str], Column]) -> list[Bools | None] | None:
+def allowed_rows(
+    domains: Domains,
+    column: Callable[[str], Column],
+    negative: dict[str, NegativeGrades] | None = None,
+) -> list[Bools | None] | None:
     """Tell, for each domain and then each stack, the rows that meet its conditions.
 
     Parameters
@@ -206,6 +216,8 @@ def allowed_rows(domains: Domains, column: Callable[[str], Column]) -> list[Bool
         What has conditions.
     column : callable
         Gives a column by the name that a condition has for it.
+    negative : dict, optional
+        Takes the negative grades of these rows, by column; without it they are warned of here.
 
     Returns
     -------
@@ -215,12 +227,54 @@ def allowed_rows(domains: Domains, column: Callable[[str], Column]) -> list[Bool
     if not any(conditions for _, conditions in domains.conditions):
         return None
     known = cache(lambda name: with_policy(column(name), domains.below_detection))
+    found: dict[str, NegativeGrades] = {}
+    kept = _grades(domains)
+
+    @cache
+    def grade(name: str) -> Floats:
+        asked = known(name)
+        found[name] = NegativeGrades(name, asked.rule.below)
+        return found[name].take(asked.numbers())
+
     allowed: list[Bools | None] = []
     for title, conditions in domains.conditions:
         with _blaming(title):
-            met = [one.holds(known(one.column)) for one in conditions]
+            met = [
+                one.holds(
+                    known(one.column),
+                    grade(one.column) if one.orders and one.column in kept else None,
+                )
+                for one in conditions
+            ]
         allowed.append(np.logical_and.reduce(met) if met else None)
+    told = {
+        name: one
+        for name, one in found.items()
+        if one.count and (kept[name] or one.below is not None)
+    }
+    if negative is not None:
+        negative.update(told)
+    else:
+        for one in told.values():
+            warn(one.warning("row") or "")
     return allowed
+
+
+def _grades(domains: Domains) -> dict[str, bool]:
+    """Name the columns whose order decides, and whether a negative value can meet a condition.
+
+    Those that are compared with a negative number have signs that mean something, as heights do.
+    """
+    grades: dict[str, bool] = {}
+    signed = set()
+    for _, conditions in domains.conditions:
+        above = {one.column for one in conditions if one.operator in (">", ">=")}
+        for one in conditions:
+            if one.is_signed:
+                signed.add(one.column)
+            if one.orders:
+                grades[one.column] = grades.get(one.column, False) or one.column not in above
+    return {name: met for name, met in grades.items() if name not in signed}
 
 
 def condition_columns(domains: Domains, names: Sequence[str], table: str) -> dict[str, int]:

@@ -103,12 +103,24 @@ class Condition:
         said = values[0] if len(values) == 1 else f"[{', '.join(values)}]"
         return f"{self.column} {self.operator} {said}"
 
-    def holds(self, column: Column) -> Bools:
-        """Tell the rows that meet the condition."""
+    @property
+    def orders(self) -> bool:
+        """Return whether the column is ordered along numbers."""
+        return self.operator in _ORDERS
+
+    @property
+    def is_signed(self) -> bool:
+        """Return whether it names negative numbers, or what is not above 0, as those to find."""
+        lowest = min((value for value in self.values if not isinstance(value, str)), default=0.0)
+        return lowest < 0 or (self.operator in ("<", "<=") and lowest <= 0)
+
+    def holds(self, column: Column, grade: NDArray[np.float64] | None = None) -> Bools:
+        """Tell the rows that meet the condition; an order may be that of a `grade` as it counts."""
         if self.operator in _ORDERS:
             (limit,) = self.values
             with np.errstate(invalid="ignore"):
-                found: Bools = _ORDERS[self.operator](column.numbers(), limit)
+                numbers = column.numbers() if grade is None else grade
+                found: Bools = _ORDERS[self.operator](numbers, limit)
             return found
         equal = self._equal(column)
         if self.operator == "==":

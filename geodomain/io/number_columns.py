@@ -319,12 +319,14 @@ class NegativeGrades:
     ----------
     count, first : int
         How many there are, and the number of the first row that has one, from 1; 0 without any.
+    values : dict of float to int
+        How many there are of each, of so many values.
     """
 
     def __init__(self, name: str, below: BelowDetection | None = None) -> None:
         self.name, self.below = name, below
         self.count = self.first = 0
-        self._values: dict[float, int] = {}
+        self.values: dict[float, int] = {}
 
     def take(self, grade: Floats, done: int = 0) -> Floats:
         """Return a chunk of a grade by the policy, after so many rows `done`."""
@@ -336,29 +338,58 @@ class NegativeGrades:
         self.count += int(negative.sum())
         values, counts = np.unique(grade[negative], return_counts=True)
         for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-            if value in self._values or len(self._values) < _MOST_VALUES:
-                self._values[value] = self._values.get(value, 0) + count
+            if value in self.values or len(self.values) < _MOST_VALUES:
+                self.values[value] = self.values.get(value, 0) + count
         if self.below is None:
             return grade
         taken: Floats = np.where(negative, -grade * _SHARES[self.below], grade)
         return taken
 
-    def warning(self, row: str) -> str | None:
-        """Return how often which values come, and what they count as; None without any."""
+    def merge(self, later: NegativeGrades, done: int = 0) -> None:
+        """Add what a column has after so many rows `done`."""
+        if not self.first and later.first:
+            self.first = done + later.first
+        self.count += later.count
+        for value, count in later.values.items():
+            if value in self.values or len(self.values) < _MOST_VALUES:
+                self.values[value] = self.values.get(value, 0) + count
+
+    def stored(self) -> Floats:
+        """Return what `restored` makes the same of: policy and zero, counts, values; (n + 2, 2)."""
+        policy = BELOW_DETECTION.index(self.below) if self.below else -1
+        rows = [(policy, 0), (self.count, self.first), *self.values.items()]
+        return np.array(rows, np.float64)
+
+    @classmethod
+    def restored(cls, name: str, rows: Floats) -> NegativeGrades:
+        """Return what `stored` was made of."""
+        policy, count, first = int(rows[0, 0]), int(rows[1, 0]), int(rows[1, 1])
+        made = cls(name, BELOW_DETECTION[policy] if policy >= 0 else None)
+        made.count, made.first = count, first
+        made.values = {value: int(many) for value, many in rows[2:].tolist()}
+        return made
+
+    def warning(self, row: str, *, detection: bool = True) -> str | None:
+        """Return how often which values come, and what they count as; None without any.
+
+        Without `detection` the values are amounts, which have no limit of detection.
+        """
         if not self.count:
             return None
-        common = sorted(self._values.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN]
+        common = sorted(self.values.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN]
         such = ", ".join(f"{value!r} in {count:,}" for value, count in common)
         said = (
             f"{self.name} is negative in {self.count:,} of the {row}s, the first in {row} "
-            f"{self.first:,} ({such}{', ..' if len(self._values) > _SHOWN else ''})"
+            f"{self.first:,} ({such}{', ..' if len(self.values) > _SHOWN else ''})"
         )
         if self.below is not None:
             return f"{said}: {_COUNTED[self.below]}"
         mark = f"missing={{{self.name!r}: {common[0][0]!r}}}"
+        below = (
+            "if they are below detection, use below_detection='half' (or limit, zero, missing); "
+        )
         return (
-            f"{said}, and they count so: if they are below detection, use "
-            "below_detection='half' (or limit, zero, missing); if one stands for a missing "
+            f"{said}, and they count so: {below if detection else ''}if one stands for a missing "
             f"value, use {mark}"
         )
 

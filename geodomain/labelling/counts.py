@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geodomain.checks.blocks import BlockChecks
 from geodomain.domains.order import DomainOrLayer
+from geodomain.io.number_columns import NegativeGrades
 from geodomain.labelling.tally import SUMS, Folds, Tally
 from geodomain.lattice import StoredArray
 
@@ -48,6 +49,9 @@ class Counts(NamedTuple):
         stored["folded"] = np.array([*tally.folds], np.str_)
         for place, folds in enumerate(tally.folds.values()):
             stored[f"fold_{place}"] = _columns_of(folds)
+        stored["negative"] = np.array([*tally.negative], np.str_)
+        for place, negative in enumerate(tally.negative.values()):
+            stored[f"negative_{place}"] = negative.stored()
         checks = self.checks.arrays()
         return stored | {f"{_CHECK}{name}": array for name, array in checks.items()}
 
@@ -71,6 +75,9 @@ class Counts(NamedTuple):
         tally.keep_sample(np.asarray(stored["sample"], np.float64))
         for place, name in enumerate(stored["folded"]):
             tally.folds[str(name)] = _folds_of(np.asarray(stored[f"fold_{place}"], np.float64))
+        for place, name in enumerate(map(str, stored["negative"])):
+            rows = np.asarray(stored[f"negative_{place}"], np.float64)
+            tally.negative[name] = NegativeGrades.restored(name, rows)
         begun = {n.removeprefix(_CHECK): a for n, a in stored.items() if n.startswith(_CHECK)}
         return cls(tally, BlockChecks.restored(begun))
 

@@ -22,6 +22,7 @@ from geodomain.io.header.azimuth import (
 )
 from geodomain.io.header.families import find_column
 from geodomain.io.header.rotation import require_constants
+from geodomain.io.number_columns import NegativeGrades
 from geodomain.labelling.block_lattice import BlockLattice
 from geodomain.labelling.columns import ColumnPlan
 from geodomain.labelling.counts import Counts
@@ -174,7 +175,8 @@ def count_table(
         if not begun and not samples and sizes is not None:
             edges = _edges(model, points, sizes, measured=sharer is not None)
         begun = True
-        allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]))
+        negative: dict[str, NegativeGrades] = {}
+        allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]), negative)
         labelled = None if kept is None else column(kept).present()
         try:
             verdict = labeller.judge(points, allowed, labelled, lattice)
@@ -187,7 +189,7 @@ def count_table(
             found = sharer.measure(points, lengths, verdict, allowed, labelled)
             verdict = replace(verdict, codes=found.codes)
             shares = [*(100.0 * found.shares if plan.shares.percent else found.shares)]
-        tally.add(points, sizes, verdict, allowed, edges)
+        tally.add(points, sizes, verdict, allowed, edges, negative)
         checks.add(points, None if samples else sizes, verdict.box, axes)
         flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
         unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from geodomain.domains.order import DomainOrLayer
 from geodomain.io.header.frames import turned
+from geodomain.io.number_columns import NegativeGrades
 from geodomain.labelling.chunk import Bools
 from geodomain.labelling.overlap import within
 from geodomain.labelling.shares.tally import ShareTally
@@ -75,6 +76,8 @@ class Tally:
         surfaces of a stack cross.
     met : list of int
         Blocks that meet the conditions of each domain and then each stack, where there are any.
+    negative : dict of str to NegativeGrades
+        Negative grades that conditions compare.
     overlaps, overlap_volumes : (k, k) arrays
         Blocks that two solids both have, above the diagonal.
     folds : dict of str to Folds
@@ -111,6 +114,7 @@ class Tally:
         self.own_blocks, self.doubled, self.leaking = np.zeros((3, count), np.int64)
         self.off, self.uncertain, self.crossed = np.zeros((3, count), np.int64)
         self.met: list[int] = []
+        self.negative: dict[str, NegativeGrades] = {}
         self.own_volumes = np.zeros(count)
         self.overlaps = np.zeros((count, count), np.int64)
         self.overlap_volumes = np.zeros((count, count))
@@ -171,14 +175,16 @@ class Tally:
         verdict: Verdict,
         allowed: Sequence[Bools | None] | None = None,
         axes: NDArray[np.float64] | None = None,
+        negative: Mapping[str, NegativeGrades] | None = None,
     ) -> None:
         """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, labels, who met conditions.
 
         The axes are the directions of the blocks' edges, a row each, where they are not those of
-        the world.
+        the world; `negative` are the chunk's negative grades of conditions.
         """
         met = [0 if rows is None else int(np.count_nonzero(rows)) for rows in allowed or ()]
         with self._lock:
+            self.add_negative(negative or {}, self.rows)
             self._count_met(met)
             self._count(points, verdict)
             self.keep_sample(points[:: 1 + len(points) // _SAMPLES_OF_CHUNK])
@@ -192,6 +198,7 @@ class Tally:
         if self.first_unsized is None and later.first_unsized is not None:
             number, sizes = later.first_unsized
             self.first_unsized = self.rows + number, sizes
+        self.add_negative(later.negative, self.rows)
         with np.errstate(over="ignore"):
             for name in SUMS:
                 counts = getattr(self, name)
@@ -224,6 +231,11 @@ class Tally:
         if sum(map(len, self._samples)) > _KEPT_SAMPLES:
             self._stride *= 2
             self._samples = [np.concatenate(self._samples)[::2]]
+
+    def add_negative(self, later: Mapping[str, NegativeGrades], done: int) -> None:
+        """Add the negative grades of blocks that come after so many."""
+        for name, one in later.items():
+            self.negative.setdefault(name, NegativeGrades(name, one.below)).merge(one, done)
 
     def _count_met(self, met: Sequence[int]) -> None:
         """Add the numbers of blocks that meet conditions."""

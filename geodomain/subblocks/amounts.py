@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from geodomain.io.blocks.rewriting.task import BlockRows, NewRows
 from geodomain.io.header.families import plain_name
+from geodomain.io.number_columns import NegativeGrades
 from geodomain.io.numbers import Floats, Numbers, Rows
 
 # Columns of amounts: what is true of a whole block and not of a part of it.
@@ -30,6 +32,35 @@ def shared(amount: Numbers, parent: Rows, volumes: Floats) -> Numbers:
     before = np.where(starts, 0.0, np.roll(share, 1))
     own = amount.take(parent)
     return own.portion(share) - own.portion(before)
+
+
+class NegativeAmounts:
+    """Negative amounts, which may be codes of missing values and not amounts at all.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns of amounts.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._found = [NegativeGrades(name) for name in names]
+
+    def counted(
+        self, rewrite: Callable[[BlockRows], Iterator[NewRows]]
+    ) -> Callable[[BlockRows], Iterator[NewRows]]:
+        """Return what rewrites rows, and counts their negative amounts."""
+
+        def counting(rows: BlockRows) -> Iterator[NewRows]:
+            for found, amount in zip(self._found, rows.amounts, strict=True):
+                found.take(amount.doubles(), rows.first)
+            return rewrite(rows)
+
+        return counting
+
+    def warnings(self) -> Iterator[str]:
+        """Yield a warning for each column that has some."""
+        yield from filter(None, (one.warning("block", detection=False) for one in self._found))
 
 
 def unshared_warnings(

@@ -23,7 +23,7 @@ from geodomain.labelling.summarise import parts_of, summarise
 from geodomain.labelling.warnings import tally_warnings
 from geodomain.progress import Progress, show_progress
 from geodomain.query.locator import Rule
-from geodomain.subblocks.amounts import unshared_warnings
+from geodomain.subblocks.amounts import NegativeAmounts, unshared_warnings
 from geodomain.subblocks.asked import (
     IN_MEMORY,
     amount_columns,
@@ -167,6 +167,7 @@ def subblock_file(
             refuse_new(opened, (parent, "parent="), (column, "column="))
             asked = condition_columns(given.domains, opened.columns, opened.name)
             shares = amount_columns(opened, extensive)
+            negative = NegativeAmounts([opened.columns[field] for field in shares])
             boundaries = Boundaries(given.domains.meshes, file.space, threads)
             work = Splitting(
                 Splitter(scheme, smallest, boundaries, opened.name),
@@ -194,12 +195,15 @@ def subblock_file(
                 parts = parts_of(labeller.targets, work.tally, labels)
                 for sentence in tally_warnings(labeller.domains, work.tally, parts):
                     warn(sentence)
-                for sentence in unshared_warnings(opened.columns, shares):
+                for sentence in (
+                    *unshared_warnings(opened.columns, shares),
+                    *negative.warnings(),
+                ):
                     warn(sentence)
 
             file.rewrite(
                 Rewriting(
-                    work.rewrite,
+                    negative.counted(work.rewrite),
                     Destination(target, overwrite),
                     (Added(parent), Added(column, labelled.cells, labelled.default)),
                     amounts=shares,

@@ -13,7 +13,7 @@ from geodomain.io.blocks.model import Destination, open_model
 from geodomain.io.blocks.rewriting.task import Rewriting
 from geodomain.io.header.keywords import TableKeywords, table_options
 from geodomain.progress import Progress, show_progress
-from geodomain.subblocks.amounts import unshared_warnings
+from geodomain.subblocks.amounts import NegativeAmounts, unshared_warnings
 from geodomain.subblocks.asked import (
     IN_MEMORY,
     amount_columns,
@@ -99,15 +99,19 @@ def merge_file(
             threads=threads,
         )
         amounts = amount_columns(opened, extensive)
+        negative = NegativeAmounts([opened.columns[field] for field in amounts])
 
         def before_commit() -> None:
             work.require_runs()
-            for sentence in unshared_warnings(opened.columns, amounts, joined=True):
+            for sentence in (
+                *unshared_warnings(opened.columns, amounts, joined=True),
+                *negative.warnings(),
+            ):
                 warn(sentence)
 
         file.rewrite(
             Rewriting(
-                work.rewrite,
+                negative.counted(work.rewrite),
                 Destination(target, overwrite),
                 amounts=amounts,
                 together=together,

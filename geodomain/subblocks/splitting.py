@@ -13,6 +13,7 @@ from geodomain.io.blocks.rewriting.space import Space
 from geodomain.io.blocks.rewriting.task import BlockRows, NewRows
 from geodomain.io.header.azimuth import refuse_misfit, require_known_turn
 from geodomain.io.header.rotation import require_constants
+from geodomain.io.number_columns import NegativeGrades
 from geodomain.io.numbers import Floats, Numbers, Resolution, Rows
 from geodomain.labelling.labeller import Labeller
 from geodomain.labelling.tally import Tally
@@ -88,9 +89,11 @@ class Splitting:
         entered = self._entered(parents)
         parts = self._splitter.parts(parents, entered, rows.first)
         parts[~entered] = 1
+        negative: dict[str, NegativeGrades] = {}
         allowed = allowed_rows(
-            self._labeller.domains, lambda named: rows.column(self._asked[named])
+            self._labeller.domains, lambda named: rows.column(self._asked[named]), negative
         )
+        self.tally.add_negative(negative, rows.first)
         self.parents += len(rows)
         unsized = rows.missing & np.isfinite(rows.points).all(axis=1)
         if self.first_unsized is None and unsized.any():

@@ -110,7 +110,6 @@ class Case:
                 found.append(self.value(cell))
             except ValueError:
                 return row
-        rich = sum(one is not None and one >= Fraction(1, 2) for one in found)
         graded: list[Fraction] = []
         for one in found:
             if one is None:
@@ -118,6 +117,7 @@ class Case:
             share = _SHARES[self.below] if one < 0 and self.below is not None else Fraction(-1)
             if share is not None:
                 graded.append(one if one >= 0 else -one * share)
+        rich = sum(one >= Fraction(1, 2) for one in graded)  # negative ones as they count
         return float(sum(graded, Fraction(0))), len(found) - len(graded), rich
 
 
