@@ -343,6 +343,23 @@ def test_dips_from_the_vertical_are_suspected_by_evidence(dip: float, suspected:
     assert warnings_of(Drillholes(*tables(rows, survey))) == {}
 
 
+@pytest.mark.parametrize("dip", [-5.0, -12.0, -20.0, -32.0, -45.0, -60.0, -75.0, -90.0])
+def test_dips_from_the_vertical_miss_the_solids(dip: float) -> None:
+    """The ore is 55 to 135 below the collars, which holes of 150 reach by 30 degrees or more."""
+    holes = Drillholes(*tables(survey=from_vertical(dip)))
+    solid = box((4900, 9000, 250), (5200, 9200, 320))
+    domains = geodomain.Domains([geodomain.Domain("ORE", solid)])
+    if dip > -25:
+        with pytest.warns(GeodomainWarning, match="measured from the vertical"):
+            (one,) = (each for each in holes.tell(domains) if each.bad)
+        assert one.code == "dip-from-vertical" and one.count == 12
+        assert one.first[0] == "DH001: stays out of the box of every solid"
+    else:
+        assert not [each for each in holes.tell(domains) if each.bad]
+    high = geodomain.Domains([geodomain.Domain("ORE", box((0, 0, 0), (100, 100, 9)))])
+    assert not [each for each in holes.tell(high) if each.bad]
+
+
 def run(verb: str, *options: str, code: int = 0) -> Result:
     """Run a verb on the tables that are there."""
     words = {

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import Floats
-from geodomain.drillholes.curves import Ints, bends_between, make_curves
+from geodomain.drillholes.curves import Curves, Ints, bends_between, make_curves
 from geodomain.drillholes.paths import HolePaths
 from geodomain.errors import TableError, warn
 from geodomain.mesh.mesh import Mesh
@@ -679,23 +679,56 @@ def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> 
     lost = int((above | (sound & _beyond(ground, ends))).sum())
     if lost < 2 or 2 * lost < int(sound.sum()):
         return
-    others = _ends_from_vertical(holes)
+    other = _from_vertical(holes)
+    others = other.at(other.find(np.arange(len(holes)), holes.ends), holes.ends)
     with np.errstate(invalid="ignore"):
         high = others[:, 2] - ground.heights(others) > slack
     if 5 * int((sound & (high | _beyond(ground, others))).sum()) <= lost:
         note(found, "dip-from-vertical", [names[row] for row in np.flatnonzero(sound)])
 
 
-def _ends_from_vertical(holes: HolePaths) -> Floats:
-    """Return where holes would end if their dips were measured from the vertical."""
+def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -> None:
+    """Suspect dips that were measured from the vertical, by the boxes that holes never enter.
+
+    Holes are drilled into what was modelled. If half of them or more stay out of the box of every
+    solid, and four in five of these would enter one with the other angle, it is suspected.
+    """
+    if not solids or any(each.code == "dip-from-vertical" for each in found):
+        return
+    boxes = np.array([mesh.bounds for mesh in solids])
+    if len(boxes) > 64:
+        boxes = np.array([[boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)]])
+    lost = np.logical_not(_enters(boxes, holes.curves, holes.ends))
+    if int(lost.sum()) < 2 or 2 * int(lost.sum()) < len(holes):
+        return
+    mended = np.logical_and(lost, _enters(boxes, _from_vertical(holes), holes.ends))
+    if 5 * int(mended.sum()) >= 4 * int(lost.sum()):
+        note(found, "dip-from-vertical", [holes.names[row] for row in np.flatnonzero(mended)],
+             value=lambda _: "stays out of the box of every solid")  # fmt: skip
+
+
+def _enters(boxes: Floats, curves: Curves, ends: Floats) -> Bools:
+    """Tell the holes that enter a box (n, 2, 3), looked at from one 64th of a hole to the next."""
+    steps = np.linspace(0.0, 1.0, 65)
+    rows = np.repeat(np.arange(len(ends)), len(steps))
+    depths = np.outer(ends, steps).ravel()
+    points = curves.at(curves.find(rows, depths), depths)
+    inside = np.zeros(len(points), np.bool_)
+    for low, high in boxes:
+        within: Bools = ((points >= low) & (points <= high)).all(axis=1)
+        inside |= within
+    enters: Bools = inside.reshape(len(ends), len(steps)).any(axis=1)
+    return enters
+
+
+def _from_vertical(holes: HolePaths) -> Curves:
+    """Return holes as they would be if their dips were measured from the vertical."""
     curves = holes.curves
     level = np.hypot(curves.tangents[:, 0], curves.tangents[:, 1])
     aim = curves.tangents[:, :2] / np.where(level > 0, level, 1.0)[:, None]
     aim[level == 0] = 0.0, 1.0
     tangents = np.column_stack([aim * np.abs(curves.tangents[:, 2:]), -level])
-    other = make_curves(curves.offsets, curves.depths, tangents, holes.collars, "tangent")
-    rows = np.arange(len(holes))
-    return other.at(other.find(rows, holes.ends), holes.ends)
+    return make_curves(curves.offsets, curves.depths, tangents, holes.collars, "tangent")
 
 
 def _beyond(ground: Ground, points: Floats) -> Bools:

@@ -18,6 +18,7 @@ from geodomain.drillholes.checks import (
     Finding,
     Ground,
     accepted,
+    check_dips,
     check_topography,
     refuse_bad,
     require_bend,
@@ -343,7 +344,7 @@ class Drillholes:
         ----------
         domains : Domains, optional
             Without a topography of their own, holes are compared with the surface among these at
-            which most of the collars are.
+            which most of the collars are; and with the boxes of the solids.
 
         Returns
         -------
@@ -361,6 +362,7 @@ class Drillholes:
             For each warning among them.
         """
         found = list(self.report.findings)
+        more: list[Finding] = []
         if self._ground is None and domains is not None:
             surfaces = [
                 Ground(each.name, each.meshes)
@@ -369,9 +371,11 @@ class Drillholes:
             ]
             ground = topography_among(surfaces, self.paths)
             if ground is not None:
-                more: list[Finding] = []
                 check_topography(more, ground, self.paths)
-                found += accepted(more, self._passed)
+        if domains is not None and all(each.code != "dip-from-vertical" for each in found):
+            solids = [each for each in domains if not each.is_surface]
+            check_dips(more, [mesh for each in solids for mesh in each.meshes], self.paths)
+        found += accepted(more, self._passed)
         if self._strict:
             refuse_bad(found, "the tables of holes")
         tell(found)
