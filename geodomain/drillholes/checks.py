@@ -715,10 +715,9 @@ def _enters(boxes: Floats, curves: Curves, ends: Floats) -> Bools:
     points = curves.at(curves.find(rows, depths), depths)
     inside = np.zeros(len(points), np.bool_)
     for low, high in boxes:
-        within: Bools = ((points >= low) & (points <= high)).all(axis=1)
-        inside |= within
-    enters: Bools = inside.reshape(len(ends), len(steps)).any(axis=1)
-    return enters
+        within = ((points >= low) & (points <= high)).all(axis=1)
+        np.logical_or(inside, within, out=inside)
+    return np.asarray(inside.reshape(len(ends), len(steps)).any(axis=1))
 
 
 def _from_vertical(holes: HolePaths) -> Curves:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -239,10 +240,12 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
     low, high = np.fmin.reduce(levels, axis=1), np.fmax.reduce(levels, axis=1)
     others = _neighbours(plan, _of_cells(points, sound, usual))
     apart, near = np.hstack([apart, others[0]]), np.hstack([near, others[1]])
-    rises = np.where(near >= 0, np.abs(heights[:, None] - heights[near]), np.inf)
     level = _LEVEL * usual
-    slopes = np.maximum(rises - level, 0.0) / np.where(near >= 0, np.maximum(apart, step), 1.0)
-    steep, rise = slopes.min(axis=1), rises.min(axis=1)
+    steep, rise = np.full((2, len(points)), np.inf)
+    for each in (heights, _without_tilt(points, sound)):
+        rises = np.where(near >= 0, np.abs(each[:, None] - each[near]), np.inf)
+        slopes = np.maximum(rises - level, 0.0) / np.where(near >= 0, np.maximum(apart, step), 1)
+        steep, rise = np.minimum(steep, slopes.min(axis=1)), np.minimum(rise, rises.min(axis=1))
     ground = _largest_usual(steep[sound])
 
     def steeper(limits: tuple[float, float]) -> Bools:
@@ -265,6 +268,24 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
         slack = max(level, (high[row] - low[row]) / 4)
         far[row] = _chance(heights[row], low[row] - slack, high[row] + slack) < _CHANCE
     return wrong, far if _few(far) else np.zeros_like(far)
+
+
+def _without_tilt(points: Floats, sound: Bools) -> Floats:
+    """Return heights above the plane of a hillside, fitted without the worst tenth of the collars.
+
+    They are as they were where the ground is no plane.
+    """
+    rows = np.flatnonzero(sound)
+    if len(rows) < 9:
+        return points[:, 2]
+    plane = np.column_stack([points[:, :2] - points[rows, :2].mean(axis=0), np.ones(len(points))])
+    away, most = points[:, 2], math.inf
+    for _ in range(3):
+        solved = np.linalg.lstsq(plane[rows], points[rows, 2], rcond=None)[0]
+        away = points[:, 2] - plane @ solved
+        most = float(np.quantile(np.abs(away[sound]), 0.9))
+        rows = np.flatnonzero(sound & (np.abs(away) <= most))
+    return away if most <= 0.15 * np.ptp(points[sound, 2]) else points[:, 2]
 
 
 def _few(which: Bools) -> bool:
