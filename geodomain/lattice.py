@@ -315,6 +315,10 @@ class LatticeBits:
                 columns = (x[places], y[rows], np.full(len(rows), height))
                 yield np.asfortranarray(np.stack(columns, axis=1))
 
+    def coordinates(self) -> list[Floats]:
+        """Return the different coordinates along each axis, ascending."""
+        return [values[~np.isnan(values)] for values in self._values]
+
     def arrays(self) -> dict[str, StoredArray]:
         """Return arrays from which `restored` makes equal bits."""
         x, y, z = self._values

@@ -141,7 +141,7 @@ def test_different_places_with_one_hash_are_told_apart(
     axis = 500_000 + spacing * np.arange(20)
     points = lattice(axis, axis + 6_500_000, axis / 1000)
     assert added(points, 1000) == 0
-    monkeypatch.setattr(repeated, "_hashed", lambda points: np.zeros(len(points), np.uint64))
+    monkeypatch.setattr(repeated, "point_hashes", lambda points: np.zeros(len(points), np.uint64))
     assert added(np.concatenate([points, points[:4]]), 1000) == 4
 
 

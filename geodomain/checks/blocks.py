@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.overlaps import Overlap, OverlappingBlocks, say_overlap
 from geodomain.checks.repeated import RepeatedCentroids
+from geodomain.io.header.azimuth import azimuth_of, frame_of_azimuth
+from geodomain.io.header.frames import turned
 from geodomain.lattice import StoredArray
 
 Floats = NDArray[np.float64]
@@ -22,6 +25,10 @@ _SLACK = 0.01
 _FULL = 1.0001
 # How centroids that are compared are stored: those without a code, and those with one.
 _APART = ("place_", "code_")
+# Coordinates along the edges of turned blocks have so many decimals: a turn rounds.
+_DECIMALS = 6
+# What the warning for blocks of any sizes that overlap is stored as, beside those along x, y and z.
+_ANYHOW = "~"
 
 
 def has_realisations(facts: Mapping[str, str]) -> bool:
@@ -35,8 +42,14 @@ class BlockChecks:
     Parameters
     ----------
     compare : bool
-        Whether centroids are compared with each other; those of samples may be the same, and who
-        compares whole blocks need not.
+        Whether blocks are compared with each other; the centroids of samples may be the same, and
+        so are those of realisations.
+
+    Attributes
+    ----------
+    axes : (3, 3) float64, optional
+        Directions of the blocks' edges, a row each, where they are not those of the world: as
+        the caller says, or as the first blocks show. Along them blocks are compared.
     """
 
     def __init__(self, *, compare: bool = True) -> None:
@@ -50,6 +63,10 @@ class BlockChecks:
         self._repeated: tuple[RepeatedCentroids, ...] = (
             (RepeatedCentroids(), RepeatedCentroids()) if compare else ()
         )
+        self._boxes = next(map(OverlappingBlocks, self._repeated), None)
+        self._added = 0
+        self._compared: tuple[int, Overlap | None] = (0, None)
+        self.axes: Floats | None = None
 
     def add(
         self,
@@ -81,6 +98,16 @@ class BlockChecks:
         self._box = np.array([np.minimum(self._box[0], box[0]), np.maximum(self._box[1], box[1])])
         if sizes is not None and len(points):
             self._keep_lines(points, sizes, box, np.eye(3) if axes is None else axes)
+        self._added += len(points)
+        if axes is not None and (axes != np.eye(3)).any():
+            self.axes = axes
+        elif self._added == len(points) and sizes is not None and len(points):
+            azimuth = azimuth_of(points, sizes)
+            self.axes = np.array(frame_of_azimuth(azimuth).matrix).T if azimuth else None
+        if self.axes is not None and self._repeated:
+            points = np.round(turned(points, self.axes, (0.0, 0.0, 0.0)), _DECIMALS)
+        if self._boxes is not None:
+            self._boxes.add(points, sizes)
         self._compare(points, sizes, coded=False)
 
     def _compare(self, points: Floats, sizes: Floats | None, *, coded: bool) -> None:
@@ -121,16 +148,16 @@ class BlockChecks:
                     np.column_stack([points[some, axis], sizes[some, edges[0]], along])
                 )
 
-    def warnings(self, *, mend: str) -> Iterator[str]:
+    def warnings(self, *, mend: str, twice: bool = True) -> Iterator[str]:
         """Yield a warning for each thing that cannot be; `mend` says how codes become missing.
 
-        In `mend`, {} stands for the code.
+        In `mend`, {} stands for the code. With `twice`, blocks with the same centroid are counted.
         """
         far = list(self._far_codes(mend))
         yield from far
         # Who has a code for a place has none; what only looks like a code is a place.
         again = sum(one.again for one in self._repeated[: 1 if far else 2])
-        if again:
+        if again and twice:
             yield (
                 f"{again:,} {'block has' if again == 1 else 'blocks have'} the same "
                 "centroid as another: their volume counts twice; inspect says which is the first"
@@ -145,7 +172,22 @@ class BlockChecks:
             if kept
             for sentence in _overlapping(axis, np.concatenate(kept))
         }
+        if not ours and (overlap := self._overlap()):
+            axes = np.eye(3) if self.axes is None else self.axes
+            ours = {_ANYHOW: say_overlap(overlap, axes)}
         return dict(sorted((ours | self._overlapping).items()))
+
+    def _overlap(self) -> Overlap | None:
+        """Return the blocks that overlap, whatever their sizes; they are compared once."""
+        if self._boxes is not None and self._compared[0] != self._added:
+            found = self._boxes.found(turn_is_known=self.axes is not None)
+            self._compared = (self._added, found)
+        return self._compared[1]
+
+    @property
+    def tells_volume(self) -> bool:
+        """Whether a warning says which volume is counted twice."""
+        return _ANYHOW in self._overlaps()
 
     def merge(self, later: BlockChecks) -> None:
         """Add what another pass has gathered; neighbours are compared within each of them."""
@@ -155,6 +197,10 @@ class BlockChecks:
         self._rows += later._rows
         self._overlapping = later._overlaps() | self._overlaps()
         self._lines = [[], [], []]
+        self._added += later._added
+        if self._boxes is not None and later._boxes is not None:
+            self._boxes.merge(later._boxes)
+            self.axes = later.axes if self.axes is None else self.axes
         for ours, others in zip(self._repeated, later._repeated, strict=False):
             ours.merge(others)
 
@@ -165,6 +211,9 @@ class BlockChecks:
             "box": self._box, "coded": self._coded, "rows": self._rows,
         }  # fmt: skip
         found |= {"axes": axes, "sentences": sentences}
+        if self._boxes is not None:
+            directions = np.full((3, 3), np.nan) if self.axes is None else self.axes
+            found |= {"size": self._boxes.size, "directions": directions}
         for prefix, repeated in zip(_APART, self._repeated, strict=False):
             found |= {f"{prefix}{name}": array for name, array in repeated.arrays().items()}
         return found
@@ -181,6 +230,12 @@ class BlockChecks:
         places, coded = (_with_prefix(arrays, prefix) for prefix in _APART)
         restored = RepeatedCentroids.restored
         checks._repeated = (restored(places), restored(coded)) if places else ()
+        checks._boxes, directions = None, np.asarray(arrays.get("directions", np.nan), np.float64)
+        if places and "size" in arrays:
+            size = np.asarray(arrays["size"], np.float64)
+            checks._boxes = OverlappingBlocks.of_size(next(iter(checks._repeated)), size)
+            checks.axes = None if np.isnan(directions).any() else directions
+            checks._added = 1
         return checks
 
     def _far_codes(self, mend: str) -> Iterator[str]:
@@ -208,13 +263,14 @@ class VolumeChecks:
     Parameters
     ----------
     axes : (3, 3) float64
-        Directions of the blocks' edges, a row each.
+        Directions of the blocks' edges, a row each. Where they are those of the world the first
+        blocks tell whether they are turned about z.
     once : bool
         Whether each block is there once: a model's realisations fill it several times.
     """
 
     def __init__(self, axes: Floats, *, once: bool = True) -> None:
-        self._axes = None if (axes == np.eye(3)).all() else axes
+        self._axes = axes
         self._once, self._blocks = once, BlockChecks(compare=once)
         self._bounds, self._volume = np.array([[np.inf] * 3, [-np.inf] * 3]), 0.0
 
@@ -232,14 +288,16 @@ class VolumeChecks:
             return
         with np.errstate(over="ignore"):
             self._volume += float(np.prod(sizes, axis=1).sum())
-        half = sizes / 2 if self._axes is None else sizes @ np.abs(self._axes) / 2
+        half = sizes / 2
+        if self._blocks.axes is not None:
+            points = turned(points, self._blocks.axes, (0.0, 0.0, 0.0))
         self._bounds[0] = np.minimum(self._bounds[0], (points - half).min(axis=0))
         self._bounds[1] = np.maximum(self._bounds[1], (points + half).max(axis=0))
 
     def warnings(self, *, mend: str = MISSING_OPTION) -> Iterator[str]:
         """Yield what `label` warns of; in `mend`, how codes become missing, {} is the code."""
         yield from self._blocks.warnings(mend=mend)
-        if self._once:
+        if self._once and not self._blocks.tells_volume:
             yield from overfull(self._volume, self._bounds)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.arrays import distinct
 from geodomain.lattice import LatticeBits, StoredArray
 
 Floats = NDArray[np.float64]
@@ -96,6 +97,17 @@ class RepeatedCentroids:
             again._bits = LatticeBits.restored(arrays)
         return again
 
+    def points(self) -> Iterator[Floats]:
+        """Yield centroids, (n, 3) at a time, each at least once; none where they are not known."""
+        yield from self._kept if self._bits is None else self._bits.points()
+
+    def coordinates(self) -> list[Floats]:
+        """Return the different coordinates along each axis, ascending."""
+        if self._bits is not None:
+            return self._bits.coordinates()
+        kept = np.concatenate([np.empty((0, 3)), *self._kept])
+        return [distinct(kept[:, axis]) for axis in range(3)]
+
     def _are_blocks(self) -> bool:
         """Return whether places without sizes lie as blocks do."""
         if self._kept and self._count >= _BLOCKS:
@@ -116,7 +128,7 @@ def _count_again(chunks: list[Floats]) -> int:
     if not chunks:
         return 0
     points = np.concatenate(chunks)
-    hashes = _hashed(points)
+    hashes = point_hashes(points)
     ordered = np.sort(hashes)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
@@ -126,7 +138,7 @@ def _count_again(chunks: list[Floats]) -> int:
     return len(same) - len(np.unique(same + 0.0, axis=0))
 
 
-def _hashed(points: Floats) -> NDArray[np.uint64]:
+def point_hashes(points: Floats) -> NDArray[np.uint64]:
     """Return a hash of each point; coordinates of a lattice end in zeros, so high bits go down."""
     found = np.zeros(len(points), np.uint64)
     for axis, factor in enumerate(_FACTORS):

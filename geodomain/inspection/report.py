@@ -155,7 +155,8 @@ def inspect_model(
     """
     boxes = [mesh.bounds for mesh in meshes]
     survey, looking = Survey.of_model(model, boxes), 0.0
-    checks, repeats = BlockChecks(compare=False), Repeats()
+    once = not has_realisations(model.facts())
+    checks, repeats = BlockChecks(compare=once), Repeats()
 
     def look(points: Floats, sizes: Floats | None, _: object) -> list[NDArray[np.int32]]:
         nonlocal looking
@@ -203,8 +204,8 @@ def inspect_model(
         + triangles * _SECONDS_PER_TRIANGLE,
         warnings=(
             *_warnings(survey, lattice, fits, meshes),
-            *(() if has_realisations(model.facts()) else repeats.warnings()),
-            *checks.warnings(mend=MISSING_OPTION),
+            *(repeats.warnings() if once else ()),
+            *checks.warnings(mend=MISSING_OPTION, twice=False),
         ),
     )
 

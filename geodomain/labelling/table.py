@@ -137,7 +137,8 @@ def conclude(
         for sentence in share_warnings(plan.shares, tally.shares, labeller.targets):
             warn(sentence)
     if not samples:
-        for sentence in overfull(float(tally.volumes.sum()), tally.box) if once else ():
+        fallback = once and not checks.tells_volume
+        for sentence in overfull(float(tally.volumes.sum()), tally.box) if fallback else ():
             warn(sentence)
         solids = labeller.count_solids
         for sentence in exchanged_axes(labeller.domains, tally.bounds, tally.sample, solids):
@@ -162,8 +163,7 @@ def count_table(
     tally.shares = None if sharer is None else sharer.tally
     asked = condition_columns(labeller.domains, model.columns, model.name)
     kept = _kept_column(labeller, model, plan)
-    axes = None if (model.axes == np.eye(3)).all() else model.axes
-    edges = axes
+    edges = None if (model.axes == np.eye(3)).all() else model.axes
     begun = False
     lattice = _lattice(model, threads, samples=samples)
 
@@ -190,7 +190,7 @@ def count_table(
             verdict = replace(verdict, codes=found.codes)
             shares = [*(100.0 * found.shares if plan.shares.percent else found.shares)]
         tally.add(points, sizes, verdict, allowed, edges, negative)
-        checks.add(points, None if samples else sizes, verdict.box, axes)
+        checks.add(points, None if samples else sizes, verdict.box, edges)
         flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
         unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
         return [verdict.codes, *flags, *unsure, *shares]

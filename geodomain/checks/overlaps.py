@@ -1,0 +1,290 @@
+"""Blocks that reach into each other: their volume is counted twice, whatever their sizes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.arrays import distinct
+from geodomain.checks.repeated import RepeatedCentroids, point_hashes
+
+Floats = NDArray[np.float64]
+_Places = NDArray[np.int64]
+
+# So many blocks are compared; of more, all those of one part of the model. A block is cut into
+# pieces where others end beside it: so many pieces are compared.
+_MOST, _MOST_PIECES, _FEWEST = 1_000_000, 1 << 23, 1000
+# Blocks reach into each other by more than this part of the usual size; exports round.
+_SLACK = 0.01
+# Less than this part of all volume is what rounding makes.
+_ROUNDING = 1e-6
+# Blocks of one size whose sizes differ by less have had them rounded.
+_EVEN = 1e-6
+# So few columns of blocks show nothing; of a turned lattice hardly any two share an x or a y.
+_COLUMNS, _SHARE, _FIRST = 10, 0.9, 65_536
+
+
+class Overlap(NamedTuple):
+    """Blocks that reach into others.
+
+    Attributes
+    ----------
+    blocks : int
+        How many reach into an earlier one.
+    volume, whole : float
+        What is counted more than once, and the volume of all blocks that were compared.
+    pair : tuple of two (2, 3) float64
+        The centroids and sizes of two of them.
+    every : bool
+        Whether all blocks were compared.
+    """
+
+    blocks: int
+    volume: float
+    whole: float
+    pair: tuple[Floats, Floats]
+    every: bool
+
+
+class OverlappingBlocks:
+    """Blocks that reach into each other, whatever their sizes, in bounded memory.
+
+    Blocks of one size on a lattice of that spacing cannot: of them nothing more is kept than
+    `RepeatedCentroids` has. Up to a million others are kept and compared; of more, all those of
+    one part of the model, which becomes smaller as blocks come.
+
+    Parameters
+    ----------
+    places : RepeatedCentroids
+        Gets the same chunks, each after this has had it.
+    """
+
+    def __init__(self, places: RepeatedCentroids) -> None:
+        self._places = places
+        self._known, self._size = True, np.full(3, np.nan)
+        self._kept: _Region | None = None
+
+    def add(self, points: Floats, sizes: Floats | None) -> None:
+        """Add a chunk: (n, 3) finite centroids along the edges of blocks, and their sizes."""
+        if not len(points) or not self._known:
+            return
+        if sizes is None or not (np.isfinite(sizes).all() and sizes.min() > 0):
+            self._known, self._kept = False, None
+            return
+        if self._kept is None:
+            if np.isnan(self._size[0]):
+                self._size = sizes[0].copy()
+            if _alike(sizes, self._size):
+                return
+            self._kept = self._of_places()
+        self._kept.add(points, sizes)
+
+    def _of_places(self) -> _Region:
+        """Return blocks of one size where there is a centroid."""
+        region = _Region()
+        for points in self._places.points():
+            region.add(points, np.broadcast_to(self._size, points.shape))
+        return region
+
+    def merge(self, later: OverlappingBlocks) -> None:
+        """Add other blocks, where all are of one size; others are compared within each part."""
+        same = later._known and later._kept is None and self._kept is None
+        if np.isnan(self._size[0]):
+            self._size = later._size
+        elif same and not np.isnan(later._size[0]):
+            same = _alike(later._size[None], self._size)
+        self._known &= same
+
+    @property
+    def size(self) -> Floats:
+        """The size of all blocks, NaN where it is not known, or they have several."""
+        known = self._known and self._kept is None
+        return self._size.copy() if known else np.full(3, np.nan)
+
+    @classmethod
+    def of_size(cls, places: RepeatedCentroids, size: Floats) -> OverlappingBlocks:
+        """Return blocks of one size, with the centroids that are there."""
+        blocks = cls(places)
+        blocks._size, blocks._known = size, not bool(np.isnan(size).any())
+        return blocks
+
+    def found(self, *, turn_is_known: bool) -> Overlap | None:
+        """Return the blocks that reach into others; None where none do, and where nobody can tell.
+
+        Blocks that look turned are left alone, unless it is known how they are.
+        """
+        if not self._known or np.isnan(self._size[0]):
+            return None
+        region = self._kept
+        if region is None:
+            axes = self._places.coordinates()
+            gaps = [np.diff(values).min(initial=np.inf) for values in axes]
+            if (np.array(gaps) >= (1 - _SLACK) * self._size).all():
+                return None
+            region = self._of_places()
+        points, sizes = region.blocks()
+        if not turn_is_known and _are_lonely(points[:_FIRST]):
+            return None
+        return _compare(points, sizes, every=region.every)
+
+
+class _Region:
+    """All the blocks of a part of the model that is small enough to hold them."""
+
+    def __init__(self) -> None:
+        self.every = True
+        self._chunks: list[Floats] = []
+        self._count = 0
+        self._low, self._high = np.full(3, -np.inf), np.full(3, np.inf)
+
+    def add(self, points: Floats, sizes: Floats) -> None:
+        """Add blocks, where they are within."""
+        if not self.every:
+            within = ((points >= self._low) & (points < self._high)).all(axis=1)
+            points, sizes = points[within], sizes[within]
+        self._chunks.append(np.concatenate([points, sizes], axis=1))
+        self._count += len(points)
+        if self._count > _MOST:
+            rows, axis, end = _halved(np.concatenate(self._chunks))
+            self.every = False
+            self._high[axis] = min(self._high[axis], end)
+            self._chunks, self._count = [rows], len(rows)
+
+    def blocks(self) -> tuple[Floats, Floats]:
+        """Return the centroids and the sizes, without blocks whose centroid came before."""
+        rows = np.concatenate([*self._chunks, np.empty((0, 6))])
+        hashes = point_hashes(rows[:, :3])
+        order = hashes.argsort(kind="stable")
+        first = np.ones(len(rows), np.bool_)
+        first[1:] = hashes[order[1:]] != hashes[order[:-1]]
+        if not first.all():
+            rows = rows[np.sort(order[first])]
+        return rows[:, :3], rows[:, 3:]
+
+
+def _halved(rows: Floats) -> tuple[Floats, int, float]:
+    """Return the blocks of the lower half along the axis with the most of them, and its end."""
+    spread = np.ptp(rows[:, :3], axis=0) / np.median(rows[:, 3:], axis=0)
+    axis = int(spread.argmax())
+    end = float(np.median(rows[:, axis]))
+    return rows[rows[:, axis] < end], axis, end
+
+
+def _alike(sizes: Floats, size: Floats) -> bool:
+    """Return whether all sizes are the same one, but for rounding."""
+    return bool((sizes == size).all() or (np.abs(sizes - size) <= _EVEN * size).all())
+
+
+def _are_lonely(points: Floats) -> bool:
+    """Return whether hardly any two columns of blocks share an x or a y, as of a turned lattice."""
+    columns = len(np.unique(point_hashes(points * (1.0, 1.0, 0.0))))
+    alone = min(len(distinct(points[:, axis])) for axis in range(2)) if len(points) else 0
+    return columns >= _COLUMNS and alone > _SHARE * columns
+
+
+class _Ends(NamedTuple):
+    """The ends of blocks along an axis, as numbers: places have the coordinate of each number."""
+
+    low: _Places
+    high: _Places
+    places: Floats
+    even: bool
+
+
+def _ends(centres: Floats, sizes: Floats, volumes: Floats) -> _Ends:
+    """Give the ends of blocks along an axis numbers; ends that rounding parts get one number."""
+    slack = _SLACK * float(np.median(sizes))
+    low, high = centres - sizes / 2, centres + sizes / 2
+    every = distinct(np.concatenate([low, high]))
+    starts = every[np.append(True, np.diff(every) > slack)]
+
+    def numbered(ends: Floats) -> _Places:
+        return np.searchsorted(starts, ends, side="right") - 1
+
+    first, last = numbered(low), numbered(high)
+    if float(volumes[first >= last].sum()) <= _SLACK * float(volumes.sum()):
+        return _Ends(first, last, starts, even=True)
+    # Ends lie everywhere: blocks are made smaller by what rounding may have added.
+    less = np.minimum(slack, 0.45 * sizes)
+    low, high = low + less, high - less
+    starts = distinct(np.concatenate([low, high]))
+    return _Ends(numbered(low), numbered(high), starts, even=False)
+
+
+def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
+    """Compare blocks; where they are cut into too many pieces, those of a part of the model."""
+    while len(points) > 1:
+        volumes = np.prod(sizes, axis=1)
+        ends = [_ends(points[:, axis], sizes[:, axis], volumes) for axis in range(3)]
+        last = max(range(3), key=lambda axis: (not ends[axis].even, len(ends[axis].places)))
+        across = [ends[axis] for axis in range(3) if axis != last]
+        pieces = np.prod([np.maximum(one.high - one.low, 0.0) for one in across], axis=0)
+        if pieces.sum() <= _MOST_PIECES:
+            found = _in_columns(across[0], across[1], ends[last])
+            if found is None or found[1] <= _ROUNDING * volumes.sum():
+                return None
+            blocks, volume, pair = found
+            one, other = (np.array([points[row], sizes[row]]) for row in pair)
+            return Overlap(blocks, volume, float(volumes.sum()), (one, other), every)
+        if len(points) < _FEWEST:
+            return None
+        rows, _, _ = _halved(np.concatenate([points, sizes], axis=1))
+        points, sizes, every = rows[:, :3], rows[:, 3:], False
+    return None
+
+
+def _in_columns(one: _Ends, two: _Ends, along: _Ends) -> tuple[int, float, tuple[int, int]] | None:
+    """Return what blocks share: how many, the volume that is counted again, and two of them.
+
+    Blocks are cut into columns where others end; in a column they are intervals, which are sorted.
+    """
+    wide, deep = np.maximum(one.high - one.low, 0), np.maximum(two.high - two.low, 0)
+    pieces = np.where(along.high > along.low, wide * deep, 0)
+    block = np.repeat(np.arange(len(pieces)), pieces)
+    number = np.arange(len(block)) - np.repeat(pieces.cumsum() - pieces, pieces)
+    depth = deep[block]
+    first, second = one.low[block] + number // depth, two.low[block] + number % depth
+    count = len(along.places)
+    column = (first * len(two.places) + second) * count
+    begin, end = column + along.low[block], column + along.high[block]
+    order = begin.argsort(kind="stable")
+    begin, end = begin[order], end[order]
+    reach = np.maximum.accumulate(end)
+    again = np.flatnonzero(begin[1:] < reach[:-1]) + 1
+    if not len(again):
+        return None
+    until = np.minimum(end[again], reach[again - 1]) % count
+    length = along.places[until] - along.places[begin[again] % count]
+    rows = order[again]
+    area = np.prod(
+        [
+            ends.places[cell[rows] + 1] - ends.places[cell[rows]]
+            for ends, cell in ((one, first), (two, second))
+        ],
+        axis=0,
+    )
+    # The later of the two that come first in the table, and the one that it reaches into.
+    place = int(again[block[rows].argmin()])
+    before = place - 1
+    while end[before] <= begin[place]:
+        before -= 1
+    low, high = sorted((int(block[order[before]]), int(block[order[place]])))
+    return len(distinct(block[rows].astype(np.float64))), float((area * length).sum()), (low, high)
+
+
+def say_overlap(overlap: Overlap, directions: Floats) -> str:
+    """Return the warning for blocks that overlap; a row of the directions is an axis of theirs."""
+    places = ", and at ".join(
+        f"({', '.join(f'{value:.10g}' for value in centre @ directions)}) of "
+        f"{' x '.join(f'{value:.6g}' for value in size)}"
+        for centre, size in overlap.pair
+    )
+    whole = "" if overlap.every else " in the part of the model that was compared"
+    return (
+        f"{overlap.blocks:,} {'block reaches' if overlap.blocks == 1 else 'blocks reach'} into "
+        f"others: {overlap.volume:,.10g} of the volume of {overlap.whole:,.10g}{whole} counts "
+        f"twice, such as that of the blocks at {places}. Are parents there beside their "
+        "sub-blocks, or are sizes or the turn wrong?"
+    )
