@@ -84,6 +84,16 @@ def test_neighbours_show_how_a_lattice_is_turned(order: str, angle: float) -> No
     assert azimuth_of(turned[:, :3], turned[:, 3:]) == angle
 
 
+@pytest.mark.parametrize(("size", "decimals"), [((10.0, 4.0, 5.0), 3), ((2.5, 2.0, 1.25), 6)])
+@pytest.mark.parametrize("angle", [30.0, -12.25, 60.0])
+def test_rounded_neighbours_show_a_plain_azimuth(
+    size: tuple[float, float, float], decimals: int, angle: float
+) -> None:
+    blocks = lattice(20, 15, 6, size)
+    turned = in_world(blocks, LocalFrame([("z", angle)], (500_000.3, 6_800_000.7, 0.0)))
+    assert azimuth_of(np.round(turned[:, :3], decimals), turned[:, 3:]) == angle
+
+
 def honest_models() -> dict[str, Floats]:
     """Return models in local coordinates that any lattice off the axes could be mistaken for."""
     random = np.random.default_rng(7)

@@ -106,10 +106,11 @@ def _plain(turns: Floats) -> float:
     """Return the mean of turns with the fewest decimals that they allow, 6 at most.
 
     Rounded coordinates scatter them; along a row what one step has too much the next has too
-    little, so that the mean is better than any of them.
+    little, so that the mean is better than any of them. What is within their mean deviation is
+    the same azimuth.
     """
     azimuth = float(turns.mean())
-    off = 3 * float(np.median(np.abs(turns - azimuth))) / np.sqrt(len(turns))
+    off = float(np.abs(turns - azimuth).mean())
     for digits in range(6):
         if abs(round(azimuth, digits) - azimuth) <= off:
             return round(azimuth, digits)
