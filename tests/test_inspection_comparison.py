@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from geodomain import compare_files
+from geodomain import GeodomainWarning, compare_files
 from geodomain.cli import main
 from geodomain.errors import TableError
 
@@ -60,3 +60,20 @@ def test_the_command_prints_a_table_or_json(tmp_path: Path) -> None:
     }  # fmt: skip
     done = CliRunner().invoke(main, ["compare", str(old), str(tmp_path / "none.csv")])
     assert done.exit_code == 4
+
+
+def test_other_sizes_are_told(tmp_path: Path) -> None:
+    old = model(tmp_path / "old.csv", "AAB")
+    new = tmp_path / "new.csv"
+    new.write_text(old.read_text().replace("3,1,1,2,2,2,A", "3,1,1,2,2,5,A"))
+    said = r"1 block has another size in .*new\.csv than in .*old\.csv, the first is block 2, of "
+    with pytest.warns(GeodomainWarning, match=said + "2 x 2 x 2 before and 2 x 2 x 5 now"):
+        assert compare_files(old, new).changed == 0
+
+
+def test_labels_that_are_one_number_in_two_spellings_are_told(tmp_path: Path) -> None:
+    old = model(tmp_path / "old.csv", "112.")
+    new = tmp_path / "new.csv"
+    new.write_text(old.read_text().replace(",1\n", ",1.0\n"))
+    with pytest.warns(GeodomainWarning, match="the way a number is written alone.*'1' and '1.0'$"):
+        assert compare_files(old, new).changed == 2

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from wireframes import box, cube
 
+from geodomain import Domain, Domains, label_file
 from geodomain.cli import main
 from geodomain.io.blocks.parquet_schema import writing_options
 from geodomain.io.meshes.writing import write_mesh
@@ -240,3 +241,15 @@ def test_without_pyarrow_it_says_what_to_install(
     pq.write_table(table(), "b.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "pip install 'geodomain[parquet]'" in run(code=3).stderr
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_numbers_that_a_text_column_keeps_have_no_needless_point(
+    tmp_path: Path, kind: type[np.floating]
+) -> None:
+    solid = Domain("NEW", box((0, 0, 0), (9, 9, 9)), keep=True)
+    frame = pd.DataFrame({"X": [1.0, 2.0, 3.0], "Y": 1.0, "Z": 1.0})
+    frame["domain"] = np.array([1.0, np.nan, 0.7], kind)
+    frame.to_parquet(tmp_path / "a.parquet")
+    label_file(tmp_path / "a.parquet", Domains((solid,)), tmp_path / "b.parquet", replace=True)
+    assert pd.read_parquet(tmp_path / "b.parquet")["domain"].tolist() == ["1", "NEW", "0.7"]

@@ -425,3 +425,15 @@ def test_a_model_without_blocks(model: Path) -> None:
     result = run("model.csv", "--density", "2", "--grade", "AU", "-o", "-")
     assert result.stdout == f"{HEAD},mean_AU,metal_AU\n"
     assert "the model has no blocks" in result.stderr
+
+
+def test_shares_are_rounded_as_their_sums_are_and_the_rest_is_told() -> None:
+    frame = pandas.DataFrame({"X": [1.0, 3.0, 5.0], "Y": 1.0, "Z": 1.0})
+    frame = frame.assign(DX=2.0, DY=2.0, DZ=2.0, ore=[1.0000000001, -1e-9, np.nan])
+    with pytest.warns(
+        geodomain.GeodomainWarning, match="1 block has no ore.* counts in full as rest"
+    ):
+        found = geodomain.tonnes(frame, density=1, proportion={"ORE": "ore"})
+    assert [(one.domain, one.volume) for one in found.domains] == [("ORE", 8.0), ("rest", 16.0)]
+    with pytest.raises(geodomain.TableError, match="a share is from 0 to 1"):
+        geodomain.tonnes(frame.assign(ore=1.01), density=1, proportion={"ORE": "ore"})

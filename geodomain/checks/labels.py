@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from geodomain.io.conditions import Column
 # What pandas reads as a missing value besides nan, which no domain may be called, in any case.
 _MISSING = {"na", "n/a", "#n/a", "#na", "<na>", "null", "none"}
 _SHOWN = 5
+_PLAIN = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{0,18})?")
 
 
 def read_as_missing(names: Iterable[str]) -> Iterator[str]:
@@ -68,15 +71,27 @@ class LabelSpellings:
 
 
 def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
-    """Yield a note for labels of a column that differ by case, or by blanks, alone."""
-    groups: dict[str, list[str]] = {}
-    for label in dict.fromkeys(labels):
-        groups.setdefault(" ".join(label.casefold().split()), []).append(label)
-    alike = [names for names in groups.values() if len(names) > 1]
-    said = [" and ".join(repr(name) for name in sorted(names)) for names in alike[:_SHOWN]]
-    if said:
-        more = f" and {len(alike) - _SHOWN:,} more" if len(alike) > _SHOWN else ""
-        yield (
-            f"{column} has labels that differ by case or blanks alone, and count apart: "
-            f"{'; '.join(said)}{more}"
-        )
+    """Yield a note for labels of a column that differ by case, blanks or spelt numbers alone."""
+    known = dict.fromkeys(labels)
+    for what, key in (("case or blanks", _folded), ("the way a number is written", _number)):
+        groups: dict[object, list[str]] = {}
+        for label in known:
+            groups.setdefault(key(label), []).append(label)
+        alike = [names for names in groups.values() if len(names) > 1]
+        said = [" and ".join(repr(name) for name in sorted(names)) for names in alike[:_SHOWN]]
+        if said:
+            more = f" and {len(alike) - _SHOWN:,} more" if len(alike) > _SHOWN else ""
+            yield (
+                f"{column} has labels that differ by {what} alone, and count apart: "
+                f"{'; '.join(said)}{more}"
+            )
+
+
+def _folded(label: str) -> object:
+    """Return what labels of the same letters have in common."""
+    return " ".join(label.casefold().split())
+
+
+def _number(label: str) -> object:
+    """Return the number of a label such as 1 or 1.0, exactly, or the label itself."""
+    return Decimal(label) if _PLAIN.fullmatch(label) else label

@@ -147,11 +147,14 @@ def compare_files(
         before = _Labels.read(os.fspath(old), options, column, seen, told)
         after = _Labels.read(os.fspath(new), options, new_column or column, seen, told)
     _require_same_blocks(before, after)
+    if said := _other_sizes(before, after):
+        warn(said)
     for sentence in seen.notes():
         warn(sentence)
     pairs = before.codes.astype(np.int64) * len(after.labels) + after.codes
     counts = np.bincount(pairs, minlength=len(before.labels) * len(after.labels))
-    volumes = None if after.volumes is None else np.bincount(pairs, after.volumes, len(counts))
+    own = None if after.sizes is None else after.sizes.prod(axis=1)
+    volumes = None if own is None else np.bincount(pairs, own, len(counts))
     moves = [
         Move(
             before.labels[pair // len(after.labels)],
@@ -174,7 +177,7 @@ class _Labels:
     labels: list[str]
     codes: NDArray[np.int32]
     points: Floats
-    volumes: Floats | None
+    sizes: Floats | None
 
     @classmethod
     def read(
@@ -189,7 +192,7 @@ class _Labels:
         known: dict[str, int] = {}
         codes: list[NDArray[np.int32]] = []
         points: list[Floats] = []
-        volumes: list[Floats] = []
+        lengths: list[Floats] = []
 
         def add(
             here: Floats, sizes: Floats | None, cells: Callable[[int], Column]
@@ -200,7 +203,7 @@ class _Labels:
             )
             points.append(np.array(here))
             if sizes is not None:
-                volumes.append(sizes.prod(axis=1))
+                lengths.append(np.array(sizes))
             return []
 
         with open_model(path, options) as model:
@@ -212,8 +215,29 @@ class _Labels:
             list(known),
             np.concatenate([np.empty(0, np.int32), *codes]),
             np.concatenate([np.empty((0, 3)), *points]),
-            np.concatenate(volumes) if volumes else None,
+            np.concatenate(lengths) if lengths else None,
         )
+
+
+def _other_sizes(old: _Labels, new: _Labels) -> str | None:
+    """Return a note where blocks have another size in the new model than in the old one."""
+    if old.sizes is None or new.sizes is None:
+        return None
+    # Sizes of fewer digits or bits are no others.
+    same = np.isclose(old.sizes, new.sizes, rtol=1e-6, atol=0, equal_nan=True)
+    other = np.flatnonzero(~same.all(axis=1))
+    if not other.size:
+        return None
+    row = int(other[0])
+    one, another = (
+        " x ".join(f"{value:.10g}" for value in each.sizes[row]) if each.sizes is not None else ""
+        for each in (old, new)
+    )
+    return (
+        f"{counted(len(other), 'block')} {'has' if len(other) == 1 else 'have'} another size in "
+        f"{new.name} than in {old.name}, the first is block {row + 1:,}, of {one} before and "
+        f"{another} now: volumes are those of {new.name}"
+    )
 
 
 def _require_same_blocks(old: _Labels, new: _Labels) -> None:

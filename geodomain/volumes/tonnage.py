@@ -259,8 +259,9 @@ class Tonnage:
         total: Floats | float = 0.0
         for place, (domain, name) in enumerate(self.wanted.shares.items()):
             share = numbers(name)
-            wrong = (share < 0) | (share > 1)
+            wrong = (share < -_ROUNDED) | (share > 1 + _ROUNDED)
             self._refuse(wrong, share, name, "a share is from 0 to 1, not a percentage")
+            share = np.clip(share, 0.0, 1.0)  # shares that are rounded, as their sums are
             lost = int(np.isnan(share).sum())
             self.unshared[domain] = self.unshared.get(domain, 0) + lost
             total = total + np.nan_to_num(share)

@@ -168,7 +168,10 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
     yield from tonnage.densities.warnings()
     for name, count in tonnage.unshared.items():
         if count:
-            yield f"{_blocks(count)} no {wanted.shares[name]}, and no part in {name}"
+            yield (
+                f"{_blocks(count)} no {wanted.shares[name]}, and no part in {name}: what no other "
+                f"share has of them counts in full as {wanted.rest}"
+            )
     if tonnage.over:
         count, first = tonnage.over
         yield (

@@ -33,10 +33,21 @@ def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
     if not kept.any():
         return cells
     try:
-        left = old.take(_numbers(np.arange(len(kept)), ~kept)).cast(cells.type)
+        left = _as_texts(old.take(_numbers(np.arange(len(kept)), ~kept)), cells.type)
     except pyarrow.ArrowInvalid as error:
         refuse_kept(column.name, error)
     return compute.if_else(kept, left, cells)
+
+
+def _as_texts(values: Any, kind: Any) -> Any:
+    """Give values of another type; as texts, whole numbers have no point, as everywhere."""
+    from pyarrow import types
+
+    if not types.is_floating(values.type) or not types.is_string(kind):
+        return values.cast(kind)
+    found = values.to_numpy(zero_copy_only=False)
+    texts = ["" if one != one else str(one).removesuffix(".0") for one in found]
+    return _texts([text.encode() for text in texts])
 
 
 def vocabulary(column: NewColumn) -> Any:
