@@ -72,6 +72,37 @@ def test_what_seeds_are_made_of_is_good(text: str, tmp_path: Path) -> None:
     assert "error:" not in result.output
 
 
+def landxml(inner: str) -> str:
+    return f"<LandXML><Surfaces><Surface name='a'/>{inner}</Surfaces></LandXML>"
+
+
+CROWDED = "has 600,000 corners, and comes through one place 200,000 times: it is no polygon"
+POINTS = "<Pnts>" + "".join(f"<P id='{n}'>{n} {n * n} 0</P>" for n in (1, 2, 3)) + "</Pnts>"
+COSTLY = {
+    "a face of an OBJ": ("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf " + "1 2 3 " * 200_000, CROWDED),
+    "a face of LandXML": (
+        "a.xml",
+        landxml(f"<Surface>{POINTS}<Faces><F>{'1 2 3 ' * 200_000}</F></Faces></Surface>"),
+        CROWDED,
+    ),
+    "elements of LandXML": (
+        "a.xml",
+        landxml("<a>" * 300_000),
+        "a.xml has more than 1,000 elements inside each other",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", COSTLY)
+def test_what_costs_the_square_of_a_file_is_refused(kind: str, tmp_path: Path) -> None:
+    """Hours of the first two, and the square of the depth of the last."""
+    name, text, sentence = COSTLY[kind]
+    (tmp_path / name).write_text(text)
+    result = ask(tmp_path / name)
+    assert result.exit_code == 3 and sentence in result.stderr
+    assert result.stderr.count("error: ") == 1
+
+
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero")
 def test_a_device_is_not_read() -> None:
     for arguments in (["check", "/dev/zero"], ["label", "a.csv", "--domains", "/dev/zero"]):

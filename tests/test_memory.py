@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import tracemalloc
 import uuid
@@ -79,6 +80,44 @@ def glb(count: float) -> bytes:
     return b"glTF" + b"".join(n.to_bytes(4, "little") for n in numbers) + b"JSON" + text
 
 
+def crowded_glb(nodes: int, primitives: int) -> bytes:
+    """Return a glTF of a few points that are there again and again."""
+    part = {"attributes": {"POSITION": 0}}
+    points = bytes(3600)
+    tree = {
+        "asset": {"version": "2.0"},
+        "buffers": [{"byteLength": len(points)}],
+        "bufferViews": [{"buffer": 0, "byteLength": len(points)}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 300, "type": "VEC3"}],
+        "meshes": [{"primitives": [part] * primitives}],
+        "nodes": [{"mesh": 0}] * nodes,
+    }
+    text = json.dumps(tree).encode()
+    text += b" " * (-len(text) % 4)
+    chunks = len(text).to_bytes(4, "little") + b"JSON" + text
+    chunks += len(points).to_bytes(4, "little") + b"BIN\0" + points
+    return b"glTF" + (2).to_bytes(4, "little") + (12 + len(chunks)).to_bytes(4, "little") + chunks
+
+
+def tiff(side: int) -> bytes:
+    """Return a GeoTIFF of zeros, each tile of which is packed alike."""
+    tifffile = pytest.importorskip("tifffile")
+    place = [(33550, "d", 3, (1.0, 1.0, 0.0)), (33922, "d", 6, (0.0,) * 6)]
+    tile = zlib.compress(bytes(1 << 22), 9)
+    file = io.BytesIO()
+    with tifffile.TiffWriter(file) as writer:
+        writer.write(
+            itertools.repeat(tile, (side // 1024) ** 2),
+            shape=(side, side),
+            dtype="float32",
+            tile=(1024, 1024),
+            compression="zlib",
+            photometric="minisblack",
+            extratags=[(*tag, True) for tag in place],
+        )
+    return file.getvalue()
+
+
 def threemf(blanks: int) -> bytes:
     """Return a 3MF of nothing but blanks."""
     file = io.BytesIO()
@@ -99,6 +138,8 @@ BOMBS = {
     "OMF 2": lambda: omf2(packed(b" " * (1 << 19), 32, bits=31, end=b"{}")),
     "OMF 2, lists": lambda: omf2(packed(b"[],[" * (1 << 17), 32, bits=31)),
     "glTF": lambda: glb(1e15),
+    "glTF, nodes": lambda: crowded_glb(200, 300),
+    "TIFF": lambda: tiff(6144),
     "3MF": lambda: threemf(1 << 25),
 }
 

@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import COARSE, single_resolution
+from geodomain.backends.mesh_checks import merge_equal
 from geodomain.errors import MeshError, counted, warn
 from geodomain.mesh.polygons import triangulate
+
+_LARGE, _PASSES = 1000, 100  # corners of a face, and of them at one place
 
 
 class Faces(NamedTuple):
@@ -51,6 +54,7 @@ def triangles_of(faces: Faces, name: str) -> NDArray[np.int32]:
     _require_finite(faces.vertices, name)
     _require_sizes(faces, name)
     require_indices(faces, name)
+    _require_rings(faces, name)
     if faces.single:
         _warn_of_resolution(faces, name)
     return triangulate(faces.vertices, faces.corners, faces.sizes)
@@ -92,6 +96,20 @@ def _require_sizes(faces: Faces, name: str) -> None:
         " remove it and export the wireframe again"
     )
     raise MeshError(message)
+
+
+def _require_rings(faces: Faces, name: str) -> None:
+    """Refuse large faces that come back to one place again and again: cutting them takes hours."""
+    for face in np.flatnonzero(faces.sizes > _LARGE).tolist():
+        begin = int(faces.sizes[:face].sum())
+        ring = faces.vertices[faces.corners[begin : begin + int(faces.sizes[face])]]
+        passes = int(np.bincount(merge_equal(np.ascontiguousarray(ring))).max())
+        if passes > _PASSES:
+            message = (
+                f"face {face + 1} of {name} has {len(ring):,} corners, and comes through one place"
+                f" {passes:,} times: it is no polygon; export the wireframe as triangles"
+            )
+            raise MeshError(message)
 
 
 def require_indices(faces: Faces, name: str) -> None:

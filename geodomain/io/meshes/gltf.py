@@ -23,6 +23,7 @@ _TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126:
 _WIDTHS = {"SCALAR": 1, "VEC3": 3}
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _CORNER_BYTES = 100
+_WORK = 1 << 30  # bytes, some 10 million corners in ten seconds, whatever the file's size
 # Extensions that a file may require and that change no shape.
 _HARMLESS = (
     "KHR_mesh_quantization",
@@ -53,7 +54,7 @@ def read(data: bytes, path: Path) -> list[NamedFaces]:
     try:
         tree, blob = _chunks(data, file)
         _require_extensions(tree, file)
-        parts = list(_Scene(tree, blob, file).parts())
+        parts = list(_Scene(tree, blob, file, len(data)).parts())
     except MeshError:
         raise
     except _BAD_TREE as wrong:
@@ -106,8 +107,8 @@ def _require_extensions(tree: dict[str, Any], file: str) -> None:
 class _Scene:
     """The meshes of a glTF and the matrices that place them."""
 
-    def __init__(self, tree: dict[str, Any], blob: bytes, file: str) -> None:
-        self.tree, self.blob, self.file = tree, blob, file
+    def __init__(self, tree: dict[str, Any], blob: bytes, file: str, size: int) -> None:
+        self.tree, self.blob, self.file, self.size = tree, blob, file, size
         self.buffers: dict[int, bytes] = {}
         self.meshes: dict[int, list[tuple[Faces, float]]] = {}  # with the step of their positions
         self.step = 0.0  # the coarsest
@@ -137,7 +138,8 @@ class _Scene:
             if scenes
             else [number for number in range(len(nodes)) if number not in children]
         )
-        waiting = [(number, np.eye(4)) for number in reversed(roots)]
+        identity = np.eye(4)
+        waiting = [(number, identity) for number in reversed(roots)]
         seen: set[int] = set()
         unread: set[str] = set()
         while waiting:
@@ -187,9 +189,8 @@ class _Scene:
                     else 0
                 )
                 corners += 3 * counts[part["indices"]] if "indices" in part else 0
-        memory.require(
-            _CORNER_BYTES * corners, f"{self.file}, whose nodes repeat meshes,", MeshError
-        )
+        what = f"{self.file}, whose nodes repeat meshes,"
+        memory.require_unpacked(_CORNER_BYTES * corners, self.size, what, MeshError, work=_WORK)
 
     def _mesh(self, number: int, matrix: NDArray[np.float64]) -> Iterator[Faces]:
         """Yield the faces of a mesh under a matrix."""

@@ -15,6 +15,7 @@ from geodomain.errors import MeshError, warn
 from geodomain.io.meshes.lattice_faces import lattice_faces
 from geodomain.io.meshes.solids import NamedFaces
 from geodomain.io.meshes.text import damaged, floats, truncated, unify_lines
+from geodomain.memory import require_unpacked
 from geodomain.mesh.faces import Faces
 
 _CORNER_KEYS = ("xllcorner", "xllcenter", "yllcorner", "yllcenter")
@@ -25,6 +26,8 @@ _KEY_LINE = re.compile(rb"\s*([A-Za-z_]+)[ \t]+(\S+)[ \t]*(?:\n|$)")
 _SCALE, _TIES, _MATRIX, _GEO_KEYS, _NO_DATA = 33550, 33922, 34264, 34735, 42113
 _GDAL_METADATA = 42112
 _GREY = {0, 1}  # PhotometricInterpretation of one band that is no colour
+_PIXEL_BYTES = 200  # at the peak, of a pixel as two triangles
+_WORK = 1 << 30  # bytes, some 5 million pixels in ten seconds, whatever the file's size
 _POINT = 2  # GTRasterTypeGeoKey 1025
 # No height, but a mark such as -3.4028234663852886e38, which headers write with fewer digits.
 _NO_HEIGHT = 1e30
@@ -139,6 +142,13 @@ def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
                 raise _colours(path.name, page.photometric)
             if page.size * page.dtype.itemsize > 1032 * len(data) + (1 << 20):
                 raise damaged(path.name, "it promises more pixels than it can hold")
+            require_unpacked(
+                _PIXEL_BYTES * page.size,
+                len(data),
+                f"{path.name}, with {page.size:,} pixels,",
+                MeshError,
+                work=_WORK,
+            )
             values = page.asarray()
             if "S" in page.axes and values.ndim == len(page.axes):  # where the bands are
                 values = values.take(0, axis=page.axes.index("S"))

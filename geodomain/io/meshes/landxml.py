@@ -12,6 +12,7 @@ from geodomain.io.meshes.solids import NamedFaces
 from geodomain.io.meshes.text import floats
 from geodomain.mesh.faces import Faces
 
+_DEEPEST = 1000
 _CLIPS = {"outer", "void", "island"}
 # What LandXML calls the same unit of lengths and of elevations, which know of one foot only.
 _FEET = {"foot": "feet", "ussurveyfoot": "feet", "feet": "feet"}
@@ -35,6 +36,7 @@ class _Parser:
         self.surfaces: list[_Surface] = []
         self._inside: list[str] = []
         self._text: list[str] = []
+        self._surface = 0  # how deep the surface is that is being read, 0 for none
         self._point_or_face = 0  # how deep the one is that is being read, 0 for none
         self.clipped: str | None = None
 
@@ -42,11 +44,18 @@ class _Parser:
         tag = tag.rpartition(":")[2]
         parent = self._inside[-1] if self._inside else ""
         self._inside.append(tag)
+        if len(self._inside) > _DEEPEST:
+            message = (
+                f"{self.file} has more than {_DEEPEST:,} elements inside each other, which no"
+                " LandXML has: export it again"
+            )
+            raise MeshError(message)
         if tag in {"Metric", "Imperial"} and parent == "Units":
             self._require_one_unit(attributes)
         if tag == "Surface":
             self.surfaces.append(_Surface(attributes.get("name", "")))
-        if not self.surfaces or "Surface" not in self._inside or self._point_or_face:
+            self._surface = self._surface or len(self._inside)
+        if not self._surface or self._point_or_face:
             return
         now = self.surfaces[-1]
         if tag == "P" and parent == "Pnts":
@@ -70,6 +79,8 @@ class _Parser:
             now = self.surfaces[-1]
             (now.points if self._inside[-1] == "P" else now.faces).append("".join(self._text))
             self._point_or_face = 0
+        if self._surface == len(self._inside):
+            self._surface = 0
         self._inside.pop()
 
     def _require_one_unit(self, attributes: dict[str, str]) -> None:
