@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -61,8 +60,6 @@ for ending in ("stl", "ply", "obj", "off"):
     (folder / "solid.vtp").write_text(
         '<?xml version="1.0"?>\n<VTKFile type="PolyData">\n</VTKFile>\n'
     )
-    with zipfile.ZipFile(folder / "solid.3mf", "w") as archive:
-        archive.writestr("3D/3dmodel.model", "<model/>")
     (folder / "relief.tif").write_bytes(b"II*\0\x08" + bytes(9))
     for kind in ("csv", "parquet"):
         (folder / f"{kind}_parts").mkdir()
@@ -96,7 +93,6 @@ SAID = {
     "label blocks.parquet --solid A=solid.stl -o out.parquet": "pip install 'geodomain[parquet]'",
     "label blocks.vtu --solid A=solid.stl -o out.vtu": "pip install pyvista",
     "check solid.vtp": "pip install pyvista",
-    "check solid.3mf": "pip install 'geodomain[trimesh]'",
     "check relief.tif": "pip install 'geodomain[tifffile]'",
     "model --fit dyke.ply --size 10,10,5 -o m.parquet": "pip install 'geodomain[parquet]'",
     "label parquet_parts --solid A=solid.stl -o out": "pip install 'geodomain[parquet]'",

@@ -363,6 +363,39 @@ def test_items_and_components_of_3mf_are_placed(tmp_path: Path) -> None:
     assert np.array_equal(corners_of(found["WASTE"]), PLACES[FACES].reshape(-1, 3))
 
 
+@pytest.mark.parametrize("levels", [1, 4, 7])
+def test_components_within_components_are_all_there(tmp_path: Path, levels: int) -> None:
+    """Of four levels that two items place, 30 of 32 copies were read, and nothing was said."""
+    more = ""
+    for level in range(levels):
+        move = f"1 0 0 0 1 0 0 0 1 {10 ** (level + 1)} 0 0"
+        inner = f'<component objectid="{level + 9 if level else 1}"'
+        parts = f'<components>{inner}/>{inner} transform="{move}"/></components>'
+        more += f'<object id="{level + 10}" type="model">{parts}</object>'
+    item = f'<item objectid="{levels + 9}"'
+    items = f'{item}/>{item} transform="1 0 0 0 1 0 0 0 1 0 5000 0"/>'
+    (mesh,) = read_meshes(threemf(tmp_path / "a.3mf", items, more=more)).values()
+    assert len(mesh.triangles) == 4 * 2 ** (levels + 1)
+    assert len(np.unique(mesh.vertices, axis=0)) == 4 * 2 ** (levels + 1)
+
+
+@pytest.mark.parametrize(
+    ("levels", "sentence"),
+    [
+        (26, "whose items place 268,435,456 triangles, has .* GEODOMAIN_MEMORY="),
+        (200, "more than 100 components are inside each other"),
+    ],
+)
+def test_components_are_counted_first(tmp_path: Path, levels: int, sentence: str) -> None:
+    more = ""
+    for level in range(levels):
+        inner = f'<component objectid="{level + 9 if level else 1}"/>'
+        more += f'<object id="{level + 10}"><components>{inner * 2}</components></object>'
+    path = threemf(tmp_path / "a.3mf", f'<item objectid="{levels + 9}"/>', more=more)
+    with pytest.raises(MeshError, match=sentence):
+        read_mesh(path)
+
+
 @pytest.mark.parametrize(
     ("unit", "word"), [(' unit="inch"', "inch"), ("", "millimeter"), (' unit="foot"', "foot")]
 )

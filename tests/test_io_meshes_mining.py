@@ -447,16 +447,16 @@ def test_gltf_has_y_up(tmp_path):
     assert item[1].is_closed
 
 
-@pytest.mark.parametrize("name", ["a.tif", "a.3mf", "a.omf"])
+@pytest.mark.parametrize("name", ["a.tif", "a.omf"])
 def test_extras_are_named(tmp_path, monkeypatch, name):
     import sys
 
-    contents = {"a.tif": b"II*\0" + b"\0" * 20, "a.3mf": b"PK\3\4 3D/3dmodel.model"}
+    contents = {"a.tif": b"II*\0" + b"\0" * 20}
     write_mesh(cube(), tmp_path / "b.omf")
     contents["a.omf"] = (tmp_path / "b.omf").read_bytes()
-    for module in ("tifffile", "trimesh", "pyarrow.parquet"):
+    for module in ("tifffile", "pyarrow.parquet"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MeshError, match=r"pip install 'geodomain\[(tifffile|trimesh|parquet)\]'"):
+    with pytest.raises(MeshError, match=r"pip install 'geodomain\[(tifffile|parquet)\]'"):
         read_mesh(put(tmp_path, name, contents[name]))
 
 
