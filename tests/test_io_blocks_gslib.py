@@ -9,7 +9,14 @@ import pytest
 from click.testing import CliRunner
 from wireframes import box
 
-from geodomain import GeodomainWarning, TableError, inspect_file, label_file, write_mesh
+from geodomain import (
+    GeodomainWarning,
+    TableError,
+    inspect_file,
+    label_file,
+    tonnes_file,
+    write_mesh,
+)
 from geodomain.cli import main
 from geodomain.io.blocks.gslib_head import read_head
 from geodomain.io.blocks.model import open_model
@@ -105,13 +112,20 @@ def test_a_background_of_code_0_is_told_from_rows_without_a_label(folder: Path) 
 
 def test_realisations_come_one_after_the_other(folder: Path) -> None:
     Path("r.out").write_text(text("2 4 3 1 105 205 -47.5 10 10 5 2"))
-    with pytest.warns(GeodomainWarning, match="some overlap, or occur twice"):
+    with pytest.warns(GeodomainWarning, match="holds 2 realisations") as caught:
         assert inspect_file("r.out").volume == 24 * 500
+    assert not any("overlap" in str(one.message) for one in caught)
     with pytest.warns(GeodomainWarning) as caught:
         label_file("r.out", ORE, "s.out")
     assert not any("same centroid" in str(one.message) for one in caught)
     codes = np.loadtxt("s.out", skiprows=5)[:, 2]
+    assert any("sums of them: divide by 2" in str(one.message) for one in caught)
     assert np.flatnonzero(codes).tolist() == [0, 1, 12, 13]
+    with pytest.warns(GeodomainWarning, match="sums of them: divide by 2"):
+        tonnes_file("s.out", density=2.0)
+    Path("g.out").write_text(text("2"))
+    with pytest.warns(GeodomainWarning, match="holds 2 realisations"):
+        inspect_file("g.out", gslib_grid="4,3,1,105,205,-47.5,10,10,5")
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,19 @@ _DECIMALS = 6
 _ANYHOW = "~"
 
 
-def has_realisations(facts: Mapping[str, str]) -> bool:
-    """Return whether a model holds its cells several times on purpose, by what its file says."""
-    return any(fact.endswith(" realisations") for fact in facts.values())
+def realisations_of(facts: Mapping[str, str]) -> int:
+    """Return how often a model holds its cells on purpose, by what its file says."""
+    said = [fact.split() for fact in facts.values() if fact.endswith(" realisations")]
+    return int(said[0][-2].replace(",", "")) if said else 1
+
+
+def summed_realisations(count: int) -> Iterator[str]:
+    """Yield a warning if volumes are the sums of several realisations."""
+    if count > 1:
+        yield (
+            f"the model holds {count:,} realisations, and all blocks, volumes and tonnes are the "
+            f"sums of them: divide by {count:,} for their mean, or give a file with one realisation"
+        )
 
 
 class BlockChecks:
@@ -265,13 +275,13 @@ class VolumeChecks:
     axes : (3, 3) float64
         Directions of the blocks' edges, a row each. Where they are those of the world the first
         blocks tell whether they are turned about z.
-    once : bool
-        Whether each block is there once: a model's realisations fill it several times.
+    times : int
+        How often each block is there: as often as there are realisations.
     """
 
-    def __init__(self, axes: Floats, *, once: bool = True) -> None:
+    def __init__(self, axes: Floats, *, times: int = 1) -> None:
         self._axes = axes
-        self._once, self._blocks = once, BlockChecks(compare=once)
+        self._times, self._blocks = times, BlockChecks(compare=times == 1)
         self._bounds, self._volume = np.array([[np.inf] * 3, [-np.inf] * 3]), 0.0
 
     def add(self, points: Floats, sizes: Floats | None) -> None:
@@ -297,7 +307,8 @@ class VolumeChecks:
     def warnings(self, *, mend: str = MISSING_OPTION) -> Iterator[str]:
         """Yield what `label` warns of; in `mend`, how codes become missing, {} is the code."""
         yield from self._blocks.warnings(mend=mend)
-        if self._once and not self._blocks.tells_volume:
+        yield from summed_realisations(self._times)
+        if self._times == 1 and not self._blocks.tells_volume:
             yield from overfull(self._volume, self._bounds)
 
 

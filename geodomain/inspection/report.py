@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from geodomain.checks.blocks import (
     MISSING_OPTION,
     BlockChecks,
-    has_realisations,
+    realisations_of,
     say_box,
+    summed_realisations,
 )
 from geodomain.errors import counted, in_lines
 from geodomain.html.table import html_table
@@ -155,7 +156,8 @@ def inspect_model(
     """
     boxes = [mesh.bounds for mesh in meshes]
     survey, looking = Survey.of_model(model, boxes), 0.0
-    once = not has_realisations(model.facts())
+    times = realisations_of(model.facts())
+    once = times == 1
     checks, repeats = BlockChecks(compare=once), Repeats()
 
     def look(points: Floats, sizes: Floats | None, _: object) -> list[NDArray[np.int32]]:
@@ -203,7 +205,8 @@ def inspect_model(
         + survey.rows * (max(len(fits), 1) * _SECONDS_PER_BLOCK + model.writing)
         + triangles * _SECONDS_PER_TRIANGLE,
         warnings=(
-            *_warnings(survey, lattice, fits, meshes),
+            *_warnings(survey, lattice, fits, meshes, once=once),
+            *summed_realisations(times),
             *(repeats.warnings() if once else ()),
             *checks.warnings(mend=MISSING_OPTION, twice=False),
         ),
@@ -226,7 +229,12 @@ def _fit(mesh: Mesh, survey: Survey, number: int) -> Fit:
 
 
 def _warnings(
-    survey: Survey, lattice: LatticeGuess | None, fits: Sequence[Fit], meshes: Sequence[Mesh]
+    survey: Survey,
+    lattice: LatticeGuess | None,
+    fits: Sequence[Fit],
+    meshes: Sequence[Mesh],
+    *,
+    once: bool,
 ) -> Iterator[str]:
     """Yield a warning for everything that a geologist should look at before labelling."""
     if survey.rows == survey.missing:
@@ -234,7 +242,7 @@ def _warnings(
         return
     if survey.sizes and not survey.sized:
         yield "some blocks have sizes that are missing or not above zero: volumes are not known"
-    if lattice and lattice.filled > 1.0001:
+    if once and lattice and lattice.filled > 1.0001:
         yield (
             f"the blocks fill {lattice.filled:.1%} of the cells that they lie in: some overlap, "
             "or occur twice"

@@ -7,7 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from geodomain.checks.blocks import MISSING_OPTION, BlockChecks, has_realisations, overfull
+from geodomain.checks.blocks import (
+    MISSING_OPTION,
+    BlockChecks,
+    overfull,
+    realisations_of,
+    summed_realisations,
+)
 from geodomain.domains.order import allowed_rows, condition_columns
 from geodomain.errors import PointError, TableError, warn
 from geodomain.io.blocks.cell_file import CellModel
@@ -84,14 +90,14 @@ def label_table(
     GeodomainWarning
         For counts that need a look, at the same moment.
     """
-    once = not has_realisations(model.facts())
-    counts = Counts(Tally(labeller.targets), BlockChecks(compare=once and not samples))
+    times = realisations_of(model.facts())
+    counts = Counts(Tally(labeller.targets), BlockChecks(compare=times == 1 and not samples))
 
     def before_commit() -> None:
         # Before the output takes its place: who makes errors of warnings gets none.
         conclude(
             counts, labeller, plan, model.name,
-            allow_disjoint=allow_disjoint, samples=samples, once=once,
+            allow_disjoint=allow_disjoint, samples=samples, times=times,
         )  # fmt: skip
 
     count_table(
@@ -109,7 +115,7 @@ def conclude(
     *,
     allow_disjoint: bool = False,
     samples: bool = False,
-    once: bool = True,
+    times: int = 1,
 ) -> None:
     """Warn of what the counts of all blocks show; refuse blocks that no domain meets.
 
@@ -121,8 +127,8 @@ def conclude(
         As for `label_table`.
     name : str
         What messages call the model.
-    once : bool
-        Whether each block is there once: a model's realisations fill it several times.
+    times : int
+        How often each block is there: as often as there are realisations.
     """
     tally, checks = counts.tally, counts.checks
     if not allow_disjoint:
@@ -136,8 +142,10 @@ def conclude(
         _require_boxes(tally, name)
         for sentence in share_warnings(plan.shares, tally.shares, labeller.targets):
             warn(sentence)
+    for sentence in summed_realisations(times):
+        warn(sentence)
     if not samples:
-        fallback = once and not checks.tells_volume
+        fallback = times == 1 and not checks.tells_volume
         for sentence in overfull(float(tally.volumes.sum()), tally.box) if fallback else ():
             warn(sentence)
         solids = labeller.count_solids

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.blocks import VolumeChecks, has_realisations
+from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.densities import refuse_geometry
 from geodomain.checks.labels import LabelSpellings
 from geodomain.errors import TableError, counted, warn
@@ -277,7 +277,7 @@ def _warn_of_sizes(name: str, usable: NDArray[np.bool_], points: Floats) -> None
 
 def _warn_of_blocks(model: BlockFile, points: Floats, sizes: Floats | None) -> None:
     """Make the checks of `label`: blocks that are there twice, sizes that do not fit."""
-    checks = VolumeChecks(model.axes, once=not has_realisations(model.facts()))
+    checks = VolumeChecks(model.axes, times=realisations_of(model.facts()))
     for start in range(0, len(points), _TOGETHER):
         rows = slice(start, start + _TOGETHER)
         checks.add(points[rows], None if sizes is None else sizes[rows])

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from geodomain.checks.blocks import VolumeChecks, has_realisations
+from geodomain.checks.blocks import VolumeChecks, realisations_of
 from geodomain.checks.densities import density_unit as unit_of
 from geodomain.checks.densities import refuse_geometry
 from geodomain.errors import TableError, collect_warnings, warn
@@ -223,7 +223,7 @@ def tonnes_file(
     writing = nullcontext() if output is None else open_target(output, overwrite=overwrite)
     with collect_warnings() as warned, writing as target, show_progress(progress, "adding") as told:
         with open_model(path, options) as opened:
-            checks = VolumeChecks(opened.axes, once=not has_realisations(opened.facts()))
+            checks = VolumeChecks(opened.axes, times=realisations_of(opened.facts()))
             tonnage = _add_up(opened, wanted, checks, threads=threads, progress=told)
         for sentence in (*checks.warnings(), *tonnage_warnings(tonnage)):
             warn(sentence)

@@ -60,6 +60,8 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
                 "gslib_grid='NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ', or export points as CSV with a header"
             )
             raise TableError(message)
+        if grid is not head.grid:  # as many realisations as there are rows for
+            head = head._replace(realisations=0)
         store = GslibStore(file, head, grid, place.name, status)
         yield CellModel(store, options)
 
@@ -102,7 +104,7 @@ class GslibStore:
     ) -> None:
         self.name, self.status, self.columns = name, status, head.names
         self._file, self._head = file, head
-        rows = grid.count * head.realisations
+        rows = grid.count * max(head.realisations, 1)
         if rows > status.st_size // 2:  # a row has a digit and a line end at least
             self._refuse_count(rows, "fewer")
         x, y, z = (
@@ -113,8 +115,9 @@ class GslibStore:
             np.full(count, size) for count, size in zip(grid.counts, grid.sizes, strict=True)
         )
         lattice = LatticeCells("a grid", (x, y, z), lengths=(dx, dy, dz))
-        self.cells = Repeated(lattice, head.realisations)
         found = sum(1 for _ in self._rows())
+        times = head.realisations or max(found // grid.count, 1)
+        self.cells, rows = Repeated(lattice, times), grid.count * times
         if found != rows:
             self._refuse_count(rows, f"{found:,}")
         self._held = lru_cache(maxsize=4)(self._read)

@@ -19,7 +19,7 @@ class GslibHead(NamedTuple):
     names : tuple of str
     grid : Grid, optional
     realisations : int
-        How often the grid comes.
+        How often the grid comes; 0 where the rows are to tell.
     lines : tuple of bytes
         The lines of the head, with their ends.
     """
