@@ -14,6 +14,7 @@ from wireframes import box
 
 import geodomain
 from geodomain.checks import overlaps
+from geodomain.checks.blocks import overfull
 from geodomain.checks.overlaps import Overlap, OverlappingBlocks
 from geodomain.checks.repeated import RepeatedCentroids
 from geodomain.io.header.frames import LocalFrame
@@ -188,3 +189,8 @@ def test_parents_and_sub_blocks_are_told_by_all_verbs(tmp_path: Path) -> None:
         pandas.concat([parents[::2], *(p[1::2] for p in parts)]), tmp_path
     ).items():
         assert "volume" not in text, (name, text)
+
+
+def test_little_too_much_volume_is_told_with_its_digits() -> None:
+    (said,) = overfull(1000.167, np.array([[0.0, 0.0, 0.0], [10.0, 10.0, 10.0]]))
+    assert "have 1.0002 times" in said

@@ -167,3 +167,6 @@ def test_amounts_that_are_not_added_up_are_warned_of(tmp_path: Path) -> None:
         geodomain.merge_file(place, tmp_path / "a.csv")
     found = geodomain.merge_file(place, tmp_path / "b.csv", extensive="TONNES")
     assert found.warnings == ()
+    place.write_text("X,Y,Z,DX,DY,DZ,TONNES,parent\n2.5,5,5,5,10,10,6.5,0\n7.5,5,5,5,10,10,7.5,0\n")
+    found = geodomain.merge_file(place, tmp_path / "c.csv")
+    assert found.after == found.before == 2 and found.warnings == ()

@@ -343,9 +343,11 @@ def overfull(volume: float, bounds: Floats) -> Iterator[str]:
     """Yield a warning if blocks have more volume than the box that they are in, (2, 3)."""
     room = float(np.prod(bounds[1] - bounds[0]))
     if np.isfinite([volume, room]).all() and volume > _FULL * room > 0:
+        ratio = volume / room
+        shown = (f"{ratio:.{digits}g}" for digits in range(4, 17))
         yield (
-            f"the blocks have {volume / room:.4g} times the volume of the box that they are in: "
-            "some overlap, or are there twice"
+            f"the blocks have {next(text for text in shown if float(text) > 1)} times the "
+            "volume of the box that they are in: some overlap, or are there twice"
         )
 
 

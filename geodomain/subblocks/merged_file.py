@@ -103,8 +103,9 @@ def merge_file(
 
         def before_commit() -> None:
             work.require_runs()
+            joined = work.after < work.before
             for sentence in (
-                *unshared_warnings(opened.columns, amounts, joined=True),
+                *(unshared_warnings(opened.columns, amounts, joined=True) if joined else ()),
                 *negative.warnings(),
             ):
                 warn(sentence)
