@@ -276,6 +276,13 @@ def test_radians() -> None:
     assert [each.code for each in found if each.bad] == ["angles-radians"]
 
 
+def test_azimuths_alone_in_radians() -> None:
+    rows = [[name, depth, round(np.deg2rad(270.0), 5), dip] for name, depth, _, dip in stations()]
+    assert list(warnings_of(Drillholes(*tables(survey=rows)))) == ["angles-radians"]
+    rows = [[name, depth, 4.7, dip] for name, depth, _, dip in stations()]
+    assert warnings_of(Drillholes(*tables(survey=rows))) == {}
+
+
 def test_holes_to_the_north_are_not_in_radians() -> None:
     rows = [[name, depth, float(name[2:]) / 4, dip] for name, depth, _, dip in stations()]
     assert warnings_of(Drillholes(*tables(survey=rows), bend=(40, 60))) == {}
@@ -365,7 +372,8 @@ def test_dips_from_the_vertical_miss_the_solids(dip: float) -> None:
     """The ore is 55 to 135 below the collars, which holes of 150 reach by 30 degrees or more."""
     holes = Drillholes(*tables(survey=from_vertical(dip)))
     solid = box((4900, 9000, 250), (5200, 9200, 320))
-    domains = geodomain.Domains([geodomain.Domain("ORE", solid)])
+    oxide = geodomain.Domain("OXIDE", box((4900, 8900, 200), (5300, 9300, 400)))
+    domains = geodomain.Domains([geodomain.Domain("ORE", solid), oxide])
     if dip > -25:
         with pytest.warns(GeodomainWarning, match="measured from the vertical"):
             (one,) = (each for each in holes.tell(domains) if each.bad)

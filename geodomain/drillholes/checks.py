@@ -105,7 +105,7 @@ KINDS: dict[str, Kind] = {
     ),
     "angles-exchanged": Kind(
         "warning",
-        "stations whose azimuth and dip seem to be exchanged",
+        "stations whose azimuth and dip look exchanged",
         "Exchange the two numbers.",
     ),
     "angles-radians": Kind(
@@ -521,9 +521,17 @@ def _are_radians(azimuths: Floats, dips: Floats) -> bool:
         return False
     low = bool((np.abs(dips) <= 1.5708).all()) and bool((dips % 1 != 0).any())
     whole = bool((azimuths % 1 == 0).all())
+    if not whole and _whole_degrees(np.degrees(np.unique(azimuths))):
+        return True
     return (low and bool((azimuths > 0).any())) or (
         not whole and len(np.unique(azimuths)) >= 3 and float(np.ptp(azimuths)) > math.pi
     )
+
+
+def _whole_degrees(angles: Floats) -> bool:
+    """Tell whether all of several angles are whole, to a 200th degree; a lone one to a 2,000th."""
+    slack = 0.005 if len(angles) > 1 else 0.0005
+    return bool((np.abs(angles - np.round(angles)) <= slack).all())
 
 
 def check_exchanged(azimuths: Floats, dips: Floats) -> bool:
@@ -690,12 +698,17 @@ def check_topography(found: list[Finding], ground: Ground, holes: HolePaths) -> 
 def check_dips(found: list[Finding], solids: Sequence[Mesh], holes: HolePaths) -> None:
     """Suspect dips that were measured from the vertical, by the boxes that holes never enter.
 
-    Holes are drilled into what was modelled. If half of them or more stay out of the box of every
-    solid, and four in five of these would enter one with the other angle, it is suspected.
+    Holes are drilled into what was modelled; a solid in which most of them begin says nothing. If
+    half of them or more stay out of the box of every other solid, and four in five of these would
+    enter one with the other angle, it is suspected.
     """
     if not solids or any(each.code == "dip-from-vertical" for each in found):
         return
     boxes = np.array([mesh.bounds for mesh in solids])
+    starts = [((holes.collars >= low) & (holes.collars <= high)).all(axis=1) for low, high in boxes]
+    boxes = boxes[[2 * int(each.sum()) <= len(holes) for each in starts]]
+    if not len(boxes):
+        return
     if len(boxes) > 64:
         boxes = np.array([[boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)]])
     lost = np.logical_not(_enters(boxes, holes.curves, holes.ends))
