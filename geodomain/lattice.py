@@ -44,8 +44,11 @@ _FEWEST = 8
 _EVEN = 1e-8
 # Multiples of the golden ratio are spread evenly, whatever the length of a row.
 _GOLDEN = 0.6180339887498949
-# Cells of which a bit is kept: 256 MB.
+# Cells of which a bit is kept: 256 MB at most.
 _MOST_BITS = 1 << 31
+# No more than so many for each block, 512 bytes: few blocks that lie far apart take little.
+_BITS_OF_A_BLOCK, _PLACES_OF_A_BLOCK, _FEWEST_PLACES = 1 << 12, 1 << 6, 1 << 14
+_FEWEST_BITS = 1 << 23  # 1 MB
 # A layer is spread to a byte for each cell, and each coordinate along an axis takes eight.
 _MOST_IN_A_LAYER, _MOST_PLACES = 1 << 28, 1 << 24
 # Numbers of cells stay where all whole numbers are doubles.
@@ -363,6 +366,7 @@ class LatticeBits:
             room = _room(
                 np.where(low < first, low - spare, first),
                 np.where(high > last, high + spare, last),
+                self._rows + len(points),
             )
             if room is not None:
                 self._move(*room)
@@ -390,7 +394,8 @@ class LatticeBits:
                 return False
             scales[axis] = found
             ends.append(np.rint((every[[0, -1]] - self._starts[axis]) * found))
-        room = _room(*np.array(ends).T)
+        first, last = np.array(ends).T
+        room = _room(first, last, self._rows + len(points))
         if room is None:
             return False
         self._divide(known, scales, *room)
@@ -424,17 +429,22 @@ def _no_bits(counts: Sequence[int] | _Cells) -> NDArray[np.uint8]:
     return np.zeros((counts[2], counts[1], counts[0] // 8), np.uint8)
 
 
-def _room(first: Floats | _Cells, last: Floats | _Cells) -> tuple[_Cells, _Cells] | None:
-    """Return the first cells and counts, whole bytes along x; None if memory has no room."""
+def _room(
+    first: Floats | _Cells, last: Floats | _Cells, blocks: int
+) -> tuple[_Cells, _Cells] | None:
+    """Return the first cells and counts, whole bytes along x; None if blocks have no such room."""
     eights = np.array([8, 1, 1])
     first = np.floor(first / eights) * eights
     count = np.ceil((last - first + 1) / eights) * eights
     # The first comparison also fails for what is not finite.
     if not (np.abs([first, last]) < _FARTHEST).all():
         return None
-    if count.prod() > _MOST_BITS or count[0] * count[1] > _MOST_IN_A_LAYER:
+    if (
+        count.prod() > min(_MOST_BITS, _BITS_OF_A_BLOCK * blocks + _FEWEST_BITS)
+        or count[0] * count[1] > _MOST_IN_A_LAYER
+    ):
         return None
-    if count.sum() > _MOST_PLACES:
+    if count.sum() > min(_MOST_PLACES, _PLACES_OF_A_BLOCK * blocks + _FEWEST_PLACES):
         return None
     return first.astype(np.int64), count.astype(np.int64)
 

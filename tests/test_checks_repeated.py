@@ -157,3 +157,15 @@ def test_a_line_with_minute_steps_takes_no_room_for_all_of_them() -> None:
         assert tracemalloc.get_traced_memory()[1] < 1 << 24
     finally:
         tracemalloc.stop()
+
+
+def test_few_places_that_lie_far_apart_take_little_memory() -> None:
+    points = np.random.default_rng(3).integers(0, 1000, (1000, 3)) * 1.0
+    tracemalloc.start()
+    try:
+        counted = RepeatedCentroids()
+        counted.add(points, None)
+        assert counted.again == 0
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()

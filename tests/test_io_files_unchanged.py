@@ -106,7 +106,7 @@ def inspect(model: Path, out: Path, **told: object) -> object:
 
 
 def report(model: Path, out: Path, **told: object) -> object:
-    return geodomain.report_file(model, out, **told)
+    return geodomain.report_file(model, out.with_suffix(".html"), **told)
 
 
 def plot(model: Path, out: Path, **told: object) -> object:

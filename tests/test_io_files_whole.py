@@ -14,7 +14,7 @@ from shapes import cube
 from geodomain.backends import file_bytes
 from geodomain.backends.file_bytes import read_bytes
 from geodomain.io.files import whole
-from geodomain.io.files.whole import read_whole
+from geodomain.io.files.whole import FileBytes, read_whole
 from geodomain.io.meshes.writing import write_mesh
 
 LENGTH = 9_000_001  # three stretches of the core, the last of them short
@@ -80,3 +80,29 @@ def test_a_pipe_is_no_file_that_is_read_here_and_there(tmp_path: Path, name: str
         cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert "it is a pipe, and is to be read here and there: save it first" in done.stderr
+
+
+def test_bytes_of_a_file_are_found_and_read(tmp_path: Path) -> None:
+    data = b"a" * 70_000 + b"<tag" + b"b" * 200_000 + b">" + b"c" * 9
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    with FileBytes(path) as file:
+        assert len(file) == len(data) and file[69_990:70_010] == data[69_990:70_010]
+        assert file[-5:] == b"ccccc" and file[9:3] == b""
+        for wanted in (b"<", b"<tag", b"b>", b">c", b"a", b"none"):
+            for begin in (0, 1, 65_534, 69_998, 70_003, 200_000):
+                for end in (None, 70_001, 70_004, 300_000):
+                    expected = data.find(wanted, begin, len(data) if end is None else end)
+                    assert file.find(wanted, begin, end) == expected
+
+
+@pytest.mark.parametrize("left", [0, 100, 70_002])
+def test_a_file_that_is_cut_while_it_is_read_is_an_error(tmp_path: Path, left: int) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"a" * 300_000)
+    with FileBytes(path) as file:
+        os.truncate(path, left)
+        with pytest.raises(OSError, match="became shorter while it was read"):
+            file[200_000:]
+        with pytest.raises(OSError, match="became shorter"):
+            file.find(b"<")

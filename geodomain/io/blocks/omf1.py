@@ -6,7 +6,6 @@ Cells run along w first, then v, then u. New arrays are put before the JSON, whi
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import uuid
 import zlib
@@ -28,6 +27,7 @@ from geodomain.io.csv.new_columns import NewColumn
 from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.files.digest import Digest
 from geodomain.io.files.streams import Target
+from geodomain.io.files.whole import FileBytes
 from geodomain.io.header.options import TableOptions
 from geodomain.io.meshes.solids import split_name
 from geodomain.io.omf.refusal import refusing
@@ -43,12 +43,9 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     refuse_columns(path, options)
     if digest is not None:
         digest.add_file(place)
-    with place.open("rb") as file:
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        status = os.fstat(file.fileno())
-    with data:
+    with FileBytes(place) as data:
         with refusing(place.name, TableError):
-            store = Omf1Store(Project1(data, place.name, TableError), wanted, status)
+            store = Omf1Store(Project1(data, place.name, TableError), wanted, data.status)
         yield CellModel(store, options)
 
 

@@ -11,7 +11,6 @@ import atexit
 import contextlib
 import json
 import math
-import mmap
 import os
 import re
 import subprocess
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from geodomain import memory
 from geodomain.errors import GeodomainError
-from geodomain.io.files.whole import require_no_device
+from geodomain.io.files.whole import FileBytes, require_no_device
 
 _CHILD = Path(__file__).with_name("vtk_probe_child.py")
 _SECONDS, _BYTES_PER_SECOND = 60.0, 1_000_000
@@ -157,8 +156,11 @@ def require_sound(path: Path, extension: str, error: type[GeodomainError]) -> No
     size = path.stat().st_size
     wrong = None
     if size and extension != ".glb":
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            wrong = _fault_of_legacy(data) if extension == ".vtk" else _fault_of_header(data)
+        with FileBytes(path) as file:
+            end = -1 if extension == ".vtk" else file.find(b"<AppendedData")
+            data = file[: end if end >= 0 else size]
+            fault = _fault_of_legacy if extension == ".vtk" else _fault_of_header
+            wrong = fault(data, len(file))
             if wrong is None and extension != ".vtk":
                 what = f"{path.name}, whose header promises so many numbers,"
                 memory.require_unpacked(_promised(data), size, what, error)
@@ -168,11 +170,9 @@ def require_sound(path: Path, extension: str, error: type[GeodomainError]) -> No
         raise error(message)
 
 
-def _fault_of_header(data: mmap.mmap) -> str | None:
+def _fault_of_header(data: bytes, size: int) -> str | None:
     """Hold the counts and offsets of the tags of an XML file against its size."""
-    size = len(data)
-    appended = data.find(b"<AppendedData")
-    for tag in _TAG.finditer(data, 0, appended if appended >= 0 else size):
+    for tag in _TAG.finditer(data):
         for what, number in _COUNT.findall(tag[0]):
             count, most = _number(number), size if what == b"offset" else size * _SHORTER
             if not 0 <= count <= most:
@@ -181,12 +181,11 @@ def _fault_of_header(data: mmap.mmap) -> str | None:
     return None
 
 
-def _promised(data: mmap.mmap) -> float:
+def _promised(data: bytes) -> float:
     """Count the bytes of the arrays of an XML file, by its header; a little more, if anything."""
-    appended = data.find(b"<AppendedData")
     whole = rows = total = 0.0
     aside = False  # within the coordinates of axes, which are few
-    for tag in _ELEMENT.finditer(data, 0, appended if appended >= 0 else len(data)):
+    for tag in _ELEMENT.finditer(data):
         attributes = {name: value for name, _, value in _ATTRIBUTE.findall(tag["rest"])}
         if tag["name"] == b"Coordinates":
             aside = not tag["close"]
@@ -210,9 +209,9 @@ def _points_of(extent: bytes) -> float:
     return math.prod(max(0.0, numbers[n + 1] - numbers[n]) + 1.0 for n in (0, 2, 4))
 
 
-def _fault_of_legacy(data: mmap.mmap) -> str | None:
+def _fault_of_legacy(data: bytes, size: int) -> str | None:
     """Hold the counts of a legacy file against its size: a number takes a bit at least."""
-    most, tuples = 8 * len(data), 1
+    most, tuples = 8 * size, 1
     title_end = data.find(b"\n", data.find(b"\n") + 1)
     for found in _LEGACY.finditer(data, max(title_end, 0)):
         number = {name: int(text[:20]) for name, text in found.groupdict().items() if text}
@@ -221,7 +220,7 @@ def _fault_of_legacy(data: mmap.mmap) -> str | None:
         count = max(arrays, number.get("width", 0) * number.get("rows", 0), *number.values(), 0)
         if count > most:
             said = " ".join(found[0].decode("ascii", "replace").split())[:60]
-            return f"its header has {said}, and the file {len(data):,} bytes"
+            return f"its header has {said}, and the file {size:,} bytes"
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import mmap
 import uuid
 import zlib
 from collections.abc import Iterator
@@ -14,13 +13,14 @@ from numpy.typing import NDArray
 
 from geodomain import memory
 from geodomain.errors import GeodomainError
+from geodomain.io.files.whole import FileBytes
 from geodomain.io.omf.refusal import damaged
 
 MAGIC = b"\x84\x83\x82\x81"
 HEAD = 60
 START = slice(52, 60)  # where the head says where the JSON begins
 _TYPES = {"<f8", "<i8"}
-Bytes = bytes | mmap.mmap
+Bytes = bytes | FileBytes
 
 
 class Project1:
@@ -43,7 +43,7 @@ class Project1:
 
     def close(self) -> None:
         """Let go of the file."""
-        if isinstance(self.data, mmap.mmap):
+        if isinstance(self.data, FileBytes):
             self.data.close()
 
     def require_surface(self, nu: int, nv: int) -> None:

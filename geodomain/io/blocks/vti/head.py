@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import mmap
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 
 from geodomain.errors import TableError, shown
 from geodomain.io.blocks.cells import Cells, image_cells
+from geodomain.io.files.whole import FileBytes
 
 # More tags, or longer ones, are no image that another program has written.
 _MOST_TAGS, _LONGEST_TAG = 10_000, 1 << 16
@@ -77,7 +77,7 @@ class Head:
     around: tuple[bytes, bytes]
 
 
-def read_head(data: mmap.mmap, name: str) -> Head | None:
+def read_head(data: FileBytes, name: str) -> Head | None:
     """Read the tags of a file; None for one that is unusual, damaged or no image.
 
     Raises
@@ -97,7 +97,7 @@ class _UnusualError(Exception):
     """Something that VTK may understand."""
 
 
-def _tags(data: mmap.mmap) -> Iterator[tuple[int, int]]:
+def _tags(data: FileBytes) -> Iterator[tuple[int, int]]:
     """Give where each tag begins and ends, up to the data that is appended."""
     begin, count = data.find(b"<"), 0
     while begin >= 0 and count < _MOST_TAGS:
@@ -110,7 +110,7 @@ def _tags(data: mmap.mmap) -> Iterator[tuple[int, int]]:
         begin, count = data.find(b"<", end), count + 1
 
 
-def _skeleton(data: mmap.mmap, tags: list[tuple[int, int]]) -> Iterator[bytes]:
+def _skeleton(data: FileBytes, tags: list[tuple[int, int]]) -> Iterator[bytes]:
     """Give the tags alone, as XML; what XML may have beside elements is none of ours."""
     start, text = len(_MARK) if data[: len(_MARK)] == _MARK else 0, False
     for number, (begin, end) in enumerate(tags):
@@ -129,14 +129,14 @@ def _skeleton(data: mmap.mmap, tags: list[tuple[int, int]]) -> Iterator[bytes]:
             _require_blank(data, end, len(data))
 
 
-def _require_blank(data: mmap.mmap, begin: int, end: int) -> None:
+def _require_blank(data: FileBytes, begin: int, end: int) -> None:
     """Refuse text that belongs to no array: what is beside the root is no XML."""
     if end - begin > _LONGEST_TAG or data[begin:end].strip():
         raise _UnusualError
 
 
 def _head(
-    root: ElementTree.Element, data: mmap.mmap, tags: list[tuple[int, int]], name: str
+    root: ElementTree.Element, data: FileBytes, tags: list[tuple[int, int]], name: str
 ) -> Head:
     image, piece = _one(root, "ImageData"), _one(_one(root, "ImageData"), "Piece")
     if root.tag != "VTKFile" or root.get("type") != "ImageData":
@@ -226,7 +226,7 @@ def _require_arrays(root: ElementTree.Element, size: int) -> None:
 
 
 def _place(
-    data: mmap.mmap, tags: list[tuple[int, int]]
+    data: FileBytes, tags: list[tuple[int, int]]
 ) -> tuple[tuple[int, int], tuple[bytes, bytes]]:
     """Give which bytes give way to new arrays of cells, and what comes around those."""
     close = b"</CellData>\n"

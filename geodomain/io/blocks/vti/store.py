@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,6 +16,7 @@ from geodomain.io.blocks.new_values import NewArrays, Values
 from geodomain.io.blocks.vti.arrays import NewArray
 from geodomain.io.blocks.vti.head import Head, read_head
 from geodomain.io.files.streams import Target
+from geodomain.io.files.whole import FileBytes
 
 # So many bytes are copied at a time.
 _PIECE = 1 << 22
@@ -113,7 +113,7 @@ def image_store(place: Path, whole: Callable[[], CellStore]) -> ImageStore | Non
         file = opened.enter_context(place.open("rb"))
         if not os.fstat(file.fileno()).st_size:
             return None
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with FileBytes(place) as data:
             head = read_head(data, place.name)
         if head is None or _GHOSTS & set(head.columns):
             return None
