@@ -343,3 +343,11 @@ def test_signs_that_a_condition_asks_for_are_not_told(wanted: dict[str, float]) 
     frame = table([2.0, -99.0, -0.01, 0.5])
     domains = Domains((Domain("IN", ALL, only_if={"AU": wanted}),), background="OUT")
     geodomain.label_blocks(frame, domains)
+
+
+def test_whole_numbers_beyond_float64_are_refused_in_frames_as_in_files(tmp_path: Path) -> None:
+    frame = table([2**63 - 1, 1])
+    with pytest.raises(ValueError, match="AU"):
+        geodomain.tonnes(frame, density=2, grade="AU")
+    with pytest.raises(TableError, match="AU"):
+        geodomain.tonnes_file(written(frame, "parquet", tmp_path), density=2, grade="AU")

@@ -147,7 +147,8 @@ class BlockFrame:
     def column(self, place: int) -> ArrayColumn:
         """Return a column for conditions: numbers with NaN, or texts with None."""
         series, name = self._series(place), self.names[place]
-        values = numbers_of(series) if is_numeric(series) else objects_of(series)
+        whose = f"{self._name}'s column {name!r}"
+        values = numbers_of(series, exact=whose) if is_numeric(series) else objects_of(series)
         return ArrayColumn(values, name, self._rule.of(name))
 
     def numbers(self, place: int) -> Floats:

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from geodomain.errors import TableError
 from geodomain.io.blocks.block_file import Floats, Relabelling, Rows
 from geodomain.io.blocks.rewriting.space import TableSpace
 from geodomain.io.blocks.rewriting.task import Rewriting
 from geodomain.io.blocks.rewriting.text import rewrite_text
+from geodomain.io.conditions import Column
 from geodomain.io.csv.new_columns import plan_splice
+from geodomain.io.csv.number_cells import NewCells
 from geodomain.io.csv.stream import relabel
 from geodomain.io.files.digest import Digest
-from geodomain.io.files.pipeline import fill
 from geodomain.io.files.sources import Source, open_source
 from geodomain.io.header.frames import Frame, shortest
 from geodomain.io.header.layout import TableLayout, read_layout
 from geodomain.io.header.options import TableOptions
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
 # The head is looked for in so many bytes.
 _PEEK = 1 << 20
-# So many rows are read at a time for a picture.
-_ROWS = 1 << 18
 _MARKS = {b",": "comma", b";": "semicolon", b"\t": "tab", b"|": "bar", b".": "point"}
 
 
@@ -41,19 +33,6 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
         head = source.peek(_PEEK)
         layout = read_layout(head, options, name=source.name, whole=len(head) < _PEEK)
         yield TextModel(source, layout, options.encoding)
-
-
-class _SourceAsFile(io.RawIOBase):
-    """A source as Python's own files are."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        return self._source.readinto(memoryview(buffer))
 
 
 class TextModel:
@@ -108,48 +87,20 @@ class TextModel:
         }
 
     def rows(self, column: str) -> Iterator[Rows]:
-        """Give blocks and their texts, read by pandas: nothing exact hangs on them."""
-        import pandas
+        """Give blocks and their texts, of which quotes and outer blanks are left out."""
+        place = self._layout.names.index(column)
+        chunks: list[Rows] = []
 
-        layout = self._layout
-        wanted = [*layout.xyz, *(layout.sizes or ()), layout.names.index(column)]
-        fill(self._source, memoryview(bytearray(layout.data_start)))
-        try:
-            chunks = pandas.read_csv(
-                io.BufferedReader(_SourceAsFile(self._source)),
-                sep=layout.delimiter.decode(),
-                header=None,
-                names=list(range(len(layout.names))),
-                usecols=wanted,
-                dtype=str,
-                keep_default_na=False,
-                encoding=self._encoding,
-                encoding_errors="replace",
-                chunksize=_ROWS,
-            )
-            for chunk in chunks:
-                yield self._row_chunk(chunk, wanted)
-        except pandas.errors.ParserError as error:
-            message = f"{self.name} cannot be read ({error}): is a row of another length?"
-            raise TableError(message) from None
+        def add(
+            points: Floats, sizes: Floats | None, cells: Callable[[int], Column]
+        ) -> Sequence[NewCells]:
+            spelled, codes = cells(place).spellings()
+            texts = np.array([text.replace('""', '"') for text in spelled], np.str_)
+            chunks.append((points.copy(), None if sizes is None else sizes.copy(), texts[codes]))
+            return ()
 
-    def _row_chunk(self, chunk: Any, wanted: Sequence[int]) -> Rows:
-        """Turn a chunk of texts into centroids, sizes and labels."""
-        *numeric, texts = (chunk[field].str.strip().to_numpy(str) for field in wanted)
-        numbers = np.stack([self._numbers(cells) for cells in numeric], axis=1)
-        sizes = self.frame.sized(numbers[:, :3], numbers[:, 3:] if self._layout.sizes else None)
-        return self.frame.centroids(numbers[:, :3], sizes), sizes, texts
-
-    def _numbers(self, cells: NDArray[np.str_]) -> NDArray[np.float64]:
-        """Read numbers, NaN where there is none."""
-        import pandas
-
-        decimal = self._layout.decimal.decode()
-        found = pandas.to_numeric(
-            pandas.Series(np.char.replace(cells, decimal, ".")), errors="coerce"
-        ).to_numpy(np.float64)
-        missing = np.isin(found, self._layout.missing)
-        return np.where(missing, np.nan, found)
+        self.relabel(Relabelling(add, also=[place]))
+        yield from chunks
 
     @property
     def space(self) -> TableSpace:
