@@ -351,3 +351,13 @@ def test_whole_numbers_beyond_float64_are_refused_in_frames_as_in_files(tmp_path
         geodomain.tonnes(frame, density=2, grade="AU")
     with pytest.raises(TableError, match="AU"):
         geodomain.tonnes_file(written(frame, "parquet", tmp_path), density=2, grade="AU")
+
+
+@pytest.mark.parametrize("text", ["1_000", "inf", "1,410", "<0.5", "true"])
+def test_an_amount_that_parts_share_is_a_number_by_the_same_rule(text: str, tmp_path: Path) -> None:
+    frame = table([text, "1e3"])
+    geodomain.write_mesh(box((1, 1, 1), (6, 6, 6)), tmp_path / "o.ply")
+    words = ["subblock", str(written(frame, "csv", tmp_path)), "--solid", f"O={tmp_path / 'o.ply'}"]
+    words += ["--min", "5", "--scheme", "octree", "--extensive", "AU", "--column", "new"]
+    done = CliRunner().invoke(main, [*words, "-o", str(tmp_path / "s.csv")])
+    assert done.exit_code == 3 and "which is no number that parts" in done.output, done.output

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
 from functools import partial
 from typing import cast
 
@@ -14,19 +16,28 @@ from geodomain.io.blocks.rewriting.new_text import NewText, RowPlaces
 from geodomain.io.blocks.rewriting.task import (
     SIZE_COLUMNS,
     BlockRows,
+    Bools,
     Rewriting,
     lacking,
     open_rewritten,
 )
-from geodomain.io.blocks.rewriting.text_numbers import TextNumbers
 from geodomain.io.csv.chunks import CHUNK_BYTES, TextChunks
-from geodomain.io.csv.decimals import Decimals, repeated_decimal
+from geodomain.io.csv.decimals import (
+    MOST_DECIMALS,
+    NOT_PLAIN,
+    Decimals,
+    not_plain,
+    put_decimal,
+    read_decimals,
+    repeated_decimal,
+)
 from geodomain.io.csv.new_columns import NewColumn, plan_splice
 from geodomain.io.csv.scanner import Scanner
 from geodomain.io.csv.stream import edit
 from geodomain.io.files.pipeline import Writer
 from geodomain.io.files.sources import Source
 from geodomain.io.files.streams import Target
+from geodomain.io.header.encoding import count_line_ends
 from geodomain.io.header.frames import shortest
 from geodomain.io.header.layout import TableLayout
 from geodomain.io.numbers import Rows
@@ -123,7 +134,7 @@ class _TextRewriting:
         points, sizes, _ = self._scanner.values()
         known = points[:kept] if sizes is None else np.hstack([points[:kept], sizes[:kept]])
         missing = lacking(known)
-        reader = TextNumbers(text, self._scanner.line, self._layout, self._name)
+        reader = _TextNumbers(text, self._scanner.line, self._layout, self._name)
         numbers = {f: reader.geometry(f, cells[f], missing) for f in self._geometry}
         absent = [
             ~self._scanner.column(field).present(number=True)[:kept] for field in self._task.amounts
@@ -144,3 +155,72 @@ class _TextRewriting:
             alike=partial(places.alike, text, [cells[field] for field in sorted(cells)]),
         )
         return rows, numbers
+
+
+class _TextNumbers:
+    """A chunk of text whose cells are read as decimals.
+
+    Parameters
+    ----------
+    text : (b,) uint8
+    line : int
+        The line in which it begins.
+    layout : TableLayout
+    name : str
+        What messages call the table.
+    """
+
+    def __init__(self, text: NDArray[np.uint8], line: int, layout: TableLayout, name: str) -> None:
+        self._text, self._line, self._layout, self._name = text, line, layout, name
+
+    def geometry(self, field: int, cells: Rows, missing: Bools) -> Decimals:
+        """Read coordinates or sizes, at (n, 2) bytes; 0 where a block is missing."""
+        found = self._read(field, cells, missing)
+        self._refuse_first(
+            (found.decimals > MOST_DECIMALS) & ~missing,
+            field,
+            cells,
+            f"with more digits than sub-blocks are computed with ({MOST_DECIMALS} decimals): "
+            "round it",
+        )
+        return found
+
+    def amounts(self, field: int, cells: Rows, missing: Bools) -> Decimals:
+        """Read a column that is shared; cells where it is missing stay as they are."""
+        found = self._read(field, cells, missing)
+        self._refuse_first(
+            (found.decimals == NOT_PLAIN) & ~missing,
+            field,
+            cells,
+            "which is no number that parts of a block can share: leave its column out of "
+            "extensive=",
+        )
+        found.decimals[missing] = NOT_PLAIN
+        return found
+
+    def _read(self, field: int, cells: Rows, missing: Bools) -> Decimals:
+        found = read_decimals(self._text, cells, self._layout.decimal)
+        rule = self._layout.numbers.of(self._layout.names[field])
+        # Rows that are written in another way, such as 1e3.
+        for row in not_plain(found):
+            said = self._said(cells, row)
+            value = None if missing[row] else rule.number(said)
+            if value is not None and math.isfinite(value):
+                plain = said.lower().replace("d", "e").replace(rule.decimal, ".")
+                put_decimal(found, row, Decimal(plain))
+        found.whole[missing] = found.parts[missing] = 0
+        return found
+
+    def _said(self, cells: Rows, row: int) -> str:
+        return self._text[cells[row, 0] : cells[row, 1]].tobytes().decode("latin-1").strip()
+
+    def _refuse_first(self, wrong: Bools, field: int, cells: Rows, why: str) -> None:
+        if wrong.any():
+            row = int(wrong.argmax())
+            before = self._text[: cells[row, 0]].tobytes()
+            line = self._line + count_line_ends(before, 0, len(before))
+            message = (
+                f"{self._name}, line {line}: {self._layout.names[field]} is "
+                f"{self._said(cells, row)!r}, {why}"
+            )
+            raise TableError(message)
