@@ -22,7 +22,7 @@ def density_unit_option() -> Decorator:
     """Make the option for the unit of densities."""
     return click.option(
         "--density-unit",
-        type=click.Choice(["t/m3", "lb/ft3", "t/ft3", "kg/m3"]),
+        type=click.Choice(["t/m3", "g/cm3", "lb/ft3", "t/ft3", "kg/m3"]),
         help="Unit of the densities, by the unit of the coordinates: tonnes are then of 1,000 kg, "
         "and densities that no rock has are warned of.  [default: volume times density, as it is]",
     )

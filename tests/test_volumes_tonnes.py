@@ -437,3 +437,28 @@ def test_shares_are_rounded_as_their_sums_are_and_the_rest_is_told() -> None:
     assert [(one.domain, one.volume) for one in found.domains] == [("ORE", 8.0), ("rest", 16.0)]
     with pytest.raises(geodomain.TableError, match="a share is from 0 to 1"):
         geodomain.tonnes(frame.assign(ore=1.01), density=1, proportion={"ORE": "ore"})
+
+
+WRONG: dict[str, tuple[dict[str, object], str]] = {
+    "limit": ({"detection_limit": 0.01}, "detection_limit is 0.01; it must name columns"),
+    "series": ({"density": pandas.Series([2.0])}, "density is of type Series; it must be a num"),
+    "bool": ({"density": True}, "density is of type bool"),
+    "domain": ({"domain": None}, "domain is None; it must be the name of the column"),
+    "cutoff": ({"cutoff": [None]}, "cutoff of AU is .None.; it must be numbers"),
+}
+
+
+@pytest.mark.parametrize(("given", "said"), WRONG.values(), ids=WRONG.keys())
+def test_a_slip_of_the_caller_is_one_sentence(given: dict[str, object], said: str) -> None:
+    frame = pandas.DataFrame({"X": [1.0], "Y": 1.0, "Z": 1.0, "DX": 2.0, "DY": 2.0, "DZ": 2.0})
+    frame = frame.assign(domain="ORE", AU=1.5)
+    with pytest.raises((TypeError, ValueError), match=said):
+        geodomain.tonnes(frame, **({"density": 2, "grade": "AU"} | given))
+    wanted = geodomain.tonnes(frame, density=2, grade="AU", cutoff=[1, 2], missing=None)
+    for cutoff in (np.array([1, 2]), pandas.Series([1, 2]), {1, 2}):
+        found = geodomain.tonnes(frame, density=2, grade="AU", cutoff=cutoff)
+        assert found.as_dict() == wanted.as_dict()
+    assert not geodomain.tonnes(frame, density=2, grade=None).totals[0].grades
+    for unit in ("g/cm3", "t/m\u00b3"):
+        found = geodomain.tonnes(frame, density=2, grade="AU", density_unit=unit, grade_unit="gpt")
+        assert found.totals[0].grades[0].metal == 24

@@ -55,12 +55,15 @@ DENSITY_UNITS = {
         DensityUnit("kg/m3", _ROCK[0] * 1000, _ROCK[1] * 1000, (1, 1000)),
     )
 }
+# The same number, in the words of laboratories.
+_ALIASES = {"g/cm3": "t/m3", "g/cm\u00b3": "t/m3"}
 
 
 def density_unit(name: str | None) -> DensityUnit | None:
     """Return a unit by its name; ValueError for another name."""
     if name is None:
         return None
+    name = _ALIASES.get(name, name).replace("\u00b3", "3")
     if name not in DENSITY_UNITS:
         message = f"density_unit is {name!r}; it can be {', '.join(DENSITY_UNITS)}"
         raise ValueError(message)

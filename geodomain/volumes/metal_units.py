@@ -23,7 +23,12 @@ class MetalUnit:
     parts: int = 1
 
 
-_KNOWN = {"%": MetalUnit("t", 100), "ppm": MetalUnit("g"), "ppb": MetalUnit("mg")}
+_KNOWN = {
+    "gpt": MetalUnit("g"),
+    "%": MetalUnit("t", 100),
+    "ppm": MetalUnit("g"),
+    "ppb": MetalUnit("mg"),
+}
 
 
 def metal_unit(grade: str, unit: str) -> MetalUnit:

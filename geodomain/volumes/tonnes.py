@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -314,7 +315,16 @@ def _wanted(
     background: str | None,
 ) -> Wanted:
     """Check what a caller asks for."""
-    grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
+    grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade or ()))
+    if not isinstance(domain, str):
+        message = f"domain is {domain!r}; it must be the name of the column of labels"
+        raise TypeError(message)
+    if isinstance(density, bool) or not isinstance(density, str | Real):
+        message = (
+            f"density is of type {type(density).__name__}; it must be a number, or the name of a "
+            "column of the table"
+        )
+        raise TypeError(message)
     if not isinstance(density, str) and not 0 < density < math.inf:
         message = f"density is {density}; it must be above zero, or the name of a column"
         raise ValueError(message)
@@ -384,14 +394,14 @@ def _cutoffs(
         )
         raise ValueError(message)
     ((name, given),) = cutoff.items()
-    several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     texts = [one for one in several if isinstance(one, str)]
     words = [
         word for one in several for word in (one.split(",") if isinstance(one, str) else [one])
     ]
     try:
         values = sorted({float(word) for word in words})
-    except ValueError:
+    except (TypeError, ValueError):
         values = []
     if not values or not all(map(math.isfinite, values)):
         message = f"cutoff of {name} is {given!r}; it must be numbers"

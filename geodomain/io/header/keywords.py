@@ -98,7 +98,13 @@ def table_options(**given: Unpack[TableKeywords]) -> TableOptions:
     for name in given.keys() - set(_KEYWORDS):
         message = f"there is no keyword {name!r}; of a table there are "
         raise TypeError(message + ", ".join(_KEYWORDS))
-    codes, own = _marks(given.get("missing", ()))
+    codes, own = _marks(() if given.get("missing") is None else given["missing"])
+    limits = given.get("detection_limit") or {}
+    if not isinstance(limits, Mapping):
+        message = (
+            f"detection_limit is {limits!r}; it must name columns, such as {{'AU': {limits!r}}}"
+        )
+        raise TypeError(message)
     grid = given.get("gslib_grid")
     return TableOptions(
         x=given.get("x"),
@@ -119,10 +125,7 @@ def table_options(**given: Unpack[TableKeywords]) -> TableOptions:
         points_are_middles=given.get("points_are_middles") or False,
         own_missing=own,
         below_detection=_unless_none(read_below_detection, given.get("below_detection")),
-        detection_limits=tuple(
-            (column, read_limit(limit))
-            for column, limit in (given.get("detection_limit") or {}).items()
-        ),
+        detection_limits=tuple((column, read_limit(limit)) for column, limit in limits.items()),
     )
 
 
