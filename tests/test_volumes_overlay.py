@@ -10,7 +10,7 @@ from shapes import cube, cube_in_six, joined, odd_on_purpose, star
 from shares import exact_share
 from sheets import sheet
 
-from geodomain import Domain, Domains, Mesh, proportions_blocks
+from geodomain import Domain, Domains, Mesh, proportions, proportions_blocks, synthetic
 from geodomain.volumes.block_shares import Shares
 
 MINE = np.array([414_000.3, 7_480_000.7, 310.1])
@@ -120,6 +120,97 @@ def test_slanted_faces_that_coincide_are_not_counted_twice() -> None:
         assert abs(found - share) < 1e-12
 
 
+def ridge(x, y) -> np.ndarray:
+    """Return heights of two planes that meet in a line across the triangles."""
+    return np.asarray(4 + np.minimum(0.25 * x - 0.125 * y, 1.5 - 0.375 * x + 0.0625 * y))
+
+
+def lidded(roof: Mesh, floor: float) -> Mesh:
+    """Return the solid between a square sheet and a level."""
+    count, down = round(len(roof.vertices) ** 0.5), len(roof.vertices)
+    index = np.arange(down).reshape(count, count)
+    rim = np.concatenate([index[:-1, 0], index[-1, :-1], index[:0:-1, -1], index[0, :0:-1]])
+    after = np.roll(rim, -1)
+    walls = [np.stack([rim, rim + down, after], 1), np.stack([rim + down, after + down, after], 1)]
+    base = roof.vertices * (1, 1, 0) + (0, 0, floor)
+    rows = [roof.triangles, roof.triangles[:, ::-1] + down, *walls]
+    return Mesh(np.concatenate([roof.vertices, base]), np.concatenate(rows))
+
+
+def under(step: float, turned: bool, moved=None, floor=0.0) -> Mesh:
+    """Return the solid below the ridge in 8 x 8; its roof may be moved, and cut the other way."""
+    x, y = np.meshgrid(*[np.arange(0, 8.1, step)] * 2, indexing="ij")
+    heights = ridge(x, y)
+    roof = sheet(heights if moved is None else moved(heights), step)
+    if turned:
+        (a, b, c), (_, _, d) = np.split(roof.triangles, 2)[0].T, np.split(roof.triangles, 2)[1].T
+        rows = np.concatenate([np.stack([a, b, d], axis=1), np.stack([b, c, d], axis=1)])
+        roof = Mesh(roof.vertices, rows)
+    return lidded(roof, floor)
+
+
+def by_ulps(heights: np.ndarray) -> np.ndarray:
+    return heights + np.random.default_rng(5).integers(-1, 2, heights.shape) * np.spacing(heights)
+
+
+MOVES = {
+    "same": None,
+    "ulp": by_ulps,
+    "near": lambda h: h + np.random.default_rng(6).uniform(-1e-9, 1e-9, h.shape),
+    "partly": lambda h: h + 0.25 * (np.arange(len(h)) > len(h) // 2)[:, None],
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("at", [np.zeros(3), MINE])
+def test_roofs_that_lie_on_a_surface_with_other_triangles(move, at) -> None:
+    rng = np.random.default_rng(26)
+    steps = rng.permutation([0.5, 1.0, 2.0])
+    x, y = np.meshgrid(np.arange(9.0), np.arange(9.0), indexing="ij")
+    bodies = [sheet(ridge(x, y)), under(2.0, True, MOVES[move]), under(steps[0], False, floor=1)]
+    bodies = [Mesh(body.vertices + at, body.triangles) for body in bodies]
+    kinds = ["below", "solid", "solid"]
+    mixed = 0
+    for number in range(30):
+        if number % 2:  # with faces and edges on those of triangles
+            low = rng.integers((0, 0, 2), (6, 6, 5)).astype(float)
+            high = low + rng.choice([0.5, 1.0, 2.0], 3)
+        else:
+            low = rng.uniform((0, 0, 2.5), (6, 6, 4))
+            high = low + rng.uniform(0.3, 2, 3)
+        low, high = low + at, high + at
+        found = common(bodies, [low], [high], kinds)[0]
+        for bits in (3, 5, 6, 7):
+            some = [mesh for i, mesh in enumerate(bodies) if bits >> i & 1]
+            exact = exact_common(some, low, high)
+            assert abs(float(found[bits] - exact)) < 1e-12, (number, bits)
+            mixed += 0 < exact < 1
+        for i in (1, 2):
+            alone = proportions(bodies[i], [(low + high) / 2], high - low)[0]
+            middle, half = (low + high) / 2, (high - low) / 2
+            exact = exact_share(bodies[i], middle - half, middle + half)
+            assert abs(float(alone - exact)) < 1e-12
+    assert mixed > 40
+
+
+@pytest.mark.parametrize("ulps", [-1, 1])
+def test_a_face_nearly_level_with_the_roof_of_blocks_counts_once(ulps) -> None:
+    # Clipping leaves a corner of its part beside the roof, and the others on it.
+    rng = np.random.default_rng(8)
+    for _ in range(40):
+        roof = float(rng.choice([1.0, 4.0, 310.1]))
+        heights = np.full((3, 3), roof)
+        heights[tuple(rng.integers(0, 3, 2))] += ulps * np.spacing(roof)
+        body = lidded(sheet(heights), roof - 1)
+        low = np.array([*rng.uniform(0.05, 0.9, 2), roof - 0.5])
+        high = np.array([*rng.uniform(1.0, 3.0, 2), roof])
+        for top in (roof, np.nextafter(roof, 9999 * ulps)):
+            high[2] = top
+            middle, size = (low + high) / 2, high - low
+            exact = exact_share(body, middle - size / 2, middle + size / 2)
+            assert abs(float(proportions(body, [middle], size)[0] - exact)) < 1e-12
+
+
 @odd_on_purpose
 def test_holes_and_windings_are_taken_by_the_rule() -> None:
     shells = joined(cube(4), cube(2, at=(1.0, 1.0, 1.0)))
@@ -192,3 +283,20 @@ def test_parts_of_a_block_add_up_to_it() -> None:
         np.testing.assert_allclose(found[f"prop_{first}"], alone[f"prop_{first}"], atol=1e-15)
     union = proportions_blocks(blocks, [Domain("U", [*solids.values()])])["prop_u"]
     np.testing.assert_allclose(union, parts[:, :3].sum(axis=1), atol=1e-14)
+
+
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_a_domain_first_in_the_order_has_by_priority_what_it_has_by_itself(order) -> None:
+    # The roof of the oxide zone lies on the topography.
+    deposit = synthetic.deposit("tiny")
+    air = Domain("AIR", deposit.topography, kind="above")
+    units = [air, Domain("OX", deposit.domains["OXIDE"])]
+    domains = Domains(units if order == "first" else units[::-1], order=order)
+    names = ["X", "Y", "Z", "DX", "DY", "DZ"]
+    sizes = np.broadcast_to(deposit.regular.sizes, deposit.regular.centroids.shape)
+    blocks = pandas.DataFrame(np.hstack([deposit.regular.centroids, sizes]), columns=names)
+    found = proportions_blocks(blocks, domains, proportions="priority")
+    alone = proportions_blocks(blocks, domains, proportions="itself")
+    assert ((alone["prop_air"] > 0) & (alone["prop_air"] < 1)).sum() > 300
+    np.testing.assert_allclose(found["prop_air"], alone["prop_air"], atol=1e-9, rtol=0)
+    np.testing.assert_allclose(found["prop_ox"], alone["prop_ox"], atol=1e-9, rtol=0)

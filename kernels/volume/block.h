@@ -86,16 +86,15 @@ GD_HD BlockPart part_of(const Triangle& t, const Block& block) {
   Polygon rest, within, above;
   for (const Vec3& p : {t.a, t.b, t.c}) rest.put({p.x - low.x, p.y - low.y, p.z - low.z});
   for (int axis = 0; axis < 2 && rest.count > 0; ++axis) {
-    cut(rest, axis, 0.0, within, above);
-    if (above.count == 0) return {0, 0};
-    cut(above, axis, side[axis], rest, within);
+    clip(rest, axis, 0.0, true, within);
+    clip(within, axis, side[axis], false, rest);
   }
   if (rest.count == 0) return {0, 0};
   const double plan = side[0] * side[1], area = integrate(rest, 0.0).area / plan;
   const Range range = range_of(rest, 2);
   if (range.low >= side[2]) return {units_of(area), units_of(area)};
   if (range.low < 0.0) {
-    cut(rest, 2, 0.0, within, above);
+    clip(rest, 2, 0.0, true, above);
     rest = above;
   }
   double share = 0.0;

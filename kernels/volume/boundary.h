@@ -118,14 +118,13 @@ class SeamFinder {
   static Integral within(const Triangle& t, const Block& block) {
     const double sides[3] = {block.high.x - block.low.x, block.high.y - block.low.y,
                              block.high.z - block.low.z};
-    Polygon rest, below, above;
+    Polygon rest, above;
     for (const Vec3& p : {t.a, t.b, t.c}) {
       rest.put({p.x - block.low.x, p.y - block.low.y, p.z - block.low.z});
     }
     for (int axis = 0; axis < 3 && rest.count > 0; ++axis) {
-      cut(rest, axis, 0.0, below, above);
-      if (above.count == 0) return {0.0, 0.0};
-      cut(above, axis, sides[axis], rest, below);
+      clip(rest, axis, 0.0, true, above);
+      clip(above, axis, sides[axis], false, rest);
     }
     return rest.count > 0 ? integrate(rest, 0.0) : Integral{0.0, 0.0};
   }

@@ -153,57 +153,21 @@ class Overlay {
     return std::isfinite(facet.slope_x) && std::isfinite(facet.slope_y);
   }
 
-  // Parts a piece along the chord where a value, given at each corner, passes 0. What is at most 0
-  // everywhere is below. The corners from the lowest on, either way round, are below as far as they
-  // are negative, and all others are above: a linear value changes its sign twice, and where that
-  // of equal planes is rounding alone, with any number of changes, the parts still fill the piece.
-  static void divide(const Piece& whole, const double* value, Piece& below, Piece& above) {
-    below.count = above.count = 0;
-    int lowest = 0;
-    bool rises = false;
-    for (int i = 0; i < whole.count; ++i) {
-      if (value[i] < value[lowest]) lowest = i;
-      rises |= value[i] > 0.0;
-    }
-    if (!rises || !(value[lowest] < 0.0)) {
-      (rises ? above : below) = whole;
-      return;
-    }
-    const auto next = [&](int i, int step) {
-      return (i + step + whole.count) % whole.count;
+  // The parts of a piece where a value, one for each corner, is negative, and where it is not.
+  static void split(const Piece& whole, const double* value, Piece* below, Piece* above) {
+    const auto pass = [&](int i, int j) -> Place {
+      const Place &p = whole.at[i], &q = whole.at[j];
+      const double share = value[i] / (value[i] - value[j]);
+      return {p.x + share * (q.x - p.x), p.y + share * (q.y - p.y),
+              p.height + share * (q.height - p.height), p.other + share * (q.other - p.other)};
     };
-    const auto last_negative = [&](int step) {
-      int i = lowest;
-      while (value[next(i, step)] < 0.0) i = next(i, step);
-      return i;
-    };
-    const int from = last_negative(-1), to = last_negative(1);
-    const Place first = pass(whole, value, from, next(from, -1));
-    const Place last = pass(whole, value, to, next(to, 1));
-    below.put(first);
-    for (int i = from;; i = next(i, 1)) {
-      below.put(whole.at[i]);
-      if (i == to) break;
-    }
-    below.put(last);
-    above.put(last);
-    for (int i = next(to, 1); i != from; i = next(i, 1)) above.put(whole.at[i]);
-    above.put(first);
-  }
-
-  // Where a value passes 0 between a corner where it is negative and one where it is not.
-  static Place pass(const Piece& piece, const double* value, int negative, int other) {
-    const Place &p = piece.at[negative], &q = piece.at[other];
-    if (value[other] == 0.0) return q;
-    const double share = value[negative] / (value[negative] - value[other]);
-    return {p.x + share * (q.x - p.x), p.y + share * (q.y - p.y),
-            p.height + share * (q.height - p.height), p.other + share * (q.other - p.other)};
+    divide(whole, [&](int i) { return value[i]; }, pass, below, above);
   }
 
   // Keeps what of a piece is in a facet's plan; whether anything is.
   static bool keep_within(Piece& piece, const Facet& facet) {
     double value[Piece::kMost];
-    Piece beyond, kept;
+    Piece kept;
     for (const Edge& edge : facet.edges) {
       bool out = false;
       for (int i = 0; i < piece.count; ++i) {
@@ -212,31 +176,30 @@ class Overlay {
         out |= value[i] < 0.0;
       }
       if (!out) continue;
-      divide(piece, value, beyond, kept);
+      split(piece, value, nullptr, &kept);
       piece = kept;
       if (piece.count == 0) return false;
     }
     return true;
   }
 
-  // Goes on with a facet of the first body of a set: as high as it is inside the block, and the roof
-  // where it is above.
+  // Goes on with a facet of the first body of a set.
   void start(const Facet& facet, std::size_t body) {
-    const std::size_t set = std::size_t{1} << body;
-    Piece plan, piece, under, within, over;
-    for (int i = 0; i < facet.plan.count; ++i) {
-      const Vec3& p = facet.plan.at[i];
-      plan.put({p.x, p.y, facet.is_above ? side_.z : p.z, 0.0});
-    }
-    if (facet.is_above) return join(plan, facet.sign, body + 1, set);
-    double value[Piece::kMost];
-    for (int i = 0; i < plan.count; ++i) value[i] = plan.at[i].height;
-    divide(plan, value, under, piece);
-    for (int i = 0; i < piece.count; ++i) value[i] = piece.at[i].height - side_.z;
-    divide(piece, value, within, over);
-    for (int i = 0; i < over.count; ++i) over.at[i].height = side_.z;
-    if (within.count > 0) join(within, facet.sign, body + 1, set);
-    if (over.count > 0) join(over, facet.sign, body + 1, set);
+    const auto go_on = [&](const Polygon& polygon, bool is_roof) {
+      if (polygon.count == 0) return;
+      Piece piece;
+      for (int i = 0; i < polygon.count; ++i) {
+        const Vec3& p = polygon.at[i];
+        piece.put({p.x, p.y, is_roof ? side_.z : p.z, 0.0});
+      }
+      join(piece, facet.sign, body + 1, std::size_t{1} << body);
+    };
+    if (facet.is_above) return go_on(facet.plan, true);
+    Polygon over, within, above;
+    clip(facet.plan, 2, 0.0, true, over);
+    cut(over, 2, side_.z, within, above);
+    go_on(within, false);
+    go_on(above, true);
   }
 
   // Adds a piece, times its sign, to every set that has one body more than `set`, of those from
@@ -272,11 +235,11 @@ class Overlay {
     }
     Piece one, two;
     if (under) {
-      divide(piece, value, one, two);
+      split(piece, value, nullptr, &two);
       piece = two;
     }
     for (int i = 0; i < piece.count; ++i) value[i] = piece.at[i].height - piece.at[i].other;
-    divide(piece, value, one, two);
+    split(piece, value, &one, &two);
     if (one.count > 0) add(one, sign, next, set);
     if (two.count == 0) return;
     for (int i = 0; i < two.count; ++i) two.at[i].height = two.at[i].other;

@@ -51,37 +51,68 @@ GD_HD Vec3 pass(const Vec3& p, const Vec3& q, int axis, double value) {
   return at;
 }
 
-// The parts of a polygon below and above a value along an axis.
-GD_HD void cut(const Polygon& whole, int axis, double value, Polygon& below, Polygon& above) {
-  below.count = above.count = 0;
+// Divides a convex ring of corners along the chord where a value of its corners passes 0; the value
+// is linear but for rounding. What is negative nowhere is above, whole. The corners from the lowest
+// on, either way round, are below as far as they are negative, and all others are above: so the
+// parts always add up to the whole, also where values are no more than rounding and their signs
+// change more than twice around the ring.
+template <class Shape, class Value, class Pass>
+GD_HD void divide(const Shape& whole, const Value& value, const Pass& pass, Shape* below,
+                  Shape* above) {
+  if (below) below->count = 0;
+  if (above) above->count = 0;
+  if (whole.count < 3) return;
+  int lowest = 0;
+  double least = value(0);
+  bool rises = least > 0.0;
+  for (int i = 1; i < whole.count; ++i) {
+    const double here = value(i);
+    if (here < least) least = here, lowest = i;
+    rises |= here > 0.0;
+  }
+  if (!(least < 0.0)) {
+    if (above) *above = whole;
+    return;
+  }
+  if (!rises) {
+    if (below) *below = whole;
+    return;
+  }
+  const auto after = [&](int i) { return i + 1 < whole.count ? i + 1 : 0; };
+  const auto before = [&](int i) { return i > 0 ? i - 1 : whole.count - 1; };
+  int fall = lowest, rise = after(lowest);  // the first corner below, and the first one after it
+  while (value(before(fall)) < 0.0) fall = before(fall);
+  while (value(rise) < 0.0) rise = after(rise);
+  bool is_below = rise < fall && rise > 0;
   for (int i = 0; i < whole.count; ++i) {
-    const Vec3 &p = whole.at[i], &q = whole.at[i + 1 < whole.count ? i + 1 : 0];
-    const double here = part(p, axis) - value, next = part(q, axis) - value;
-    if (here <= 0.0) below.put(p);
-    if (here >= 0.0) above.put(p);
-    if ((here < 0.0 && next > 0.0) || (here > 0.0 && next < 0.0)) {
-      const Vec3 at = pass(p, q, axis, value);
-      below.put(at);
-      above.put(at);
+    const int next = after(i);
+    if (i == fall) is_below = true;
+    if (i == rise) is_below = false;
+    const bool is_on = (i == rise || next == fall) && value(i) == 0.0;
+    if (below && (is_below || is_on)) below->put(whole.at[i]);
+    if (above && !is_below) above->put(whole.at[i]);
+    if ((next == fall && value(i) > 0.0) || (next == rise && value(next) > 0.0)) {
+      const auto at = pass(i, next);
+      if (below) below->put(at);
+      if (above) above->put(at);
     }
   }
-  if (below.count < 3) below.count = 0;
-  if (above.count < 3) above.count = 0;
 }
 
-// The part of a polygon on one side of a value along an axis.
+// The parts of a polygon below and above a value along an axis; what is level with it is above.
+GD_HD void cut(const Polygon& whole, int axis, double value, Polygon& below, Polygon& above) {
+  divide(
+      whole, [&](int i) { return part(whole.at[i], axis) - value; },
+      [&](int i, int j) { return pass(whole.at[i], whole.at[j], axis, value); }, &below, &above);
+}
+
+// The part of a polygon on one side of a value along an axis, with what is level with it.
 GD_HD void clip(const Polygon& whole, int axis, double value, bool is_above, Polygon& kept) {
-  kept.count = 0;
   const double side = is_above ? 1.0 : -1.0;
-  for (int i = 0; i < whole.count; ++i) {
-    const Vec3 &p = whole.at[i], &q = whole.at[i + 1 < whole.count ? i + 1 : 0];
-    const double here = side * (part(p, axis) - value), next = side * (part(q, axis) - value);
-    if (here >= 0.0) kept.put(p);
-    if ((here < 0.0 && next > 0.0) || (here > 0.0 && next < 0.0)) {
-      kept.put(pass(p, q, axis, value));
-    }
-  }
-  if (kept.count < 3) kept.count = 0;
+  Polygon* const none = nullptr;
+  divide(
+      whole, [&](int i) { return side * (part(whole.at[i], axis) - value); },
+      [&](int i, int j) { return pass(whole.at[i], whole.at[j], axis, value); }, none, &kept);
 }
 
 struct Range {
