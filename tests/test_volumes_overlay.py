@@ -10,7 +10,9 @@ from shapes import cube, cube_in_six, joined, odd_on_purpose, star
 from shares import exact_share
 from sheets import sheet
 
+import geodomain
 from geodomain import Domain, Domains, Mesh, proportions, proportions_blocks, synthetic
+from geodomain.backends.overlay import common_shares
 from geodomain.volumes.block_shares import Shares
 
 MINE = np.array([414_000.3, 7_480_000.7, 310.1])
@@ -300,3 +302,22 @@ def test_a_domain_first_in_the_order_has_by_priority_what_it_has_by_itself(order
     assert ((alone["prop_air"] > 0) & (alone["prop_air"] < 1)).sum() > 300
     np.testing.assert_allclose(found["prop_air"], alone["prop_air"], atol=1e-9, rtol=0)
     np.testing.assert_allclose(found["prop_ox"], alone["prop_ox"], atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("off", [0.1, -0.3, 1e-8, 1e-11])
+def test_volumes_that_contradict_each_other_are_not_used(monkeypatch, tmp_path, off) -> None:
+    # Half of the block is in A and a quarter in B, which A contains.
+    def wrong(*args):
+        shares = common_shares(*args)
+        shares[:, 3] = 0.25 + off if off > 0 else off
+        return shares
+
+    monkeypatch.setattr(geodomain.volumes.block_shares, "common_shares", wrong)
+    path = tmp_path / "one.csv"
+    path.write_text("X,Y,Z,DX,DY,DZ\n0.5,0.5,0.5,1,1,1\n")
+    domains = [Domain("A", cube(9, (0.5, -4, -4))), Domain("B", cube(9, (0.75, -4, -4)))]
+    found = geodomain.label_file(path, domains, tmp_path / "o.csv", proportions="priority")
+    row = pandas.read_csv(tmp_path / "o.csv").iloc[0]
+    assert row["prop_a"] == pytest.approx(0.5, abs=1e-15)
+    assert found.shares.by_lines == (abs(off) > 1e-9)
+    assert row["prop_b"] == pytest.approx(0, abs=1e-9)

@@ -62,7 +62,7 @@ def fit(group: Places, weight: Floats, pattern: Places, shares: Floats) -> Fitte
     counts: Floats = np.bincount(cell, weight, groups * cells).astype(np.float64)
     counted = counts.reshape(groups, cells)
     table, missed = _spread(counted, shares)
-    _rake(table, shares)
+    rake(table, shares)
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = np.where(counted > 0, 1.0 / counted, 0.0).reshape(-1)[cell] * weight
     found = [(np.arange(len(group)), np.zeros(len(group), np.intp), unit * table.reshape(-1)[cell])]
@@ -95,8 +95,11 @@ def _spread(counted: Floats, shares: Floats) -> tuple[Floats, Places]:
     return table, missed
 
 
-def _rake(table: Floats, shares: Floats) -> None:
-    """Scale the cells of each group until each wireframe has its share."""
+def rake(table: Floats, shares: Floats) -> None:
+    """Scale the cells of each group, (g, 2**s), until each wireframe has its share, the first last.
+
+    A wireframe without a cell inside, or without one outside, is left as it is.
+    """
     for _ in range(_SWEEPS):
         worst = 0.0
         for slot in reversed(range(shares.shape[1])):

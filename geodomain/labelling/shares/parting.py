@@ -11,7 +11,7 @@ import numpy as np
 from geodomain.backends.api import BlockAnswer
 from geodomain.labelling.chunk import TiledSurface
 from geodomain.labelling.shares.extending import may_be_entered
-from geodomain.labelling.shares.fitting import MOST_FITTED, fit
+from geodomain.labelling.shares.fitting import MOST_FITTED, fit, rake
 from geodomain.labelling.shares.lines import pieces_along_lines, sample_count
 from geodomain.labelling.shares.model_frame import ModelFrame
 from geodomain.labelling.shares.pieces import (
@@ -24,6 +24,7 @@ from geodomain.labelling.shares.pieces import (
     Places,
     States,
 )
+from geodomain.labelling.shares.tally import ROUNDING
 from geodomain.query.surfaces import OFF, sides_of
 
 _TOGETHER = 1 << 18  # lines that are cut at a time
@@ -192,12 +193,19 @@ class Parting:
         self.several = np.flatnonzero(~self._whole & ~self.untouched)
 
     def by_volume(self) -> Iterator[tuple[Places, BlockPieces]]:
-        """Yield blocks, some at a time, parted into what is inside and outside of each body."""
+        """Yield blocks, some at a time, parted into what is inside and outside of each body.
+
+        Blocks whose volumes contradict each other join those that go along lines.
+        """
         for bodies in range(1, MOST_BY_VOLUME + 1):
             all_rows = np.flatnonzero(self._whole & (self._number == bodies))
             for begin in range(0, len(all_rows), _TOGETHER >> bodies):
                 rows = all_rows[begin : begin + (_TOGETHER >> bodies)]
-                yield rows, self._parts(rows, bodies, self._volumes(rows, bodies))
+                volumes, sound = self._volumes(rows, bodies)
+                self.several = np.union1d(self.several, rows[~sound])
+                rows, volumes = rows[sound], volumes[sound]
+                if len(rows):
+                    yield rows, self._parts(rows, bodies, volumes)
 
     def _parts(self, rows: Places, bodies: int, volumes: Floats) -> BlockPieces:
         """Return what is inside and outside of the first bodies of blocks, with shares."""
@@ -218,8 +226,13 @@ class Parting:
         block = np.tile(np.arange(len(rows)), parts)
         return BlockPieces(block, volumes.T.reshape(-1), points[block], states, box)
 
-    def _volumes(self, rows: Places, bodies: int) -> Floats:
-        """Return the share of each part of each block, by the bits of the bodies it is inside."""
+    def _volumes(self, rows: Places, bodies: int) -> tuple[Floats, Bools]:
+        """Return the share of each part of each block, and whether the block has such parts.
+
+        Parts are in the order of the bits of the bodies that they are inside. They add up to 1, and
+        the first body has its share, also where rounding has left a part below 0. A part further
+        below 0 shows that something else is wrong.
+        """
         common = np.zeros((len(rows), 1 << bodies))
         if bodies > 1:
             owners, which = np.unique(self._owner[rows, :bodies], axis=0, return_inverse=True)
@@ -234,10 +247,14 @@ class Parting:
         for slot in range(bodies):  # what is in a set of bodies, less what is in one more
             parted = common.reshape(len(rows), -1, 2, 1 << slot)
             parted[:, :, 0] -= parted[:, :, 1]
-        rounded = (common < 0.0).any(axis=1)
-        parts = np.maximum(common[rounded], 0.0)
-        common[rounded] = parts / parts.sum(axis=1, keepdims=True)
-        return common
+        least = common.min(axis=1)
+        rounded = np.flatnonzero(least < 0.0)
+        if len(rounded):
+            parts = np.maximum(common[rounded], 0.0)
+            parts /= parts.sum(axis=1, keepdims=True)
+            rake(parts, self._share[rows[rounded], :bodies])
+            common[rounded] = parts
+        return common, least >= -ROUNDING
 
     def by_lines(self, lines: int) -> Iterator[SampledBlocks]:
         """Yield the other blocks, some at a time, cut along lines."""
