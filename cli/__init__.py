@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from geodomain.cli.console import warnings_last
-from geodomain.cli.errors import WANTED, exit_codes, wants_json
+from geodomain.cli.console import WANTED, exit_codes, wants_json, warnings_last
 from geodomain.cli.help import did_you_mean
 from geodomain.cli.options import CONTEXT, with_memory
 

@@ -1,20 +1,246 @@
-"""Printing of results, of warnings after them, and progress on a terminal."""
+"""Names of the extras that install a missing library."""
 
 from __future__ import annotations
 
+import ast
 import json
+import os
+import re
+import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TextIO
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, NoReturn, TextIO
 
 import click
 
-from geodomain.cli.errors import WRITTEN
-from geodomain.cli.spelling import as_options
-from geodomain.errors import GeodomainWarning, visible
+from geodomain.errors import DeviceError, GeodomainError, GeodomainWarning, visible
+
+_NAME = re.compile(r"[\w.-]+")
+_EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
+# Extras that bring more than one feature needs.
+_WIDE = {"all", "bench", "docs", "test"}
+_DISTRIBUTIONS = {"vtkmodules": "pyvista"}
+
+
+def mend_missing(error: ModuleNotFoundError) -> str | None:
+    """Return how to install a library that is missing; None for a module of our own."""
+    module = (error.name or "").partition(".")[0]
+    name = _DISTRIBUTIONS.get(module, module)
+    extras = _extras().get(name)
+    if extras is None:
+        return None
+    narrow = sorted(extras - _WIDE) or sorted(extras)
+    wanted = name if "" in extras else f"'geodomain[{narrow[0]}]'"
+    return f"this needs {name}, which is not installed: pip install {wanted}"
+
+
+def _extras() -> dict[str, set[str]]:
+    """Return the extras that bring each library; "" where geodomain always brings it."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = requires("geodomain") or []
+    except PackageNotFoundError:
+        lines = []
+    found: dict[str, set[str]] = {}
+    for line in lines:
+        name, extra = _NAME.match(line), _EXTRA.search(line)
+        if name is not None:
+            found.setdefault(name[0].lower(), set()).add(extra[1] if extra else "")
+    return found
+
+
+# --- Translation of messages: the library names keywords (`x=`), a command its options (`--x`).
+
+# Keywords that messages of the library name. Each is written as code, `x=` or `backend='cpu'`.
+KEYWORDS = {
+    keyword: "--" + keyword.replace("_", "-")
+    for keyword in (
+        *("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "origin", "local_origin"),
+        "frame",
+        *("decimal", "encoding", "missing", "start", "end", "vertex_type", "ray_type"),
+        *("column", "codes", "flags", "uncertain", "leaky", "domain", "bench", "weld"),
+        *("output", "overwrite", "take_over", "allow_open", "allow_disjoint", "backend", "devices"),
+        *("gslib_grid", "count", "fit", "margin", "fill", "size"),
+        *("proportions", "percent", "by", "lines"),
+        *("collar", "survey", "intervals", "strict", "min_length", "points_are_middles"),
+        *("within", "colour_by", "grade", "sample_grade", "grade_unit", "cutoff", "scheduler"),
+        *("density", "density_unit", "proportion", "background"),
+        *("resolution", "extensive", "parent", "scheme", "below_detection", "detection_limit"),
+        *("topography", "bend", "accept"),
+    )
+} | {
+    "domains": "--solid",
+    "replace": "--replace-column",
+    "columns": "--hole-column",
+    "minimum": "--min",
+    "holes": "--collar",
+    "samples": "--intervals",
+}
+
+_TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_VALUE = rf"True|{_TEXT}|\{{[^{{}}]*\}}|\([^()]*\)"
+_GIVEN = rf"\b(?:{'|'.join(KEYWORDS)})=(?:{_VALUE})"
+_NAMED = rf"\b(?:{'|'.join(KEYWORDS)})=(?=[\s,;.)]|$)"
+# A run of values with commas between them is one command line, and has none. Compiled by the first
+# message, which most commands end without: that takes 3 ms.
+_WORDS = rf"(?<![\w.'\"=-])(?:{_GIVEN}(?:, {_GIVEN})*|{_NAMED})"
+# What the library reads from the environment is an option, too.
+_ALLOWS = "GEODOMAIN_MEMORY allows"
+_WELD = rf"geodomain\.weld\(({_TEXT}), ([^()]+)\)"
+
+# Formats that `geodomain check` keeps when it suggests a file for the weld.
+_KEPT = {".stl", ".ply", ".obj", ".off"}
+
+
+def as_options(message: str) -> str:
+    """Write each keyword of a message as an option, and a call of `weld` as a command.
+
+    Examples
+    --------
+    >>> as_options("name them with x= and y=, or use backend='cpu'")
+    'name them with --x and --y, or use --backend cpu'
+    """
+    message = message.replace("GEODOMAIN_MEMORY=", "--memory ").replace(_ALLOWS, "--memory allows")
+    return re.sub(_WORDS, _options, re.sub(_WELD, _weld_command, message))
+
+
+def _options(found: re.Match[str]) -> str:
+    """Write keywords that stand together as options."""
+    return " ".join(_option(*one) for one in re.findall(rf"(\w+)=({_VALUE})?", found[0]))
+
+
+def _option(keyword: str, value: str) -> str:
+    """Write one keyword with its value, if it has one, as a shell takes them."""
+    option = KEYWORDS[keyword]
+    if value in ("", "True"):
+        return option
+    given = ast.literal_eval(value)
+    if isinstance(given, str):
+        joint = "=" if given.startswith("-") else " "  # or the value would be taken for an option
+        return f"{option}{joint}{shlex.quote(given)}"
+    if isinstance(given, tuple):
+        return " ".join([option, *map(shlex.quote, given)])
+    pairs = (shlex.quote(f"{name}={path}") for name, path in given.items())
+    return " ".join(f"{option} {pair}" for pair in pairs)
+
+
+def _weld_command(call: re.Match[str]) -> str:
+    """Write the command that welds the file."""
+    path = ast.literal_eval(call[1])
+    quoted = f'"{path}"' if " " in path else path
+    suffix = Path(path).suffix.lower()
+    target = f"closed{suffix if suffix in _KEPT else '.ply'}"
+    return f"'geodomain check {quoted} --weld {call[2]} -o {target}'"
+
+
+# --- Errors as one line on stderr and a documented exit code.
+
+# Keys of a context: whether JSON goes to stdout, to stderr or nowhere, and whether it is there.
+WANTED, WRITTEN = "geodomain.json wanted", "geodomain.json written"
+# What an error is called in JSON, by exit code.
+_KINDS = {2: "usage", 3: "bad input", 4: "input or output", 5: "device", 130: "interrupted"}
+BAD_INPUT, INPUT_OUTPUT, DEVICE, INTERRUPTED = 3, 4, 5, 130
+
+
+@contextmanager
+def exit_codes() -> Iterator[None]:
+    """Turn what the user can mend into an exit code; leave bugs their traceback.
+
+    A closed pipe ends quietly and well: whoever reads the output has had enough of it. Where an
+    error cannot be printed, on a full disk, the exit code alone tells it.
+    """
+    try:
+        yield
+    except click.UsageError as error:
+        vars(error)["message"] = visible(error.message, lines=True)  # click calls it final
+        with suppress(OSError):
+            error.show()
+        with suppress(OSError):
+            _write_json(error.format_message(), error.exit_code)
+        raise SystemExit(error.exit_code) from None
+    except DeviceError as error:
+        _fail(str(error), DEVICE)
+    except GeodomainError as error:
+        _fail(str(error), BAD_INPUT)
+    except ModuleNotFoundError as error:
+        mend = mend_missing(error)
+        if mend is None:
+            raise
+        _fail(mend, BAD_INPUT)
+    except ImportError as error:  # an extension for which there is no room
+        if not any(said in str(error).lower() for said in ("failed to map", "allocate memory")):
+            raise
+        _fail("not enough memory", INPUT_OUTPUT)
+    except BrokenPipeError:
+        _leave_pipe()
+    except OSError as error:
+        _fail(said_of(error), INPUT_OUTPUT)
+    except MemoryError:
+        _fail("not enough memory", INPUT_OUTPUT)
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        _fail("the system allows no more threads: use fewer with --threads", INPUT_OUTPUT)
+    except KeyboardInterrupt:
+        _fail("interrupted", INTERRUPTED)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    """End with one red line, and with JSON where JSON was asked for."""
+    with suppress(OSError):
+        print_error(message)
+    with suppress(OSError):
+        _write_json(message, code)
+    raise SystemExit(code)
+
+
+def print_error(message: str) -> None:
+    """Print one red line, with options for the library's keywords."""
+    said = visible(as_options(" ".join(message.split())))
+    click.secho(f"error: {said}", fg="red", err=True)
+
+
+def wants_json(args: Sequence[str]) -> Literal["stdout", "stderr", ""]:
+    """Return where a command with these arguments writes JSON: beside data on stdout, to stderr."""
+    if "--json" not in args:
+        return ""
+    data = any(pair in (("-o", "-"), ("--output", "-")) for pair in pairwise(args))
+    return "stderr" if data or {"-o-", "--output=-"} & set(args) else "stdout"
+
+
+def _write_json(message: str, code: int) -> None:
+    """Write an error as JSON where the result would be, unless the result is there already."""
+    context = click.get_current_context(silent=True)
+    where = context.meta.get(WANTED) if context else ""
+    if context is None or not where or context.meta.get(WRITTEN):
+        return
+    said = as_options(" ".join(message.split()))
+    error = {"kind": _KINDS.get(code, "bug"), "message": said, "exit_code": code}
+    click.echo(json.dumps({"error": error}, indent=2), err=where == "stderr")
+
+
+def said_of(error: Exception) -> str:
+    """Return what an error says; of files, the file and the reason."""
+    if not isinstance(error, OSError):
+        return str(error)
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def _leave_pipe() -> NoReturn:
+    """Exit silently, and keep Python from flushing into the closed pipe."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(0)
+
+
+# --- Printing of results, of warnings after them, and progress on a terminal.
 
 # The key of a context: consoles with warnings to print once the command has printed its result.
 _LATER = "geodomain.warnings later"

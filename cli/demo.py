@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from geodomain.cli import options
-from geodomain.cli.console import Console
-from geodomain.cli.spelling import as_options
+from geodomain.cli.console import Console, as_options
 
 if TYPE_CHECKING:
     from geodomain.synthetic import Deposit
@@ -41,7 +40,7 @@ def demo(folder: Path, overwrite: bool, quiet: bool) -> None:
     coordinates.
     """
     from geodomain import synthetic
-    from geodomain.labelling.file import label_file
+    from geodomain.labelling.files import label_file
     from geodomain.synthetic import files
 
     files.require_free(folder, overwrite=overwrite)

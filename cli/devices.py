@@ -11,7 +11,7 @@ from geodomain.cli.console import print_json, print_text
 from geodomain.errors import counted
 
 if TYPE_CHECKING:
-    from geodomain.backends.inventory import Gpu, Inventory
+    from geodomain.compute.inventory import Gpu, Inventory
 
 _EXAMPLE = """\b
 Example:
@@ -29,7 +29,7 @@ def devices(as_json: bool) -> None:
 
     Exit codes: 0 ok, with or without a GPU, 1 a bug, 2 usage.
     """
-    from geodomain.backends.inventory import take
+    from geodomain.compute.inventory import take
 
     found = take()
     if as_json:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodomain.cli import options, values
+from geodomain.cli import options
 
 if TYPE_CHECKING:
     from geodomain.drillholes.drillholes import Drillholes
@@ -117,7 +117,7 @@ intervals_option = click.option(
 within_option = click.option(
     "--within",
     type=click.FloatRange(min=0, min_open=True),
-    callback=values.finite,
+    callback=options.finite,
     metavar="LENGTH",
     help="With --collar: draw the drillholes that are so near to a section, projected onto it.",
 )
@@ -140,7 +140,7 @@ def min_length_option(what: str) -> options.Decorator:
     return click.option(
         "--min-length",
         type=click.FloatRange(min=0),
-        callback=values.finite,
+        callback=options.finite,
         metavar="LENGTH",
         help=what,
     )

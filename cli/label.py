@@ -7,10 +7,8 @@ from typing import Any
 import click
 
 from geodomain.cli import options
-from geodomain.cli.amounts import amounts_options
-from geodomain.cli.labelling import run_labelling
-from geodomain.cli.sectioned import Sectioned
-from geodomain.cli.share_options import share_options
+from geodomain.cli.help import Sectioned
+from geodomain.cli.labelling import amounts_options, run_labelling, share_options
 
 _EXAMPLE = """\b
 Example:

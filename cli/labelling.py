@@ -1,29 +1,247 @@
-"""What `geodomain label` and `geodomain flag` share: options to arguments of `label_file`."""
+"""The options of `geodomain label` for blocks that wireframes cut: shares and majority."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from geodomain.cli.amounts import AMOUNTS, require_sense
+from geodomain.cli import options
 from geodomain.cli.console import Console, print_json, print_text
-from geodomain.cli.options import require_rotation
-from geodomain.cli.values import by_name
+from geodomain.cli.options import Decorator, by_name, require_rotation, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from geodomain.labelling.run_record import RunRecord
+    from geodomain.cli.options import Decorator
+    from geodomain.labelling.files import RunRecord
     from geodomain.labelling.summary import Summary
     from geodomain.volumes.tonnes_table import Tonnes
+
+
+def by_option(choices: Sequence[str], what: str) -> Decorator:
+    """Make the option for what decides a label."""
+    return click.option("--by", type=click.Choice(choices), help=what)
+
+
+share_options = together(
+    click.option(
+        "--proportions",
+        is_flag=False,
+        flag_value="itself",
+        default=None,
+        type=click.Choice(["itself", "priority"]),
+        help="Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, by "
+        "itself, or by the order and rules of the domains (priority). Blocks need sizes.  "
+        "[without a value: itself]",
+    ),
+    click.option(
+        "--percent",
+        is_flag=True,
+        default=None,
+        help="With --proportions: columns pct_<name>, 0 to 100.",
+    ),
+    by_option(
+        ["centroid", "majority"],
+        "What labels a block: its centroid, or the largest share by the order and rules of the "
+        "domains; of equal shares the first domain wins.  [default: centroid]",
+    ),
+    click.option(
+        "--lines",
+        type=click.IntRange(2, 256),
+        metavar="N",
+        help="Cut blocks that more than three wireframes enter along N x N vertical lines.  "
+        "[default: 16]",
+    ),
+)
+
+
+# --- The options of densities and grades that `geodomain tonnes`, `label` and `report` share.
+
+
+def density_option(what: str, *, required: bool = False) -> Decorator:
+    """Make the option for the density of blocks."""
+    return click.option(
+        "--density", type=_density, required=required, metavar="COLUMN|VALUE", help=what
+    )
+
+
+def density_unit_option() -> Decorator:
+    """Make the option for the unit of densities."""
+    return click.option(
+        "--density-unit",
+        type=click.Choice(["t/m3", "g/cm3", "lb/ft3", "t/ft3", "kg/m3"]),
+        help="Unit of the densities, by the unit of the coordinates: tonnes are then of 1,000 kg, "
+        "and densities that no rock has are warned of.  [default: volume times density, as it is]",
+    )
+
+
+def grade_option(what: str, name: str = "grade", *, multiple: bool = True) -> Decorator:
+    """Make the option that names grades, or one; it goes by a name of its own where one is said."""
+    return click.option("--grade", name, multiple=multiple, metavar="COLUMN", help=what)
+
+
+def _density(value: str) -> str | float:
+    """Read a number above zero; anything else is a column."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    if not 0 < number < math.inf:
+        message = f"{value} is neither above zero nor a column"
+        raise click.BadParameter(message)
+    return number
+
+
+# --- The options of `geodomain tonnes` for what is added up, which `geodomain label` takes too.
+
+AMOUNTS = ("density", "grade", "bench", "cutoff", "proportion", "grade_unit", "density_unit")
+
+
+Cutoff = list[str] | dict[str, list[str]]
+
+
+def _cutoff(value: str) -> Cutoff:
+    """Read NAME=VALUE,... or VALUE,..."""
+    name, equals, rest = value.rpartition("=")
+    try:
+        numbers = [float(one) for one in rest.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(map(math.isfinite, numbers)) or bool(name) != bool(equals):
+        message = f"{value!r} is not GRADE=VALUE,... such as AU=0.5,1,2"
+        raise click.BadParameter(message)
+    # The library reads the text again: a comma may be the decimal mark of the file.
+    return {name: [rest]} if name else [rest]
+
+
+def _together(
+    _context: click.Context, _option: click.Parameter, given: Sequence[Cutoff]
+) -> Cutoff | None:
+    """Join the cut-offs of an option that is repeated; the last one alone would be a loss."""
+    named: dict[str, list[str]] = {}
+    bare: list[str] = []
+    for one in given:
+        for name, numbers in one.items() if isinstance(one, dict) else [("", one)]:
+            (named.setdefault(name, []) if name else bare).extend(numbers)
+    if named and (bare or len(named) > 1):
+        said = ", ".join([*named, *(["no grade"] if bare else [])])
+        message = f"cut-offs of {said}: one grade is cut, so name it alone"
+        raise click.BadParameter(message)
+    return named or bare or None
+
+
+def _share(value: str) -> tuple[str, str]:
+    """Split NAME=COLUMN."""
+    name, _, column = value.partition("=")
+    if not name or not column:
+        message = f"{value!r} is not NAME=COLUMN"
+        raise click.BadParameter(message)
+    return name, column
+
+
+def _unit(value: str) -> tuple[str, str]:
+    """Split GRADE=UNIT, or take a unit alone."""
+    from geodomain.volumes.tonnage import metal_unit
+
+    name, _, unit = value.rpartition("=")
+    try:
+        metal_unit(name or "the grade", unit)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return name, unit
+
+
+def _units(
+    _context: click.Context, _option: click.Parameter, given: Sequence[tuple[str, str]]
+) -> str | dict[str, str] | None:
+    """Join the units of an option that is repeated."""
+    units = dict(given)
+    if len(units) < len(given) or (len(units) > 1 and "" in units):
+        message = "give each grade one unit, as GRADE=UNIT"
+        raise click.BadParameter(message)
+    return units.get("") or units or None
+
+
+def amounts_options(*, required: bool = False) -> Decorator:
+    """Make the options; without `required` nothing is added up where there is no density."""
+    what = "The column of densities, or one number for all blocks."
+    return together(
+        density_option(what if required else f"Add up tonnes too. {what}", required=required),
+        density_unit_option(),
+        grade_option("A grade; may be repeated."),
+        click.option(
+            "--bench",
+            type=click.FloatRange(min=0, min_open=True),
+            callback=options.finite,
+            metavar="HEIGHT",
+            help="By benches at multiples of HEIGHT, each with its lower end; blocks are split by "
+            "their overlap.",
+        ),
+        click.option(
+            "--cutoff",
+            type=_cutoff,
+            multiple=True,
+            callback=_together,
+            metavar="[GRADE=]VALUE,...",
+            help="At or above each of these grades too; with one grade VALUE,... will do. May be "
+            "repeated for the same grade.",
+        ),
+        click.option(
+            "--proportion",
+            type=_share,
+            multiple=True,
+            metavar="NAME=COLUMN",
+            help="A domain, and the column of the part of each block, 0 to 1, that is its own, "
+            "instead of labels; may be repeated. The rest of each block is of --background.",
+        ),
+        click.option(
+            "--grade-unit",
+            type=_unit,
+            multiple=True,
+            callback=_units,
+            metavar="[GRADE=]UNIT",
+            help="Unit of a grade: %, ppm, ppb or a mass per tonne such as g/t. Its metal is then "
+            "in t, g, mg or that mass, and says so. May be repeated.",
+        ),
+    )
+
+
+def require_sense(
+    domain: str | None,
+    proportion: Sequence[tuple[str, str]],
+    grades: Sequence[str],
+    cutoff: object,
+    units: object,
+) -> None:
+    """Refuse options that contradict each other."""
+    message = ""
+    if domain and proportion:
+        message = "--domain and --proportion both say what a block is: give one of them"
+    elif len(dict(proportion)) < len(proportion):
+        message = "--proportion names a domain twice"
+    elif isinstance(cutoff, dict) and not cutoff.keys() <= set(grades):
+        message = f"--cutoff is of {', '.join(cutoff)}, which is no --grade"
+    elif isinstance(cutoff, list) and len(grades) != 1:
+        message = "--cutoff must name a --grade where there is not just one: AU=0.5,1,2"
+    elif isinstance(units, dict) and not units.keys() <= set(grades):
+        message = f"--grade-unit is of {', '.join(units)}, which is no --grade"
+    elif isinstance(units, str) and len(grades) != 1:
+        message = "--grade-unit must name a --grade where there is not just one: AU=g/t"
+    if message:
+        raise click.UsageError(message)
+
+
+# --- What `geodomain label` and `geodomain flag` share: options to arguments of `label_file`.
 
 
 def run_labelling(command: str, given: dict[str, Any]) -> None:
     """Label a file as the options say, and print the summary."""
     from geodomain.datasets.parts import is_dataset
-    from geodomain.labelling.run_record import RunRecord
+    from geodomain.labelling.files import RunRecord
 
     page = given.pop("report", None)
     run = RunRecord(command, dict(given), given.pop("record"), page=page)
@@ -69,7 +287,7 @@ def _verb(in_parts: bool) -> Callable[..., Summary]:
         from geodomain.datasets.labelling import label_dataset
 
         return label_dataset
-    from geodomain.labelling.file import label_file
+    from geodomain.labelling.files import label_file
 
     return label_file
 
@@ -110,7 +328,7 @@ def _write_page(
     page: Path, asked: dict[str, Any], run: RunRecord, summary: Summary, *, progress: bool
 ) -> str:
     """Write the report, and say so."""
-    from geodomain.report.file import report_file
+    from geodomain.reporting.report_file import report_file
 
     shared = {name: asked[name] for name in _SHARED if name in asked}
     record = run.as_dict(str(asked["model"]), summary)

@@ -1,15 +1,216 @@
-"""Options that commands share."""
+"""Types of option values: parse and check what the user types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib.util
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from geodomain.cli import values
+if TYPE_CHECKING:
+    pass
+
+
+def named_path(value: str) -> tuple[str, str]:
+    """Split NAME=PATH at the first equals sign; a path alone has the names in its file."""
+    name, equals, path = value.partition("=")
+    if not equals:
+        name, path = "", value
+    if (equals and not name) or not path:
+        message = f"{value!r} is not NAME=PATH"
+        raise click.BadParameter(message)
+    if not Path(path).exists() and Path(value).exists():
+        message = f"the path contains an equals sign; write NAME={value}"
+        raise click.BadParameter(message)
+    return name, path
+
+
+def by_name(solids: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    """Group paths by name; a repeated name is a union.
+
+    Without a name each solid of the file is there, by the name that it has in the file.
+    """
+    found: dict[str, list[str]] = {}
+    for name, path in solids:
+        for solid, place in [(name, path)] if name else _each(path):
+            found.setdefault(solid, []).append(place)
+    return found
+
+
+def _each(path: str) -> list[tuple[str, str]]:
+    """List the solids of a file and where each is."""
+    from geodomain.formats.wireframes import read_meshes
+
+    names = list(read_meshes(path))
+    return [(name, path if len(names) == 1 else f"{path}:{name}") for name in names]
+
+
+def read_by(reader: str) -> Callable[[str], str]:
+    """Return an option type that checks a value by a reader of `geodomain.tables.options`.
+
+    The library reads the text again, so that both take the same words.
+    """
+
+    def check(value: str) -> str:
+        from geodomain.tables import options
+
+        try:
+            getattr(options, reader)(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+        return value
+
+    return check
+
+
+def limit(value: str) -> tuple[str, float]:
+    """Split COLUMN=LIMIT, a number above 0."""
+    column, _, number = value.rpartition("=")
+    try:
+        found = float(number)
+    except ValueError:
+        found = math.nan
+    if not column or not 0 < found < math.inf:
+        message = f"{value!r} is not COLUMN=LIMIT, such as AU=0.01"
+        raise click.BadParameter(message)
+    return column, found
+
+
+def as_mapping(
+    _: click.Context, __: click.Parameter, given: Sequence[tuple[str, float]]
+) -> dict[str, float]:
+    """Return the values of an option that is repeated by their names."""
+    return dict(given)
+
+
+def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """Raise BadParameter for infinity and NaN."""
+    if value is not None and not math.isfinite(value):
+        message = f"{value} is not a finite number"
+        raise click.BadParameter(message)
+    return value
+
+
+def scheduler(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Raise BadParameter for what is neither a number of local workers nor an address."""
+    if value is not None:
+        from geodomain.datasets.labelling import require_scheduler
+
+        try:
+            require_scheduler(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+    return value
+
+
+class Picture(click.Path):
+    """The path of a picture, with its allowed formats and the library that draws it."""
+
+    def __init__(self, kinds: tuple[str, ...], library: str) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self._kinds, self._library = kinds, library
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """Fail early for a picture that cannot be drawn."""
+        picture = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if picture.suffix.lower() not in self._kinds:
+            self.fail(f"{picture} must end in {' or '.join(self._kinds)}", param, ctx)
+        if importlib.util.find_spec(self._library) is None:
+            message = f"{picture} is drawn by {self._library}, which is not installed: "
+            self.fail(message + f"pip install {self._library}", param, ctx)
+        return picture
+
+
+def count(value: str) -> int:
+    """Read a positive whole number, which may be written 1e7 or 10_000_000."""
+    try:
+        found = float(value.replace("_", ""))
+    except ValueError:
+        found = math.nan
+    if not 1 <= found < 2**53 or found != int(found):
+        message = f"{value!r} is not a positive whole number"
+        raise click.BadParameter(message)
+    return int(found)
+
+
+def terrain_triangles(value: str) -> int:
+    """Read the number of triangles of the test surface."""
+    from geodomain.synthetic.scenes import require_possible
+
+    triangles = count(value)
+    try:
+        require_possible(triangles)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return triangles
+
+
+def chosen_devices(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    """Use the GPUs with these numbers in this process, and in those that it starts."""
+    if value is None or context.resilient_parsing:
+        return value
+    from geodomain.compute.inventory import use_devices
+    from geodomain.errors import DeviceError
+
+    words = [word.strip() for word in value.split(",")]
+    if not all(word.isdecimal() for word in words):
+        message = f"{value!r} is not numbers with commas between them, such as 0,1"
+        raise click.BadParameter(message)
+    try:
+        use_devices([int(word) for word in words])
+    except DeviceError:  # no GPU at all: said as everywhere, with its own exit code
+        raise
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    os.environ["GEODOMAIN_DEVICE"] = ",".join(words)
+    return value
+
+
+# --- The options --section and --title, shared by `geodomain plot` and `geodomain report`.
+
+
+def section_option(what: str) -> Decorator:
+    """Make the option that says where to cut."""
+    return click.option(
+        "--section",
+        "sections",
+        type=_section,
+        multiple=True,
+        metavar="AXIS=AT|START,STOP,STEP",
+        help=what,
+    )
+
+
+def title_option(what: str) -> Decorator:
+    """Make the option that names a picture or a page."""
+    return click.option("--title", metavar="TEXT", help=what)
+
+
+def _section(value: str) -> str:
+    """Check AXIS=COORDINATE or AXIS=START,STOP,STEP."""
+    from geodomain.reporting.sections import parse_sections
+
+    try:
+        parse_sections(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return value
+
+
+# --- Options that commands share.
 
 
 class OptionSettings(TypedDict, total=False):
@@ -87,19 +288,19 @@ def with_memory(command: click.Command, name: str) -> click.Command:
 text_options = (
     click.option(
         "--delimiter",
-        type=values.read_by("read_delimiter"),
+        type=read_by("read_delimiter"),
         metavar="MARK",
         help="One of , ; tab |  [default: detected]",
     ),
     click.option(
         "--decimal",
-        type=values.read_by("read_decimal"),
+        type=read_by("read_decimal"),
         metavar="MARK",
         help="Decimal comma or point.  [default: detected]",
     ),
     click.option(
         "--encoding",
-        type=values.read_by("read_encoding"),
+        type=read_by("read_encoding"),
         metavar="NAME",
         default="utf-8",
         show_default=True,
@@ -107,7 +308,7 @@ text_options = (
     ),
     click.option(
         "--missing",
-        type=values.read_by("read_missing"),
+        type=read_by("read_missing"),
         multiple=True,
         metavar="[COLUMN=]VALUE",
         help="Value that marks a missing one, such as -99, - or NA, in all columns or in COLUMN; "
@@ -125,9 +326,9 @@ number_options = (
     click.option(
         "--detection-limit",
         "detection_limit",
-        type=values.limit,
+        type=limit,
         multiple=True,
-        callback=values.as_mapping,
+        callback=as_mapping,
         metavar="COLUMN=LIMIT",
         help="With --below-detection: the limit of words such as BDL in a column; may be repeated.",
     ),
@@ -148,7 +349,7 @@ def origin_option(what: str, **settings: Unpack[OptionSettings]) -> Decorator:
 
 rotation_option = click.option(
     "--rotation",
-    type=values.read_by("read_turns"),
+    type=read_by("read_turns"),
     metavar="AXIS=DEGREES,...",
     help="Rotations of the model's axes, in order, if the coordinates are local to a rotated "
     "model. Clockwise, seen from the axis's positive end: z=30 turns north to azimuth 30.",
@@ -156,7 +357,7 @@ rotation_option = click.option(
 
 local_origin_option = click.option(
     "--local-origin",
-    type=values.read_by("read_point"),
+    type=read_by("read_point"),
     metavar="X,Y,Z",
     help="With --rotation: the same point in the model's coordinates.  [default: 0,0,0]",
 )
@@ -165,14 +366,14 @@ rotation_options = together(
     rotation_option,
     origin_option(
         "With --rotation: the model's origin in world coordinates.",
-        type=values.read_by("read_point"),
+        type=read_by("read_point"),
     ),
     local_origin_option,
 )
 
 boxes_option = click.option(
     "--frame",
-    type=values.read_by("read_turns"),
+    type=read_by("read_turns"),
     metavar="AXIS=DEGREES,...",
     help="Rotations as for --rotation, if the coordinates are those of the world and the boxes of "
     "the blocks are turned.",
@@ -206,7 +407,7 @@ table_options = together(
     *number_options,
     click.option(
         "--gslib-grid",
-        type=values.read_by("read_gslib_grid"),
+        type=read_by("read_gslib_grid"),
         metavar="NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ",
         help="Grid of a GSLIB file that does not state it: cells, centre of the first, sizes.",
     ),
@@ -226,7 +427,7 @@ def weld_option(what: str, *, zero: bool = False) -> Decorator:
     return click.option(
         "--weld",
         type=click.FloatRange(min=0, min_open=not zero),
-        callback=values.finite,
+        callback=finite,
         metavar="TOLERANCE",
         help=what,
     )
@@ -250,7 +451,6 @@ def _complete_named_path(
     context: click.Context, option: click.Parameter, incomplete: str
 ) -> list[str]:
     """Offer paths; what offers them is imported for a shell alone."""
-    from geodomain.cli.completion import named_paths
 
     return named_paths(context, option, incomplete)
 
@@ -260,7 +460,7 @@ def solid_option(what: str) -> Decorator:
     return click.option(
         "--solid",
         "solids",
-        type=values.named_path,
+        type=named_path,
         shell_complete=_complete_named_path,
         multiple=True,
         metavar="NAME=PATH",
@@ -386,7 +586,7 @@ machine_options = together(
     ),
     click.option(
         "--devices",
-        callback=values.chosen_devices,
+        callback=chosen_devices,
         expose_value=False,
         metavar="N[,N...]",
         help="The GPUs to use, by their numbers in 'geodomain devices'.  [default: all]",
@@ -403,7 +603,7 @@ page_option = click.option(
 
 scheduler_option = click.option(
     "--scheduler",
-    callback=values.scheduler,
+    callback=scheduler,
     metavar="local:N|tcp://HOST:PORT",
     help="Of a dataset: label its files by Dask, in N processes or by the workers of a scheduler.",
 )
@@ -421,3 +621,54 @@ json_option = click.option(
 )
 
 report_options = together(json_option, quiet_option)
+
+
+# --- Completion of paths in a shell, also after NAME= in one word.
+
+
+def named_paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Offer the files and folders that the path of NAME=PATH, or PATH alone, begins."""
+    name, equals, start = incomplete.rpartition("=")
+    return [f"{name}{equals}{path}" for path in paths_from(start)]
+
+
+def paths_from(start: str) -> list[str]:
+    """Return files and folders whose paths begin with a text; folders end in a slash."""
+    folder, name = os.path.split(start)
+    place = Path(folder or ".")
+    if not place.is_dir():
+        return []
+    found = sorted(one for one in place.iterdir() if one.name.startswith(name))
+    hidden = name.startswith(".")
+    return [
+        os.path.join(folder, one.name) + ("/" if one.is_dir() else "")  # noqa: PTH118
+        for one in found
+        if hidden or not one.name.startswith(".")
+    ]
+
+
+class WholeWords(BashComplete):
+    """Completion for Bash, which takes NAME=PATH for three words and replaces the last."""
+
+    name = "bash"
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Put words around an equals sign together."""
+        args, incomplete = super().get_completion_args()
+        joined: list[str] = []
+        for word in (*args, incomplete):
+            if joined and (word == "=" or joined[-1].endswith("=")):
+                joined[-1] += word
+            else:
+                joined.append(word)
+        return joined[:-1], joined[-1]
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        """Leave out what Bash keeps: all up to the equals sign."""
+        value = item.value.rpartition("=")[2] if item.type == "plain" else item.value
+        return f"{item.type},{value}"
+
+
+def offer() -> None:
+    """Let Bash complete so."""
+    add_completion_class(WholeWords, "bash")

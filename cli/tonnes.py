@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from geodomain.cli import options
-from geodomain.cli.amounts import amounts_options, require_sense
 from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.labelling import amounts_options, require_sense
 
 _EXAMPLE = """\b
 Example:

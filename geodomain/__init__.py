@@ -8,23 +8,22 @@ import os
 TYPE_CHECKING = False  # typing and pathlib take most of the time before the command minds a signal
 if TYPE_CHECKING:
     from geodomain import synthetic as synthetic
-    from geodomain.backends.chosen_devices import use_devices
-    from geodomain.backends.device_arrays import DeviceArray
-    from geodomain.backends.pinned import pinned_empty
+    from geodomain.blocks.merging import merge_file
+    from geodomain.blocks.new_model import NewModel, model_file
+    from geodomain.blocks.settings import MergeSummary, SubblockSummary
+    from geodomain.blocks.splitting import subblock_file
+    from geodomain.compute.device_arrays import DeviceArray, pinned_empty
+    from geodomain.compute.inventory import use_devices
     from geodomain.datasets.labelling import label_dataset
     from geodomain.domains.domain import Domain
     from geodomain.domains.order import Domains
     from geodomain.domains.stack import Stack
     from geodomain.domains.toml import read_domains
-    from geodomain.drillholes.composite_files import composite_file
-    from geodomain.drillholes.composites import Composites
-    from geodomain.drillholes.compositing import composite
-    from geodomain.drillholes.crossing_files import crossings_file
+    from geodomain.drillholes.composites import Composites, composite
     from geodomain.drillholes.crossings import HoleCrossings
     from geodomain.drillholes.drillholes import Drillholes
-    from geodomain.drillholes.flag_files import flag_file
-    from geodomain.drillholes.flag_frames import flag
-    from geodomain.drillholes.flag_summary import FlagSummary
+    from geodomain.drillholes.files import composite_file, crossings_file
+    from geodomain.drillholes.flag_files import FlagSummary, flag, flag_file
     from geodomain.errors import (
         DeviceError,
         DomainError,
@@ -34,29 +33,19 @@ if TYPE_CHECKING:
         PointError,
         TableError,
     )
-    from geodomain.inputs.meshes import as_mesh
-    from geodomain.inputs.wireframes import check, fill_holes, weld, write_mesh
-    from geodomain.inspection.comparison import Comparison, compare_files
-    from geodomain.inspection.file import inspect_file
-    from geodomain.inspection.mesh_file import MeshCheck, check_file
-    from geodomain.inspection.report import Inspection
-    from geodomain.io.blocks.conversion import convert_blocks
-    from geodomain.io.meshes.conversion import convert_file
-    from geodomain.io.meshes.reading import read_mesh, read_meshes
-    from geodomain.labelling.block_proportions import proportions_blocks
-    from geodomain.labelling.dataframe import label_blocks
-    from geodomain.labelling.file import label_file
-    from geodomain.labelling.lattices import label_grid, label_lattice
-    from geodomain.labelling.points import label_points
+    from geodomain.formats.blocks import convert_blocks
+    from geodomain.formats.wireframes import convert_file, read_mesh, read_meshes
+    from geodomain.inputs import as_mesh
+    from geodomain.labelling.arrays import label_grid, label_lattice, label_points
+    from geodomain.labelling.files import label_file
+    from geodomain.labelling.frames import label_blocks, proportions_blocks
     from geodomain.labelling.summary import Summary
-    from geodomain.mesh.faults.filling import FillResult, Hole
-    from geodomain.mesh.faults.report import MeshReport
-    from geodomain.mesh.faults.welding import WeldResult
+    from geodomain.mesh.check import MeshReport
     from geodomain.mesh.mesh import Mesh
-    from geodomain.modelling.file import model_file
-    from geodomain.modelling.new_model import NewModel
-    from geodomain.query.contains import contains, contains_lattice
-    from geodomain.query.counts import (
+    from geodomain.mesh.repair import FillResult, Hole, WeldResult
+    from geodomain.query.contains import (
+        contains,
+        contains_lattice,
         count_crossings,
         generalised_winding,
         on_surface,
@@ -64,26 +53,21 @@ if TYPE_CHECKING:
     )
     from geodomain.query.first_solid import label_codes
     from geodomain.query.locator import PointLocator, Winding
+    from geodomain.query.segment_files import IntersectionSummary, intersect_file
+    from geodomain.query.segments import Hits, SegmentIntersector, Segments, intersect, sort_rays
     from geodomain.query.surfaces import sides
-    from geodomain.report.file import Report, report_file
-    from geodomain.report.notebook import view
-    from geodomain.sections.file import plot_sections
-    from geodomain.segments.files import intersect_file
-    from geodomain.segments.hits import Hits
-    from geodomain.segments.intersect import intersect
-    from geodomain.segments.intersector import SegmentIntersector
-    from geodomain.segments.segments import Segments, sort_rays
-    from geodomain.segments.summary import IntersectionSummary
-    from geodomain.subblocks.file import subblock_file
-    from geodomain.subblocks.merged_file import merge_file
-    from geodomain.subblocks.summary import MergeSummary, SubblockSummary
+    from geodomain.reporting.compare import Comparison, compare_files
+    from geodomain.reporting.inspect import Inspection, inspect_file
+    from geodomain.reporting.notebook import view
+    from geodomain.reporting.plot import plot_sections
+    from geodomain.reporting.report_file import Report, report_file
     from geodomain.volumes.block_shares import proportions
     from geodomain.volumes.distance import Nearest, distances, nearest
-    from geodomain.volumes.distance_file import distance_file
-    from geodomain.volumes.distance_summary import DistanceSummary
+    from geodomain.volumes.distance_file import DistanceSummary, distance_file
     from geodomain.volumes.lattice_shares import proportions_lattice
     from geodomain.volumes.tonnes import tonnes, tonnes_file
     from geodomain.volumes.tonnes_table import Tonnes
+    from geodomain.wireframes import MeshCheck, check, check_file, fill_holes, weld, write_mesh
 
     __version__: str
 
@@ -100,94 +84,94 @@ if _IN_CHECKOUT and _CHECKOUT not in __path__:
 # Where each public name lives. It is imported when it is first used, so that
 # `import geodomain` costs nothing and a script pays for what it touches.
 _HOME = {
-    "Comparison": "inspection.comparison",
+    "Comparison": "reporting.compare",
     "Composites": "drillholes.composites",
-    "DeviceArray": "backends.device_arrays",
+    "DeviceArray": "compute.device_arrays",
     "DeviceError": "errors",
-    "DistanceSummary": "volumes.distance_summary",
+    "DistanceSummary": "volumes.distance_file",
     "Domain": "domains.domain",
     "DomainError": "errors",
     "Domains": "domains.order",
     "Drillholes": "drillholes.drillholes",
-    "FillResult": "mesh.faults.filling",
-    "FlagSummary": "drillholes.flag_summary",
+    "FillResult": "mesh.repair",
+    "FlagSummary": "drillholes.flag_files",
     "GeodomainError": "errors",
     "GeodomainWarning": "errors",
-    "Hits": "segments.hits",
-    "Hole": "mesh.faults.filling",
+    "Hits": "query.segments",
+    "Hole": "mesh.repair",
     "HoleCrossings": "drillholes.crossings",
-    "Inspection": "inspection.report",
-    "IntersectionSummary": "segments.summary",
+    "Inspection": "reporting.inspect",
+    "IntersectionSummary": "query.segment_files",
     "Mesh": "mesh.mesh",
-    "MeshCheck": "inspection.mesh_file",
+    "MeshCheck": "wireframes",
     "MeshError": "errors",
-    "MergeSummary": "subblocks.summary",
-    "MeshReport": "mesh.faults.report",
+    "MergeSummary": "blocks.settings",
+    "MeshReport": "mesh.check",
     "Nearest": "volumes.distance",
-    "NewModel": "modelling.new_model",
+    "NewModel": "blocks.new_model",
     "PointError": "errors",
     "PointLocator": "query.locator",
     "Stack": "domains.stack",
-    "SubblockSummary": "subblocks.summary",
+    "SubblockSummary": "blocks.settings",
     "Summary": "labelling.summary",
-    "SegmentIntersector": "segments.intersector",
-    "Segments": "segments.segments",
+    "SegmentIntersector": "query.segments",
+    "Segments": "query.segments",
     "TableError": "errors",
     "Tonnes": "volumes.tonnes_table",
-    "WeldResult": "mesh.faults.welding",
-    "check_file": "inspection.mesh_file",
+    "WeldResult": "mesh.repair",
+    "check_file": "wireframes",
     "Winding": "query.locator",
-    "as_mesh": "inputs.meshes",
-    "check": "inputs.wireframes",
-    "compare_files": "inspection.comparison",
-    "composite": "drillholes.compositing",
-    "composite_file": "drillholes.composite_files",
+    "as_mesh": "inputs",
+    "check": "wireframes",
+    "compare_files": "reporting.compare",
+    "composite": "drillholes.composites",
+    "composite_file": "drillholes.files",
     "contains": "query.contains",
     "contains_lattice": "query.contains",
-    "convert_blocks": "io.blocks.conversion",
-    "convert_file": "io.meshes.conversion",
-    "count_crossings": "query.counts",
-    "crossings_file": "drillholes.crossing_files",
+    "convert_blocks": "formats.blocks",
+    "convert_file": "formats.wireframes",
+    "count_crossings": "query.contains",
+    "crossings_file": "drillholes.files",
     "distance_file": "volumes.distance_file",
     "distances": "volumes.distance",
-    "fill_holes": "inputs.wireframes",
-    "flag": "drillholes.flag_frames",
+    "fill_holes": "wireframes",
+    "flag": "drillholes.flag_files",
     "flag_file": "drillholes.flag_files",
-    "generalised_winding": "query.counts",
-    "label_blocks": "labelling.dataframe",
-    "inspect_file": "inspection.file",
-    "intersect": "segments.intersect",
-    "intersect_file": "segments.files",
-    "label_grid": "labelling.lattices",
-    "label_lattice": "labelling.lattices",
+    "generalised_winding": "query.contains",
+    "label_blocks": "labelling.frames",
+    "inspect_file": "reporting.inspect",
+    "intersect": "query.segments",
+    "intersect_file": "query.segment_files",
+    "label_grid": "labelling.arrays",
+    "label_lattice": "labelling.arrays",
     "label_codes": "query.first_solid",
     "label_dataset": "datasets.labelling",
-    "label_file": "labelling.file",
-    "label_points": "labelling.points",
-    "merge_file": "subblocks.merged_file",
-    "model_file": "modelling.file",
+    "label_file": "labelling.files",
+    "label_points": "labelling.arrays",
+    "merge_file": "blocks.merging",
+    "model_file": "blocks.new_model",
     "nearest": "volumes.distance",
-    "on_surface": "query.counts",
-    "plot_sections": "sections.file",
-    "pinned_empty": "backends.pinned",
+    "on_surface": "query.contains",
+    "plot_sections": "reporting.plot",
+    "pinned_empty": "compute.device_arrays",
     "proportions": "volumes.block_shares",
-    "proportions_blocks": "labelling.block_proportions",
+    "proportions_blocks": "labelling.frames",
     "proportions_lattice": "volumes.lattice_shares",
     "read_domains": "domains.toml",
-    "read_mesh": "io.meshes.reading",
-    "read_meshes": "io.meshes.reading",
-    "Report": "report.file",
-    "report_file": "report.file",
-    "view": "report.notebook",
+    "read_mesh": "formats.wireframes",
+    "read_meshes": "formats.wireframes",
+    "Report": "reporting.report_file",
+    "report_file": "reporting.report_file",
+    "view": "reporting.notebook",
     "sides": "query.surfaces",
-    "sort_rays": "segments.segments",
-    "subblock_file": "subblocks.file",
+    "sort_rays": "query.segments",
+    "subblock_file": "blocks.splitting",
     "tonnes": "volumes.tonnes",
     "tonnes_file": "volumes.tonnes",
-    "use_devices": "backends.chosen_devices",
-    "weld": "inputs.wireframes",
-    "winding_numbers": "query.counts",
-    "write_mesh": "inputs.wireframes",
+    "use_devices": "compute.inventory",
+    "weld": "wireframes",
+    "winding_numbers": "query.contains",
+    "write_mesh": "wireframes",
 }
 
 __all__ = [

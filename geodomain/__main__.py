@@ -26,7 +26,7 @@ def run() -> None:
     for each in _SIGNALS:
         signal.signal(each, _leave)
     if "_GEODOMAIN_COMPLETE" in os.environ:  # a shell asks how the line may go on
-        importlib.import_module("geodomain.cli.completion").offer()
+        importlib.import_module("geodomain.cli.options").offer()
     main(prog_name="geodomain")
 
 

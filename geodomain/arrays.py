@@ -9,13 +9,11 @@ from typing import Generic, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.api import Backend
-from geodomain.backends.data import Columns, Coordinates, Points, Room
-from geodomain.backends.device_memory import DeviceRoom
-from geodomain.backends.point_cache import CachedPoints
+from geodomain.compute.api import Backend
+from geodomain.compute.data import Columns, Coordinates, DeviceRoom, Floats, Points, Room
+from geodomain.compute.point_cache import CachedPoints
 from geodomain.errors import PointError, warn
 
-Floats = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
 
 # Single precision is worth a word from a centimetre on, if the unit is a metre:
@@ -143,7 +141,7 @@ def refuse_row(points: Points, row: int) -> None:
     if isinstance(points, tuple):
         place = tuple(float(column[row]) for column in points)
     else:
-        from geodomain.backends.device_arrays import row_of
+        from geodomain.compute.device_arrays import row_of
 
         place = row_of(points, row)
     message = (
@@ -187,7 +185,7 @@ def read_points(points: object, backend: Backend) -> Points:
     """Return points, wherever they are, as a backend takes them, checked."""
     if not is_on_device(points):
         return as_columns(points)
-    from geodomain.backends.device_arrays import read_points
+    from geodomain.compute.device_arrays import read_points
 
     require_gpu(backend, "points are")
     return read_points(points)
@@ -199,7 +197,7 @@ def ask_read(
     """Return points that were read already answers beside them or in ``out``, as `ask`."""
     rows = len(points[0]) if isinstance(points, tuple) else points.rows
     if out is None and not isinstance(points, tuple):
-        from geodomain.backends.device_arrays import beside
+        from geodomain.compute.device_arrays import beside
 
         out = beside(points, dtype)
     if is_on_device(out):
@@ -221,7 +219,7 @@ def device_room(
     shape: tuple[int, ...], dtype: type[np.generic], out: object, backend: Backend
 ) -> DeviceRoom:
     """Return what a backend writes to for an ``out`` that is on a GPU; as `host_room`."""
-    from geodomain.backends.device_arrays import read_room
+    from geodomain.compute.device_arrays import read_room
 
     require_gpu(backend, "out is")
     return read_room(out, shape, dtype)

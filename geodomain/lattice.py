@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import distinct
-from geodomain.backends.lattice_rows import mark_blocks
-from geodomain.io.blocks.cells import LatticeCells
+from geodomain.compute.data import Floats
+from geodomain.compute.rows import mark_blocks
+from geodomain.formats.cells import LatticeCells
 
-Floats = NDArray[np.float64]
 _Cells = NDArray[np.int64]
 # What `LatticeBits` is stored as, and restored from.
 StoredArray = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8] | NDArray[np.str_]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from fake_kernels import mesh_of, points_of, unpacked
 
-from geodomain.backends import layout
-from geodomain.backends.cpu.nearest import CpuNearestIndex
+from geodomain.compute import layout
+from geodomain.compute.cpu import CpuNearestIndex
 
 Kernel = Callable[[Any, bytes, int], None]
 

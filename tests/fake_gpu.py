@@ -16,21 +16,12 @@ import pytest
 from fake_cuda import DeviceMemoryPool, FakeCuda
 from fake_linker import FakeLinker
 
-from geodomain import backends
-from geodomain.backends.auto import choice
-from geodomain.backends.cuda import (
-    buffers,
-    cubins,
-    device,
-    devices,
-    lattice_in_place,
-    libcuda,
-    linking,
-    pools,
-    staging,
-)
-from geodomain.backends.cuda import lattice_slabs as lattice_on_device
-from geodomain.backends.cuda import points as cuda_points
+from geodomain import compute
+from geodomain.compute import auto
+from geodomain.compute.cuda import buffers, device, driver, kernels
+from geodomain.compute.cuda import lattices as lattice_in_place
+from geodomain.compute.cuda import lattices as lattice_on_device
+from geodomain.compute.cuda import points as cuda_points
 
 CACHED = (
     "driver",
@@ -49,11 +40,11 @@ def forget() -> None:
     """Make the next call start as the first one of a process does."""
     for name in CACHED:
         getattr(device, name).cache_clear()
-    pools.memory_pool.cache_clear()
-    devices.chosen.clear()
-    linking._made.clear()
-    backends._choosing.cache_clear()
-    backends._cuda.cache_clear()
+    buffers.memory_pool.cache_clear()
+    device.chosen.clear()
+    kernels._made.clear()
+    compute._choosing.cache_clear()
+    compute._cuda.cache_clear()
 
 
 @pytest.fixture
@@ -70,7 +61,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
     package.VERSION_TEXT = "2026.1"
 
     def compile(text: str, *, options: Any, no_extern_c: bool, arch: str, cache_dir: Any) -> bytes:
-        assert no_extern_c and cache_dir is False and options == list(cubins.FLAGS)
+        assert no_extern_c and cache_dir is False and options == list(kernels.FLAGS)
         made.compiled.append(text)
         return f"CUBIN {arch} {len(made.compiled)}".encode()
 
@@ -82,15 +73,15 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, f"pycuda{name}", module)
     monkeypatch.setenv("GEODOMAIN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(cubins, "compiler", lambda: "nvcc 1")
+    monkeypatch.setattr(kernels, "compiler", lambda: "nvcc 1")
     made.library = FakeLibcuda(made)
-    monkeypatch.setattr(libcuda, "library", lambda: made.library)
-    for module in (cuda_points, staging):
+    monkeypatch.setattr(driver, "library", lambda: made.library)
+    for module in (cuda_points, buffers):
         monkeypatch.setattr(module, "FEW_ROWS", 0)
     forget()
     yield made
     gc.collect()
-    pools.release()
+    buffers.release()
     forget()
 
 
@@ -98,14 +89,14 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let anything pay for the GPU."""
     for name in ("_COLD", "_WARM"):
-        monkeypatch.setattr(choice, name, 0.0)
+        monkeypatch.setattr(auto, name, 0.0)
     for what in ("point", "block", "distance", "share", "lattice share", "clipped triangle"):
-        monkeypatch.setitem(choice.COSTS, what, choice.COSTS[what]._replace(cuda=0.0))
+        monkeypatch.setitem(auto.COSTS, what, auto.COSTS[what]._replace(cuda=0.0))
 
 
 def taken() -> tuple[str, str]:
     """Return where the last call of "auto" went, and why."""
-    return backends._choosing().choice.record.taken
+    return compute._choosing().choice.record.taken
 
 
 @pytest.fixture
@@ -118,7 +109,7 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "PIECE_ROWS", 64)
     for lattices in (lattice_on_device, lattice_in_place):
         monkeypatch.setattr(lattices, "SLAB_BYTES", 600)
-    pools.release()
+    buffers.release()
 
 
 class FakeLibcuda(FakeLinker):

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from geodomain.backends import layout
-from geodomain.backends.cpu import lattices
-from geodomain.backends.cpu import points as cpu
+from geodomain.compute import cpu, layout
 
 ALL_ONES = np.uint64(2**64 - 1)
 
@@ -231,9 +229,7 @@ def lattice_toggle(fake: Any, packed: bytes, threads: int) -> None:
     axes = [_axis(fake, lattice[axis]) for axis in "xyz"]
     vertices, triangles = mesh_of(fake, mesh)
     assert threads >= len(triangles)
-    bits = lattices.lattice_bits(
-        SimpleNamespace(vertices=vertices, triangles=triangles), tuple(axes), 1
-    )
+    bits = cpu.lattice_bits(SimpleNamespace(vertices=vertices, triangles=triangles), tuple(axes), 1)
     assert bits is not None and bits.shape[2] == lattice["words"]
     place = fake.at(int(lattice["bits"]), bits.size, np.uint64)
     assert not place.any(), "the bits were not cleared"

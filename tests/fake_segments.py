@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from fake_kernels import append, mesh_of, unpacked
 
-from geodomain.backends import layout
-from geodomain.backends.cpu import segments as cpu_segments
+from geodomain.compute import cpu as cpu_segments
+from geodomain.compute import layout
 
 Kernel = Callable[[Any, bytes, int], None]
 

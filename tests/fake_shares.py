@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from fake_kernels import append, mesh_of, unpacked
 
-from geodomain.backends import layout
-from geodomain.backends.api import BlockAnswer
-from geodomain.backends.cpu import lattices
-from geodomain.backends.cpu.blocks import CpuBlockIndex
+from geodomain.compute import cpu, layout
+from geodomain.compute.api import BlockAnswer
+from geodomain.compute.cpu import CpuBlockIndex
 
 Kernel = Callable[[Any, bytes, int], None]
 
@@ -67,7 +66,7 @@ def settle(fake: Any, packed: bytes, threads: int) -> None:
     labels[begin:end] = there.reshape(end - begin, counts[1], words)
     out = np.empty(counts)
     mesh = SimpleNamespace(vertices=vertices, triangles=triangles)
-    lattices.lattice_shares(mesh, weights, edges, labels, out, 1)
+    cpu.lattice_shares(mesh, weights, edges, labels, out, 1)
     part = out[begin:end]
     fake.at(int(lattice["steps"]), part.size, np.float64)[:] = part.ravel()
     mixed = fake.at(mixed_at, 1, np.uint64)

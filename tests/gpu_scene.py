@@ -10,7 +10,7 @@ from shapes import star
 
 import geodomain
 from geodomain import PointLocator
-from geodomain.backends.cuda import devices
+from geodomain.compute.cuda import device
 
 MESH = star(20)
 
@@ -21,14 +21,14 @@ POINTS = np.random.default_rng(0).normal(size=(3_000_000, 3)) * 60
 @pytest.fixture
 def one_gpu() -> Iterator[None]:
     """Use one GPU alone, where several would share: a test may look into its index."""
-    before = list(devices.chosen)
-    devices.chosen[:] = [devices.numbers()[:1]]
-    devices.numbers.cache_clear()
+    before = list(device.chosen)
+    device.chosen[:] = [device.numbers()[:1]]
+    device.numbers.cache_clear()
     try:
         yield
     finally:
-        devices.chosen[:] = before
-        devices.numbers.cache_clear()
+        device.chosen[:] = before
+        device.numbers.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from shapes import joined
 from wireframes import box, cube, roofless
 
 from geodomain.cli import main
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 BLOCKS = b"""X,Y,Z,DX,DY,DZ,AU\r
 2.50,2.5,2.5,5,5,5,"1,2"\r

@@ -14,7 +14,7 @@ from wireframes import box
 
 from geodomain import label_file, report_file
 from geodomain.cli import main
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 TYPES = {"u8": "u1", "u16": "<u2", "u32": "<u4", "f32": "<f4", "f64": "<f8"}
 

@@ -17,7 +17,7 @@ from wireframes import box
 import geodomain
 from geodomain import Mesh, write_mesh
 from geodomain.cli import main
-from geodomain.io.header.frames import LocalFrame
+from geodomain.tables.frames import LocalFrame
 
 _PARENTS, _SIZE = (8, 6, 8), 400.0
 _LOW, _HIGH = np.array([630.0, 480, 530]), np.array([2370.0, 1890, 2620])  # on no centroid

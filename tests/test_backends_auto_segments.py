@@ -18,12 +18,11 @@ from fake_gpu import taken as auto_taken
 from shapes import star
 
 from geodomain import DeviceError, GeodomainWarning, SegmentIntersector, Segments, intersect
-from geodomain.backends import _choosing, choose, taken
-from geodomain.backends.auto import choice
-from geodomain.backends.cpu import segments as cpu_segments
-from geodomain.backends.cuda import backend as cuda_backend
-from geodomain.backends.cuda import device
-from geodomain.backends.cuda import segments as cuda_segments
+from geodomain.compute import _choosing, auto, choose, taken
+from geodomain.compute import cpu as cpu_segments
+from geodomain.compute.cuda import backend as cuda_backend
+from geodomain.compute.cuda import device
+from geodomain.compute.cuda import segments as cuda_segments
 
 __all__ = ["eager", "fake"]
 
@@ -58,7 +57,7 @@ def gpu(fake, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def free(monkeypatch: pytest.MonkeyPatch, eager) -> None:
     """Let anything pay for the GPU."""
     for what in ("segment", "triangle"):
-        monkeypatch.setitem(choice.COSTS, what, choice.COSTS[what]._replace(cuda=0.0))
+        monkeypatch.setitem(auto.COSTS, what, auto.COSTS[what]._replace(cuda=0.0))
 
 
 def test_few_segments_stay_on_the_cpu(gpu, fake) -> None:
@@ -83,9 +82,9 @@ def test_many_segments_go_to_the_gpu(gpu, free) -> None:
 
 
 def test_the_gpu_is_taken_once_the_work_so_far_would_have_paid(gpu, monkeypatch) -> None:
-    monkeypatch.setitem(choice.COSTS, "segment", choice.Cost(1.0, 0.0))
-    monkeypatch.setitem(choice.COSTS, "triangle", choice.Cost(0.0, 0.0))
-    monkeypatch.setattr(choice, "_COLD", 2.5 * 400)
+    monkeypatch.setitem(auto.COSTS, "segment", auto.Cost(1.0, 0.0))
+    monkeypatch.setitem(auto.COSTS, "triangle", auto.Cost(0.0, 0.0))
+    monkeypatch.setattr(auto, "_COLD", 2.5 * 400)
     intersector = SegmentIntersector(MESH, threads=1)
     for expected in ("cpu", "cpu", "cuda"):
         intersector.intersect((STARTS, ENDS))
@@ -94,9 +93,9 @@ def test_the_gpu_is_taken_once_the_work_so_far_would_have_paid(gpu, monkeypatch)
 
 def test_a_large_surface_pays_by_itself(gpu, monkeypatch) -> None:
     """Building is work too, and it is done once."""
-    monkeypatch.setitem(choice.COSTS, "segment", choice.Cost(0.0, 0.0))
-    monkeypatch.setitem(choice.COSTS, "triangle", choice.Cost(1.0, 0.5))
-    monkeypatch.setattr(choice, "_COLD", 1.0)
+    monkeypatch.setitem(auto.COSTS, "segment", auto.Cost(0.0, 0.0))
+    monkeypatch.setitem(auto.COSTS, "triangle", auto.Cost(1.0, 0.5))
+    monkeypatch.setattr(auto, "_COLD", 1.0)
     intersector = SegmentIntersector(MESH, threads=1)
     for _ in range(2):
         intersector.intersect((STARTS, ENDS))
@@ -104,7 +103,7 @@ def test_a_large_surface_pays_by_itself(gpu, monkeypatch) -> None:
 
 
 def test_points_and_segments_share_one_record(gpu, monkeypatch) -> None:
-    monkeypatch.setattr(_choosing().choice.record, "saved", choice._COLD)
+    monkeypatch.setattr(_choosing().choice.record, "saved", auto._COLD)
     SegmentIntersector(MESH).intersect((STARTS, ENDS))
     assert auto_taken()[0] == "cuda"
 

@@ -13,13 +13,13 @@ from shapes import UNDECIDABLE, cube, minute, star
 
 import geodomain
 from geodomain import PointError, PointLocator
-from geodomain.backends.cpu import points as cpu
-from geodomain.backends.cuda import buffers, device, pipeline, pools
-from geodomain.backends.cuda import points as cuda
-from geodomain.backends.cuda.staging import Stager
-from geodomain.backends.point_cache import keeping
+from geodomain.compute import cpu
+from geodomain.compute.cuda import buffers, device, pipeline
+from geodomain.compute.cuda import points as cuda
+from geodomain.compute.cuda.buffers import Stager
+from geodomain.compute.point_cache import keeping
 from geodomain.labelling.labeller import Labeller
-from geodomain.mesh.rim import signed_rim
+from geodomain.mesh.edges import signed_rim
 
 __all__ = ["fake", "small_buffers"]
 
@@ -121,7 +121,7 @@ def test_a_labelling_sends_its_points_once(fake, order: str) -> None:
     assert fake.calls.count("htod") == sent(3000)
     labeller.judge(points(3000, seed=1))
     assert fake.calls.count("htod") == 2 * sent(3000)
-    pools.release()
+    buffers.release()
     assert fake.used_bytes == held and "leak" not in fake.calls
 
 
@@ -154,7 +154,7 @@ def test_points_that_are_kept_by_chunks_of_other_sizes(fake) -> None:
 @contextlib.contextmanager
 def buffers_of(room: int) -> Iterator[None]:
     """Let chunks be of so many points."""
-    pools.release()
+    buffers.release()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "room_for", lambda *_: room)
         yield
@@ -165,7 +165,7 @@ def test_a_labelling_says_what_the_cpu_did_for_want_of_memory(fake) -> None:
     assert labeller.machine == ("cuda", "asked for")
     labeller.judge(points(1000))
     assert labeller.machine == ("cuda", "asked for")
-    pools.release()
+    buffers.release()
     fake.room = 1000
     with pytest.warns(geodomain.GeodomainWarning, match="computed on the CPU"):
         labeller.judge(points(500))
@@ -231,10 +231,10 @@ def test_buffers_are_used_again_and_given_back(fake) -> None:
     locator.contains(points(3000))
     assert "mem_alloc" not in fake.calls and "pagelocked_empty" not in fake.calls
     held = fake.used_bytes
-    pools.release()
+    buffers.release()
     assert fake.used_bytes < held
     del locator
-    pools.release()
+    buffers.release()
     assert fake.used_bytes == 0 and "leak" not in fake.calls
 
 
@@ -292,7 +292,7 @@ def test_callers_of_several_threads_have_buffers_of_their_own(fake) -> None:
 def test_an_error_on_the_way(fake, monkeypatch, which: int, sent: bool) -> None:
     """No thread waits for ever, no memory is lost, and the next call has what it needs."""
     locator = PointLocator(MESH, backend="cuda")
-    pools.release()
+    buffers.release()
     held, running, calls = fake.used_bytes, threading.active_count(), []
     place, name = (fake, "memcpy_htod_async") if sent else (Stager, "copy")
     real = getattr(place, name)
@@ -366,7 +366,7 @@ def test_page_locked_arrays(fake) -> None:
 def test_memory_that_an_error_leaves_is_freed_in_time(fake) -> None:
     """In another thread than the one that made the context, where PyCUDA would leak it."""
     locator = PointLocator(MESH, backend="cuda")
-    pools.release()
+    buffers.release()
     held, found = fake.used_bytes, []
     fake.room = 37 * 256 * 3
 

@@ -7,7 +7,7 @@ import ctypes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodomain.backends.cuda.arguments import arguments
+from geodomain.compute.cuda.kernels import arguments
 
 KINDS = {
     int: ctypes.c_uint64,

@@ -19,8 +19,8 @@ from fake_gpu import fake, forget
 from shapes import cube
 
 import geodomain
-from geodomain.backends import inventory
-from geodomain.backends.cuda import cubins
+from geodomain.compute import inventory
+from geodomain.compute.cuda import kernels as cubins
 
 __all__ = ["fake"]
 

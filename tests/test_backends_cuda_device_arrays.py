@@ -12,8 +12,8 @@ from shapes import UNDECIDABLE, minute, star
 
 import geodomain
 from geodomain import PointError, PointLocator
-from geodomain.backends.cuda import libcuda, staging
-from geodomain.backends.cuda import points as cuda_points
+from geodomain.compute.cuda import buffers, driver
+from geodomain.compute.cuda import points as cuda_points
 
 __all__ = ["fake", "small_buffers"]
 
@@ -164,13 +164,13 @@ def test_an_array_of_another_gpu_is_refused(fake, monkeypatch: pytest.MonkeyPatc
     fake.capabilities.append((9, 0))
     monkeypatch.setenv("GEODOMAIN_DEVICE", "0")
     there = on_device(fake, points(5))
-    monkeypatch.setattr(libcuda, "ordinal", lambda address: 1)
+    monkeypatch.setattr(driver, "ordinal", lambda address: 1)
     with pytest.raises(geodomain.DeviceError, match="is on GPU 1, and GPU 0 is used: set"):
         geodomain.contains(MESH, there)
 
 
 def test_without_the_drivers_library_nothing_is_taken_for_page_locked(fake, monkeypatch) -> None:
-    monkeypatch.setattr(libcuda, "library", lambda: None)
+    monkeypatch.setattr(driver, "library", lambda: None)
     given = points(3000)
     expected = geodomain.contains(MESH, given, backend="cpu")
     pinned = geodomain.pinned_empty((3000, 3), np.float64)
@@ -191,7 +191,7 @@ def test_names_of_points_on_the_device_are_in_memory(fake) -> None:
 
 def test_few_points_take_one_launch(fake, monkeypatch) -> None:
     monkeypatch.setattr(cuda_points, "FEW_ROWS", 200)
-    monkeypatch.setattr(staging, "FEW_ROWS", 200)
+    monkeypatch.setattr(buffers, "FEW_ROWS", 200)
     given = points(200)
     expected = geodomain.contains(MESH, given, backend="cpu")
     locator = PointLocator(MESH, backend="cuda")

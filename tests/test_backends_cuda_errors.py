@@ -15,12 +15,11 @@ from shapes import cube, star
 
 import geodomain
 from geodomain import DeviceError, GeodomainWarning, PointLocator
-from geodomain.backends import choose, inventory
-from geodomain.backends.api import Backend
-from geodomain.backends.auto import choice
-from geodomain.backends.auto.backend import AutoBackend
-from geodomain.backends.cuda import buffers, cubins, device, pools
-from geodomain.backends.cuda import errors as cuda_errors
+from geodomain.compute import auto, choose, inventory
+from geodomain.compute.api import Backend
+from geodomain.compute.auto import AutoBackend
+from geodomain.compute.cuda import buffers, device, kernels
+from geodomain.compute.cuda import driver as cuda_errors
 
 __all__ = ["eager", "fake"]
 
@@ -92,8 +91,8 @@ def test_the_device_stays_the_one_that_was_used_first(fake, monkeypatch) -> None
 
 
 def test_neither_nvcc_nor_kernels(fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cubins, "compiler", lambda: None)
-    monkeypatch.setattr(cubins, "shipped", lambda name: None)
+    monkeypatch.setattr(kernels, "compiler", lambda: None)
+    monkeypatch.setattr(kernels, "shipped", lambda name: None)
     with pytest.raises(
         DeviceError,
         match=r"no compiled kernels of grid_build\.cu for sm_90 were found, and no nvcc",
@@ -105,8 +104,8 @@ def test_a_card_that_the_wheels_kernels_are_not_for(fake, monkeypatch, tmp_path:
     fake.capabilities[0] = (6, 1)
     ptx = tmp_path / "k.ptx"
     ptx.write_text("//\n.version 8.0\n.target sm_75\n")
-    monkeypatch.setattr(cubins, "compiler", lambda: None)
-    monkeypatch.setattr(cubins, "shipped", lambda name: ptx)
+    monkeypatch.setattr(kernels, "compiler", lambda: None)
+    monkeypatch.setattr(kernels, "shipped", lambda name: ptx)
     with pytest.raises(DeviceError, match="for sm_61 were found, and no nvcc"):
         geodomain.contains(MESH, POINTS, backend="cuda")
     assert not fake.images
@@ -140,7 +139,7 @@ def test_an_nvcc_that_fails(fake, monkeypatch: pytest.MonkeyPatch, why: str, sai
         raise fake.CompileError(said)
 
     monkeypatch.setattr(sys.modules["pycuda.compiler"], "compile", fails)
-    monkeypatch.setattr(cubins, "shipped", lambda name: None)
+    monkeypatch.setattr(kernels, "shipped", lambda name: None)
     with pytest.raises(DeviceError, match=rf"nvcc cannot compile grid_build\.cu: {why}; repair"):
         geodomain.contains(MESH, POINTS, backend="cuda")
 
@@ -246,7 +245,7 @@ def test_a_forked_child_leaves_the_gpu_alone(fake, eager) -> None:
             except DeviceError as error:
                 said = str(error)
             said += f" {np.array_equal(both.contains(POINTS), EXPECTED)} {both.index.taken()[0]}"
-            pools.release()
+            buffers.release()
             del locator
             said += f" {set(fake.calls) - {'leak'}}"  # what goes with a process is no loss
         finally:
@@ -272,7 +271,7 @@ def test_an_interrupt_loses_no_memory_and_no_context(fake, monkeypatch) -> None:
             locator.contains(POINTS)
     assert getattr(fake.held, "count", 0) == 0
     assert np.array_equal(locator.contains(POINTS), EXPECTED)
-    pools.release()
+    buffers.release()
     del locator
     assert fake.used_bytes == 0
 
@@ -286,7 +285,7 @@ def test_auto_leaves_little_work_to_the_cpu(fake) -> None:
 
 
 def test_auto_takes_the_gpu_once_the_work_so_far_would_have_paid(fake, monkeypatch) -> None:
-    monkeypatch.setattr(choice, "_COLD", 2.5 * 20_000 * (15e-9 / 1 - 1e-9))
+    monkeypatch.setattr(auto, "_COLD", 2.5 * 20_000 * (15e-9 / 1 - 1e-9))
     locator = PointLocator(MESH, threads=1)
     for expected in ("cpu", "cpu", "cuda"):
         assert np.array_equal(locator.contains(POINTS), EXPECTED)

@@ -13,7 +13,7 @@ from shapes import star
 
 import geodomain
 from geodomain import DeviceArray, DeviceError, Mesh, PointLocator
-from geodomain.backends.cuda import lattice_in_place, lattice_parts
+from geodomain.compute.cuda import lattices
 
 __all__ = ["fake", "small_buffers"]
 
@@ -114,7 +114,7 @@ def test_strides_of_axes_of_one_block_say_nothing(fake) -> None:
 
 
 def test_a_list_that_is_too_short_is_made_longer(fake, monkeypatch) -> None:
-    monkeypatch.setattr(lattice_parts, "UNSURE_ROOM", 100)
+    monkeypatch.setattr(lattices, "UNSURE_ROOM", 100)
     axes = lattice(5, 6, 70)
     expected = geodomain.contains_lattice(MESH, *axes, backend="cpu")
     out = DeviceArray(expected.shape, bool)
@@ -137,13 +137,13 @@ def test_want_of_memory_is_an_error(fake) -> None:
 
 def test_one_layer_that_is_too_large(fake, monkeypatch) -> None:
     """Less is lent than a layer needs."""
-    monkeypatch.setattr(lattice_in_place.pool, "_least", 8)
+    monkeypatch.setattr(lattices.in_place_pool, "_least", 8)
     axes = lattice(2, 60, 70)
     out = DeviceArray((2, 60, 70), bool)
     real = fake.mem_alloc
 
     def scant(size: int) -> Any:
-        if 8 < size < 12 * lattice_parts.UNSURE_ROOM and size == lattice_parts._AHEAD + 8 * 2 * 60:
+        if 8 < size < 12 * lattices.UNSURE_ROOM and size == lattices._AHEAD + 8 * 2 * 60:
             raise fake.MemoryError
         return real(size)
 

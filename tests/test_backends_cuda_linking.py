@@ -24,8 +24,8 @@ from geodomain import (
     SegmentIntersector,
     Segments,
 )
-from geodomain.backends.cuda import cubins, device, libcuda, linking
-from geodomain.backends.kernel_files import sources
+from geodomain.compute.cuda import device, driver, kernels
+from geodomain.compute.native import sources
 
 __all__ = ["fake"]
 
@@ -33,7 +33,7 @@ MESH = star(6)
 POINTS = np.random.default_rng(0).normal(size=(5_000, 3)) * 60
 EXPECTED = geodomain.contains(MESH, POINTS, backend="cpu")
 SOLIDS = [Mesh(MESH.vertices * 0.5, MESH.triangles), MESH]
-BUILD, ASK = linking.TOGETHER[0], linking.TOGETHER[1]
+BUILD, ASK = kernels.TOGETHER[0], kernels.TOGETHER[1]
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ def ptx(fake: FakeCuda, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake
         path.write_text(f"//\n.version 8.0\n.target sm_75\n{entries}")
         return path
 
-    monkeypatch.setattr(cubins, "compiler", lambda: None)
-    monkeypatch.setattr(cubins, "shipped", shipped)
+    monkeypatch.setattr(kernels, "compiler", lambda: None)
+    monkeypatch.setattr(kernels, "shipped", shipped)
     return fake
 
 
@@ -65,9 +65,9 @@ def ask() -> None:
 
 def cached() -> list[Path]:
     """Name what is kept once all that was begun is done."""
-    for made in linking._made.values():
+    for made in kernels._made.values():
         made.result()
-    return sorted(cubins.folder().glob("*.cubin"))
+    return sorted(kernels.folder().glob("*.cubin"))
 
 
 def code(kernel: str, architecture: str = "sm_90") -> bytes:
@@ -110,15 +110,15 @@ def test_no_question_has_more_made_than_it_launches(ptx, question: str) -> None:
 def test_what_is_begun_together_is_of_one_file() -> None:
     files = [path.name for path in (sources() / "faces").glob("*.cu")]
     homes = {kernel: file for file in files for kernel in kernels_of(file)}
-    for some in linking.TOGETHER:
+    for some in kernels.TOGETHER:
         assert len({homes[kernel] for kernel in some}) == 1, some
 
 
 def test_kernels_are_made_at_the_same_time(ptx, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each waits for another one, which would last for ever one after another."""
     both = threading.Barrier(2)
-    monkeypatch.setattr(linking, "thread_count", lambda threads: 4)
-    monkeypatch.setattr(linking, "TOGETHER", (BUILD[:4], BUILD[4:8], (BUILD[8], "none"), ASK[:2]))
+    monkeypatch.setattr(kernels, "thread_count", lambda threads: 4)
+    monkeypatch.setattr(kernels, "TOGETHER", (BUILD[:4], BUILD[4:8], (BUILD[8], "none"), ASK[:2]))
     single = {BUILD[8], ASK[2]}
     ptx.library.fails = lambda text: any(f"{name}(" in text for name in single)
     ptx.library.meanwhile = lambda: both.wait(timeout=10)
@@ -156,13 +156,13 @@ def test_another_driver_makes_its_own(ptx, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of folders are POSIX's")
 def test_code_that_others_could_have_put_there_is_not_run(ptx) -> None:
     ask()
-    cubins.folder().chmod(0o777)
+    kernels.folder().chmod(0o777)
     before = [path.stat().st_mtime_ns for path in cached()]
     forget()
     ask()
     assert len(ptx.library.linked) == 24
     assert [path.stat().st_mtime_ns for path in cached()] == before
-    assert stat.S_IMODE(cubins.folder().stat().st_mode) == 0o777
+    assert stat.S_IMODE(kernels.folder().stat().st_mode) == 0o777
 
 
 def test_two_devices_have_a_kernel_made_once(ptx) -> None:
@@ -200,7 +200,7 @@ def test_what_the_linker_does_not_make_is_loaded_as_ptx(ptx) -> None:
 
 
 def test_without_the_drivers_library_all_is_loaded_as_ptx(ptx, monkeypatch) -> None:
-    monkeypatch.setattr(libcuda, "library", lambda: None)
+    monkeypatch.setattr(driver, "library", lambda: None)
     ask()
     assert len(ptx.images) == 12 and all(b".entry" in image for image in ptx.images)
 

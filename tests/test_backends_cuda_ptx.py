@@ -13,9 +13,9 @@ from fake_gpu import fake
 from shapes import cube
 
 import geodomain
-from geodomain.backends import inventory
-from geodomain.backends.cuda import cubins
-from geodomain.backends.cuda.ptx import only
+from geodomain.compute import inventory
+from geodomain.compute.cuda import kernels as cubins
+from geodomain.compute.cuda.kernels import only
 
 __all__ = ["fake"]
 

@@ -11,8 +11,8 @@ from fake_gpu import fake
 from shapes import star
 
 from geodomain import SegmentIntersector, Segments, intersect
-from geodomain.backends.cuda import device
-from geodomain.backends.cuda import segments as cuda_segments
+from geodomain.compute.cuda import device
+from geodomain.compute.cuda import segments as cuda_segments
 
 __all__ = ["fake"]
 

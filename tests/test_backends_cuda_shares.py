@@ -9,7 +9,9 @@ from shapes import cube, joined, star
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, synthetic
-from geodomain.backends.cuda import blocks, lattice_shares, outlet
+from geodomain.compute.cuda import pipeline
+from geodomain.compute.cuda import shares as blocks
+from geodomain.compute.cuda import shares as lattice_shares
 
 __all__ = ["eager", "fake", "small_buffers"]
 
@@ -23,8 +25,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make several parts of lattices and blocks, and several pieces of each."""
     monkeypatch.setattr(lattice_shares, "PART_BYTES", 20_000)
     monkeypatch.setattr(blocks, "TOGETHER", 700)
-    monkeypatch.setattr(outlet, "_PIECE_BYTES", 3000)
-    monkeypatch.setattr(outlet, "_LEAST_BYTES", 3000)
+    monkeypatch.setattr(pipeline, "_PIECE_BYTES", 3000)
+    monkeypatch.setattr(pipeline, "_LEAST_BYTES", 3000)
 
 
 def around(mesh: Mesh, counts: tuple[int, int, int], margin: float = 0.05) -> list[np.ndarray]:

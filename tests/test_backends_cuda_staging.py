@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from fake_gpu import fake
 
-from geodomain.backends.cuda import buffers, device, staging
-from geodomain.backends.cuda.buffers import Ring
-from geodomain.backends.cuda.staging import Filler
+from geodomain.compute.cuda import buffers, device
+from geodomain.compute.cuda.buffers import Filler, Ring
 
 __all__ = ["fake"]
 
@@ -52,14 +51,14 @@ def test_every_row_comes_once_and_in_its_place(fake, shape: str, threads: int) -
 @pytest.mark.parametrize("rows", [0, 1, 999, 12_345, 40_000])
 def test_answers_come_back_by_the_ring(fake, monkeypatch, rows: int) -> None:
     """Large ones, in ordinary memory; the others by one call."""
-    monkeypatch.setattr(staging, "_LARGE", 4000)
+    monkeypatch.setattr(buffers, "_LARGE", 4000)
     monkeypatch.setattr(buffers, "PIECE_ROWS", 500)
     given = np.arange(rows, dtype=np.int32)
     with device.current() as cuda:
         memory = cuda.mem_alloc(4 * rows + 4)
         cuda.memcpy_htod(memory, given)
         for out in (np.empty(rows, np.int32), cuda.pagelocked_empty(rows + 1, np.int32)[:rows]):
-            staging.download(out, int(memory))
+            buffers.download(out, int(memory))
             assert np.array_equal(out, given)
     assert fake.calls.count("dtoh") == (-(-4 * rows // 12_000) if rows > 1000 else 0)
 
@@ -107,7 +106,7 @@ def test_pieces_are_not_filled_beyond_their_end(fake, monkeypatch: pytest.Monkey
     points = np.random.default_rng(2).random((ROWS, 3))
     with device.current() as cuda:
         stream, memory = cuda.Stream(), cuda.mem_alloc(points.nbytes)
-        with staging.filling((points[:, 0], points[:, 1], points[:, 2]), 65_536, 2) as filler:
+        with buffers.filling((points[:, 0], points[:, 1], points[:, 2]), 65_536, 2) as filler:
             filler.send(0, 65_536, int(memory), stream)
             filler.send(65_536, ROWS, int(memory) + 24 * 65_536, stream)
             stream.synchronize()
@@ -118,12 +117,12 @@ def test_pieces_are_not_filled_beyond_their_end(fake, monkeypatch: pytest.Monkey
 def test_an_array_of_any_size_is_uploaded(
     fake, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    monkeypatch.setattr(staging, "_LARGE", 40)
+    monkeypatch.setattr(buffers, "_LARGE", 40)
     monkeypatch.setattr(buffers, "PIECE_ROWS", 256)
     array = np.random.default_rng(1).integers(0, 9, count, dtype=np.int32)
     with device.current() as cuda:
         found = np.empty_like(array)
-        [memory] = staging.upload(array)
+        [memory] = buffers.upload(array)
         if count:
             cuda.memcpy_dtoh(found, memory)
     assert np.array_equal(found, array)

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from fake_gpu import fake, forget
 
-from geodomain.backends.cuda import cubins, libcuda
 from geodomain.cli import main
+from geodomain.compute.cuda import driver, kernels
 
 __all__ = ["fake"]
 
@@ -27,7 +27,7 @@ def said() -> str:
 
 def test_no_driver(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     """As PyCUDA has it then: its import fails for want of the driver's library."""
-    monkeypatch.setattr(libcuda, "library", lambda: None)
+    monkeypatch.setattr(driver, "library", lambda: None)
     monkeypatch.setitem(sys.modules, "pycuda.driver", None)
     assert said().startswith("the NVIDIA driver is not installed, or this is no machine with")
 
@@ -69,17 +69,17 @@ def test_a_pycuda_that_does_not_load(fake, monkeypatch, tmp_path: Path) -> None:
 
 
 def test_no_kernels(fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cubins, "compiler", lambda: None)
-    monkeypatch.setattr(cubins, "shipped", lambda name: None)
+    monkeypatch.setattr(kernels, "compiler", lambda: None)
+    monkeypatch.setattr(kernels, "shipped", lambda name: None)
     assert said().startswith("kernels: this installation has none for sm_90, and there is no nvcc")
 
 
 def test_kernels_that_are_newer_than_the_driver(fake, monkeypatch, tmp_path: Path) -> None:
     (tmp_path / "grid.ptx").write_text("//\n.version 9.0\n.target sm_75\n")
-    monkeypatch.setattr(cubins, "compiler", lambda: None)
-    monkeypatch.setattr(cubins, "shipped", lambda name: tmp_path / "grid.ptx")
-    monkeypatch.setattr(cubins, "kernel_folders", lambda: [tmp_path])
-    monkeypatch.setattr(cubins, "source", lambda name: name)
+    monkeypatch.setattr(kernels, "compiler", lambda: None)
+    monkeypatch.setattr(kernels, "shipped", lambda name: tmp_path / "grid.ptx")
+    monkeypatch.setattr(kernels, "kernel_folders", lambda: [tmp_path])
+    monkeypatch.setattr(kernels, "source", lambda name: name)
     assert said() == (
         "the NVIDIA driver is for CUDA 12.2, and the kernels of this installation need one for "
         "CUDA 13.0: update the driver, or install a CUDA toolkit of the driver's version"

@@ -17,8 +17,8 @@ from shapes import UNDECIDABLE, cube, minute, star
 
 import geodomain
 from geodomain import PointLocator, SegmentIntersector, Segments
-from geodomain.backends.cuda import device, pools
-from geodomain.backends.gpus import backend, crew, distance, points, segments
+from geodomain.compute import gpus
+from geodomain.compute.cuda import buffers, device
 from geodomain.labelling.labeller import Labeller
 
 __all__ = ["fake", "small_buffers"]
@@ -47,13 +47,13 @@ def two(fake: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
     """
     fake.capabilities.append((9, 0))
     for module, name, least in (
-        (points, "LEAST_ROWS", 512), (distance, "LEAST_ROWS", 512), (segments, "LEAST_ROWS", 64),
-        (backend, "LEAST_BITS", 64),
+        (gpus, "LEAST_ROWS", 512), (gpus, "LEAST_ROWS", 512), (gpus, "LEAST_ROWS", 64),
+        (gpus, "LEAST_BITS", 64),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, least)
-    take = crew.Shift._take
+    take = gpus.Shift._take
 
-    def in_turn(shift: crew.Shift, number: int) -> object:
+    def in_turn(shift: gpus.Shift, number: int) -> object:
         taken = take(shift, number)
         both = vars(shift).setdefault("both", threading.Barrier(2))
         met = vars(shift).setdefault("met", set())
@@ -62,10 +62,10 @@ def two(fake: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
             both.wait(timeout=30)
         return taken
 
-    monkeypatch.setattr(crew.Shift, "_take", in_turn)
+    monkeypatch.setattr(gpus.Shift, "_take", in_turn)
     yield fake
     gc.collect()
-    pools.release()
+    buffers.release()
     assert fake.crashed or "leak" not in fake.calls
 
 
@@ -211,7 +211,7 @@ def test_at_the_end_each_gpu_gives_back_its_kernels(two: FakeCuda) -> None:
     PointLocator(MESH, backend="cuda").contains(POINTS)
     assert {*device.kernel.kept} == {*device.module.kept} == {0, 1}
     with warnings.catch_warnings():
-        pools._release_for_good()
+        buffers._release_for_good()
         warnings.warn("module in out-of-thread context could not be cleaned up", stacklevel=1)
     assert not device.kernel.kept and not device.module.kept
     geodomain.contains(MESH, POINTS, backend="cuda")  # should anyone ask yet
@@ -305,7 +305,7 @@ def test_callers_of_several_threads(two: FakeCuda) -> None:
 @pytest.mark.parametrize("rows", [0, 1, 99, 100, 199, 200, 12_345])
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_parts_are_all_the_rows_in_their_order(rows: int, workers: int) -> None:
-    parts = crew.cut(rows, workers, 100)
+    parts = gpus.cut(rows, workers, 100)
     assert [row for part in parts for row in range(rows)[part]] == [*range(rows)]
     sizes = [part.stop - part.start for part in parts]
     assert len(parts) == 1 or (min(sizes) >= 100 and workers > 1)

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from geodomain.backends import kernel_files
-from geodomain.backends.kernel_files import kernel_folders, load
+from geodomain.compute import native
+from geodomain.compute.native import kernel_folders, load
 from geodomain.errors import CoreError, GeodomainError
 
 ROOT = Path(__file__).parents[1]
@@ -22,12 +22,12 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a copy of the sources that are looked at first; the core is the installed one."""
     folders = [tmp_path / "kernels", *kernel_folders()]
     shutil.copytree(ROOT / "kernels", folders[0])
-    monkeypatch.setattr(kernel_files, "kernel_folders", lambda: folders)
+    monkeypatch.setattr(native, "kernel_folders", lambda: folders)
     return folders[0]
 
 
 def built() -> list[str]:
-    places = [path for one in kernel_folders() for path in one.glob(f"core*{kernel_files.SUFFIX}")]
+    places = [path for one in kernel_folders() for path in one.glob(f"core*{native.SUFFIX}")]
     return sorted({path.name.partition(".")[0] for path in places})
 
 
@@ -64,13 +64,13 @@ def test_what_no_core_is_compiled_from_does_not_count(copy: Path) -> None:
 
 
 def test_a_core_from_before_there_were_stamps_is_refused(copy: Path, monkeypatch) -> None:
-    monkeypatch.setattr(kernel_files.ctypes, "CDLL", lambda path: SimpleNamespace())
+    monkeypatch.setattr(native.ctypes, "CDLL", lambda path: SimpleNamespace())
     with pytest.raises(CoreError, match="other sources"):
         load("core")
 
 
 def test_no_core_at_all(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_files, "kernel_folders", lambda: [copy])
+    monkeypatch.setattr(native, "kernel_folders", lambda: [copy])
     with pytest.raises(ImportError, match=r"the compiled core core\.\w+ is not in .*; run 'pip"):
         load("core")
     assert issubclass(CoreError, GeodomainError)

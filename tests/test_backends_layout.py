@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geodomain.backends import layout
+from geodomain.compute import layout
 
 STRUCTURES, CONSTANTS = layout._described()
 PACKED = [name for name, one in STRUCTURES.items() if one.fields]

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from geodomain.backends.native import Core, core
+from geodomain.compute.native import Core, core
 
 SIGNATURES = core().signatures
 BITS = {"b": 8, "h": 16, "i": 32, "q": 64}

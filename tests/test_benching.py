@@ -13,14 +13,21 @@ import pytest
 from fake_gpu import fake
 
 from geodomain import Mesh, synthetic
-from geodomain.benching import chart, timing
-from geodomain.benching import strategies as ours
-from geodomain.benching.contender import Contender
-from geodomain.benching.peers import PEERS
+from geodomain.benching import report as chart
+from geodomain.benching import timing
+from geodomain.benching import timing as ours
 from geodomain.benching.report import Report, as_text, rounded
 from geodomain.benching.running import make_scene, run
-from geodomain.benching.strategies import modes, strategies
-from geodomain.benching.timing import Run, Scene, measure, round_down
+from geodomain.benching.timing import (
+    PEERS,
+    Contender,
+    Run,
+    Scene,
+    measure,
+    modes,
+    round_down,
+    strategies,
+)
 
 __all__ = ["fake"]
 

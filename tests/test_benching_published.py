@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from test_benching import SETTING
 
-from geodomain.benching import chart, published
-from geodomain.benching.peers import PEERS
+from geodomain.benching import report as chart
+from geodomain.benching import report as published
 from geodomain.benching.report import Report, as_text
-from geodomain.benching.strategies import preliminary, strategies
-from geodomain.benching.timing import Run
+from geodomain.benching.timing import PEERS, Run, preliminary, strategies
 
 GPU = [each.name for each in strategies("cuda")]
 

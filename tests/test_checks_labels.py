@@ -11,10 +11,10 @@ from wireframes import box
 
 import geodomain
 from geodomain import Domain, Stack
-from geodomain.checks.labels import alike_labels, read_as_missing
+from geodomain.checks.columns import alike_labels, read_as_missing
 from geodomain.cli import main
 from geodomain.errors import DomainError, GeodomainWarning
-from geodomain.io.conditions import ArrayColumn
+from geodomain.tables.conditions import ArrayColumn
 
 pandas = pytest.importorskip("pandas")
 

@@ -15,9 +15,8 @@ from wireframes import box
 import geodomain
 from geodomain.checks import overlaps
 from geodomain.checks.blocks import overfull
-from geodomain.checks.overlaps import Overlap, OverlappingBlocks
-from geodomain.checks.repeated import RepeatedCentroids
-from geodomain.io.header.frames import LocalFrame
+from geodomain.checks.overlaps import Overlap, OverlappingBlocks, RepeatedCentroids
+from geodomain.tables.frames import LocalFrame
 
 Floats = NDArray[np.float64]
 Chunks = Sequence[tuple[Floats, Floats]]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from geodomain import lattice as lattices
-from geodomain.checks import repeated
-from geodomain.checks.repeated import RepeatedCentroids
+from geodomain.checks import overlaps
+from geodomain.checks.overlaps import RepeatedCentroids
 from geodomain.lattice import LatticeBits
 
 Floats = NDArray[np.float64]
@@ -90,7 +90,7 @@ def test_zeros_of_both_signs_are_one_place() -> None:
 def test_of_many_blocks_all_are_compared(order: tuple[int, ...]) -> None:
     axis = np.arange(0.5, 80)
     points = lattice(axis, axis + 7_480_000.7, axis / 7)[:, order]
-    assert len(points) > repeated._ALL and added(points, 100_000) == 0
+    assert len(points) > overlaps._ALL and added(points, 100_000) == 0
     twice = np.concatenate([points, points[77_777:77_780], points[:1], points[:1]])
     assert added(twice, 100_000) == 5
 
@@ -101,13 +101,13 @@ def test_sub_blocks_after_many_parents_make_the_lattice_finer() -> None:
     halves = lattice(*[np.array([-2.5, 2.5])] * 3)
     parts = (parents[-9:, None] + halves).reshape(-1, 3)
     points = np.concatenate([parents[:-9], parts])
-    assert len(points) > repeated._ALL
+    assert len(points) > overlaps._ALL
     assert added(points, 50_000, 10.0) == 0
     assert added(np.concatenate([points, parts[7:8]]), 50_000, 10.0) == 1
 
 
 def test_off_a_lattice_many_blocks_are_left_to_inspect() -> None:
-    points = np.random.default_rng(1).uniform(0, 1000, (repeated._ALL // 2, 3))
+    points = np.random.default_rng(1).uniform(0, 1000, (overlaps._ALL // 2, 3))
     some = np.concatenate([points, points[:10]])
     assert added(some, 60_000) == 10
     assert added(np.concatenate([some, points, points]), 60_000) == 0
@@ -141,7 +141,7 @@ def test_different_places_with_one_hash_are_told_apart(
     axis = 500_000 + spacing * np.arange(20)
     points = lattice(axis, axis + 6_500_000, axis / 1000)
     assert added(points, 1000) == 0
-    monkeypatch.setattr(repeated, "point_hashes", lambda points: np.zeros(len(points), np.uint64))
+    monkeypatch.setattr(overlaps, "point_hashes", lambda points: np.zeros(len(points), np.uint64))
     assert added(np.concatenate([points, points[:4]]), 1000) == 4
 
 

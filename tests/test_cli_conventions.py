@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from wireframes import box
 
 from geodomain.cli import main
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 NULLS = pyarrow.csv.ConvertOptions(null_values=["-"])
 SOLID = ("--solid", "ORE=ore.obj")

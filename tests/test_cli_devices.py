@@ -12,8 +12,8 @@ from fake_gpu import eager, fake, forget
 from wireframes import cube
 
 import geodomain
-from geodomain.backends.cuda import cubins
 from geodomain.cli import main
+from geodomain.compute.cuda import kernels
 
 __all__ = ["eager", "fake"]
 
@@ -23,7 +23,7 @@ def run(*arguments: str) -> Result:
 
 
 def test_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("geodomain.backends.inventory")
+    pytest.importorskip("geodomain.compute.inventory")
     text = run("devices")
     told = json.loads(run("devices", "--json").stdout)
     assert text.exit_code == 0 and told["cpu_threads"] >= 1
@@ -92,10 +92,10 @@ def test_where_the_kernels_come_from(fake, monkeypatch: pytest.MonkeyPatch) -> N
     assert "grid.cu from nvcc" in run("devices").stdout
     geodomain.contains(geodomain.Mesh(*_cube()), [[1, 1, 1]], backend="cuda")
     assert "grid.cu from cache" in run("devices").stdout
-    monkeypatch.setattr(cubins, "compiler", lambda: None)
-    monkeypatch.setattr(cubins, "shipped", lambda name: Path(__file__))
+    monkeypatch.setattr(kernels, "compiler", lambda: None)
+    monkeypatch.setattr(kernels, "shipped", lambda name: Path(__file__))
     assert "lattice.cu from PTX" in run("devices").stdout
-    monkeypatch.setattr(cubins, "shipped", lambda name: None)
+    monkeypatch.setattr(kernels, "shipped", lambda name: None)
     told = json.loads(run("devices", "--json").stdout)
     for file in ("lattice.cu", "segments.cu", "winding.cu"):
         assert told["gpus"][0]["kernels"][file] == "nowhere"
@@ -177,7 +177,7 @@ def test_no_file_is_left_by_a_gpu_that_stops(fake, table: list[str], tmp_path: P
     result = run(*[word for word in table if word not in ("--dry-run", "--json")], *out)
     fake.crash = None
     assert result.exit_code == 5 and "only a new process can use it again" in result.stderr
-    assert set(tmp_path.iterdir()) - before <= {cubins.folder()}
+    assert set(tmp_path.iterdir()) - before <= {kernels.folder()}
 
 
 def _cube() -> tuple:

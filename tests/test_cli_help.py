@@ -15,10 +15,9 @@ from click.testing import CliRunner, Result
 from wireframes import box
 
 from geodomain.cli import main
-from geodomain.cli.completion import WholeWords, named_paths, paths_from
-from geodomain.cli.help import TOPICS
-from geodomain.cli.sectioned import SECTIONS, Sectioned
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.cli.help import SECTIONS, TOPICS, Sectioned
+from geodomain.cli.options import WholeWords, named_paths, paths_from
+from geodomain.formats.wireframes import write_mesh
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -12,7 +12,7 @@ from wireframes import box
 
 from geodomain import Mesh
 from geodomain.cli import main
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 COLLAR = "BHID,XCOLLAR,YCOLLAR,ZCOLLAR,ENDDEPTH\nA,5,5,20,30\nB,50,5,20,30\n"
 SURVEY = "BHID,AT,BRG,DIP\nA,0,0,90\nB,0,0,90\n"

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from wireframes import box, roofless
 
 from geodomain.cli import main
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 pv = pytest.importorskip("pyvista")
 

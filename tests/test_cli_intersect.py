@@ -14,10 +14,10 @@ from crossings import adversarial, crossings
 from shapes import star
 
 from geodomain import Mesh, SegmentIntersector, intersect, synthetic, write_mesh
-from geodomain.backends import segment_rows
 from geodomain.cli import main
-from geodomain.segments import raw_hits as hit_files
-from geodomain.segments.raw.reading import open_segments
+from geodomain.compute import rows as segment_rows
+from geodomain.query import segment_files as hit_files
+from geodomain.query.raw_files import open_segments
 
 REACH = 400.0
 RAW = ("vertices_f32", "triangles_i32", "rayFrom_f32", "rayTo_f32")

@@ -9,7 +9,7 @@ from pathlib import Path
 from label_command import BLOCKS, BOTH, LABELLED, folder, run
 from wireframes import cube
 
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 from geodomain.mesh.mesh import Mesh
 
 __all__ = ["folder"]

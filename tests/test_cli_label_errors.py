@@ -9,7 +9,7 @@ import pytest
 from label_command import BLOCKS, BOTH, LABELLED, folder, run
 from shapes import UNDECIDABLE, minute
 
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 __all__ = ["folder"]
 

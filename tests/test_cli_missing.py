@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from geodomain import synthetic
-from geodomain.cli.missing import mend_missing
+from geodomain.cli.console import mend_missing
 from geodomain.synthetic.files import write_deposit
 
 # Other libraries are as if they were not installed.

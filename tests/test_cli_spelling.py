@@ -15,8 +15,8 @@ from wireframes import box
 
 import geodomain
 from geodomain.cli import main
-from geodomain.cli.spelling import KEYWORDS, as_options
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.cli.console import KEYWORDS, as_options
+from geodomain.formats.wireframes import write_mesh
 
 PACKAGE = Path(__file__).parents[1] / "geodomain"
 

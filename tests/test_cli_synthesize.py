@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from geodomain import PointLocator, intersect
 from geodomain.cli import main
-from geodomain.segments.raw.reading import open_segments, read_raw_mesh
+from geodomain.query.raw_files import open_segments, read_raw_mesh
 
 FEW = ("--triangles", "800", "--rays", "3000")
 RAW = ("vertices_f32", "triangles_i32", "rayFrom_f32", "rayTo_f32")

@@ -17,7 +17,7 @@ from object_stores import BUCKET, bucket, server
 import geodomain
 from geodomain import label_dataset
 from geodomain.cli import main
-from geodomain.datasets.run_lock import _has_ended, _this_process
+from geodomain.datasets.jobs import _has_ended, _this_process
 from geodomain.datasets.stores import LocalStore
 
 __all__ = ["bucket", "folder", "server"]
@@ -125,7 +125,7 @@ def test_what_ends_before_its_first_part_leaves_nothing(folder: Path) -> None:
         if made:
             Path("out").mkdir()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("geodomain.datasets.workers._SECONDS", 1)
+            patch.setattr("geodomain.datasets.labelling._SECONDS", 1)
             with pytest.raises(OSError, match=r"tcp://127\.0\.0\.1:9"):
                 label_dataset("blocks", domains(), "out", scheduler="tcp://127.0.0.1:9")
         assert [path.name for path in Path().iterdir() if path.name != "blocks"] == ["out"] * made

@@ -240,7 +240,7 @@ def test_a_killed_run_leaves_whole_objects_and_goes_on(bucket: Bucket, folder: P
 import os, signal, warnings
 from datasets_of_blocks import domains
 import geodomain
-from geodomain.datasets.states import States
+from geodomain.datasets.jobs import States
 warnings.simplefilter("ignore")
 write = States.write
 def killing(states, part, done):

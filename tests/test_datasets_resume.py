@@ -37,7 +37,7 @@ SCRIPT = """
 import itertools, os, signal, sys, warnings
 from datasets_of_blocks import domains
 import geodomain
-from geodomain.datasets.states import States
+from geodomain.datasets.jobs import States
 warnings.simplefilter("ignore")
 kind, moment, moments = sys.argv[1], int(sys.argv[2]), itertools.count(1)
 def at(here):

@@ -13,10 +13,10 @@ from datasets_of_blocks import PARTS, domains, files_of, folder, write_csv
 
 import geodomain
 from geodomain import GeodomainError, label_dataset
-from geodomain.datasets.states import States
+from geodomain.datasets.jobs import States
+from geodomain.datasets.labelling import SharedJob, threads_of
 from geodomain.datasets.stores import LocalStore
-from geodomain.datasets.workers import SharedJob, threads_of
-from geodomain.io.header.options import TableOptions
+from geodomain.tables.options import TableOptions
 
 __all__ = ["folder"]
 pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")

@@ -10,7 +10,7 @@ from distances import square_distance
 
 import geodomain
 from geodomain import synthetic
-from geodomain.backends.native import column_pointers, core
+from geodomain.compute.native import column_pointers, core
 
 
 def walked(mesh: geodomain.Mesh, points: np.ndarray) -> geodomain.Nearest:

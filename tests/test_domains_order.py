@@ -12,11 +12,10 @@ from wireframes import box, cube, roofless
 
 import geodomain
 from geodomain import Domain, DomainError, Domains, GeodomainWarning, Stack, label_points
-from geodomain.labelling.cells import Labels
+from geodomain.labelling.counts import Tally
+from geodomain.labelling.evaluate import Labels
 from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.summarise import summarise
-from geodomain.labelling.summary import as_table
-from geodomain.labelling.tally import Tally
+from geodomain.labelling.summary import as_table, summarise
 
 GROUND = level(5.0, 10, name="ground.ply")
 ORE = Domain("ORE", cube())

@@ -9,10 +9,10 @@ from surfaces import hairline
 from wireframes import box, cube
 
 from geodomain import Domain, MeshError, Stack
-from geodomain.cli.values import by_name
-from geodomain.domains.solids import Weld
+from geodomain.cli.options import by_name
+from geodomain.domains.domain import Weld
 from geodomain.domains.sources import domains_to_label
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 
 def test_a_repeated_name_joins_the_place_of_its_first(tmp_path: Path) -> None:

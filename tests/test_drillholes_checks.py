@@ -17,7 +17,7 @@ import geodomain
 from geodomain import Drillholes, GeodomainWarning, Mesh, TableError
 from geodomain.cli import main
 from geodomain.drillholes.checks import KINDS
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 sys.path.insert(0, str(Path(__file__).parent / "fuzz"))
 

@@ -16,7 +16,7 @@ from wireframes import box
 import geodomain
 from geodomain import Domain, Drillholes, GeodomainWarning, TableError
 from geodomain.cli import main
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 HOLE = pd.DataFrame({"HOLE": ["A"], "X": [5.0], "Y": [5.0], "Z": [30.0], "DEPTH": [40.0],
                      "AZIMUTH": [0.0], "DIP": [90.0]})  # fmt: skip

@@ -15,7 +15,7 @@ from wireframes import box
 
 import geodomain
 from geodomain import Domain, Drillholes, Mesh, Stack
-from geodomain.drillholes.walls import SAGITTA, cross_walls
+from geodomain.drillholes.crossings import SAGITTA, cross_walls
 
 
 def holes_of(*holes: tuple, end: float = 100.0, **options) -> Drillholes:

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodomain.drillholes.curves import METHODS, bends_between, make_curves, running_sums
-from geodomain.drillholes.directions import directions, sign_of_down, sine_cosine
+from geodomain.drillholes.curves import (
+    METHODS,
+    bends_between,
+    directions,
+    make_curves,
+    running_sums,
+    sign_of_down,
+    sine_cosine,
+)
 
 
 def one_hole(depths: list[float], azimuths: list[float], dips: list[float], method: str):

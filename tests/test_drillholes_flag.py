@@ -20,9 +20,8 @@ from wireframes import box
 import geodomain
 from geodomain import Domain, Domains, Drillholes, Mesh, TableError, flag_file
 from geodomain.cli import main
-from geodomain.drillholes.cutting import make_cuts
-from geodomain.drillholes.flagging import Parts
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.drillholes.flagging import Parts, make_cuts
+from geodomain.formats.wireframes import write_mesh
 
 COLLAR = "BHID,XCOLLAR,YCOLLAR,ZCOLLAR,ENDDEPTH\nA,5,5,30,40\nB,50,5,30,40\n"
 SURVEY = "BHID,AT,BRG,DIP\nA,0,0,90\nB,0,0,90\n"

@@ -10,7 +10,7 @@ from wireframes import box
 
 import geodomain
 from geodomain import Drillholes, Mesh, TableError
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 TABLES = {"collar": Path("collar.csv"), "survey": Path("survey.csv")}
 ORE, GROUND = Path("ore.ply"), Path("ground.ply")

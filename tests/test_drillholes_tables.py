@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from geodomain import Drillholes, TableError
-from geodomain.drillholes.naming import find_roles
+from geodomain.drillholes.tables import find_roles
 
 COLLAR = "BHID,XCOLLAR,YCOLLAR,ZCOLLAR\nA,0,0,100\nB,50,0,100\n"
 SURVEY = "BHID,AT,BRG,DIP\nA,0,0,90\nA,50,0,80\nB,0,90,60\n"

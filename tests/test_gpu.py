@@ -12,7 +12,7 @@ from shapes import cube, star
 
 import geodomain
 from geodomain import PointLocator
-from geodomain.backends.cuda import device, libcuda, pools
+from geodomain.compute.cuda import buffers, device, driver
 
 __all__ = ["expected", "locator", "one_gpu"]
 
@@ -71,7 +71,7 @@ def test_codes_of_many_solids(slow: bool, monkeypatch) -> None:
 
 def test_the_grid_is_built_on_the_device(locator) -> None:
     """Its cells are those of the host's, but for rounding in the choice of how many."""
-    from geodomain.backends.cpu import points as cpu
+    from geodomain.compute import cpu
 
     host = cpu.CpuPointIndex(MESH, threads=2, density=1.0).size()
     device = locator.index.size()
@@ -81,8 +81,8 @@ def test_the_grid_is_built_on_the_device(locator) -> None:
 def test_page_locked_memory_is_known(locator) -> None:
     pinned, ordinary = geodomain.pinned_empty(1000, np.float64), np.empty(1_000_000)
     with device.current():
-        assert libcuda.is_pinned(pinned.ctypes.data, pinned.nbytes)
-        assert not libcuda.is_pinned(ordinary.ctypes.data, ordinary.nbytes)
+        assert driver.is_pinned(pinned.ctypes.data, pinned.nbytes)
+        assert not driver.is_pinned(ordinary.ctypes.data, ordinary.nbytes)
 
 
 def test_numbers_and_surfaces(locator) -> None:
@@ -143,10 +143,9 @@ def test_answers_over_points_and_doubles_at_odd_addresses(locator) -> None:
 def test_little_memory_makes_smaller_chunks_and_then_the_cpu(
     one_gpu, expected, monkeypatch
 ) -> None:
-    from geodomain.backends.cuda import buffers
 
     locator = PointLocator(MESH, backend="cuda")
-    pools.release()
+    buffers.release()
     with device.current() as cuda:
         real, memory_error = cuda.mem_alloc, cuda.MemoryError
         for most in (1_000_000, 1000):
@@ -158,7 +157,7 @@ def test_little_memory_makes_smaller_chunks_and_then_the_cpu(
                 ),
             )
             if most == 1000:
-                pools.release()
+                buffers.release()
                 with pytest.warns(geodomain.GeodomainWarning, match="computed on the CPU"):
                     assert np.array_equal(locator.contains(POINTS), expected)
             else:

@@ -10,7 +10,7 @@ from gpu_scene import MESH, expected, locator
 from shapes import cube, star
 
 import geodomain
-from geodomain.backends.cuda import device, lattice_in_place, lattice_parts, pools
+from geodomain.compute.cuda import buffers, device, lattices
 
 __all__ = ["expected", "locator"]
 
@@ -40,32 +40,32 @@ def test_large_triangles_over_many_columns(frequency: int) -> None:
         assert np.array_equal(geodomain.contains_lattice(mesh, *axes, backend="cuda"), expected)
 
 
-@pytest.mark.parametrize("few", [0, lattice_parts._FEW])
+@pytest.mark.parametrize("few", [0, lattices._FEW])
 @pytest.mark.parametrize("width", [1, 37])
 @pytest.mark.parametrize("depth", [1, 63, 64, 65, 100, 333, 1000, 2100])
 def test_lattices_that_stay_on_the_device(
     locator, depth: int, width: int, few: int, monkeypatch
 ) -> None:
-    monkeypatch.setattr(lattice_parts, "_FEW", few)
+    monkeypatch.setattr(lattices, "_FEW", few)
     axes = [np.linspace(-110, 110, n) for n in (61, width, depth)]
     axes = [axis if len(axis) > 1 else np.zeros(1) for axis in axes]
     for packed in (False, True):
         expected = geodomain.contains_lattice(MESH, *axes, packed=packed, backend="cpu")
         assert expected.any()
-        for slab in (lattice_in_place.SLAB_BYTES, 50_000):
-            monkeypatch.setattr(lattice_in_place, "SLAB_BYTES", slab)
+        for slab in (lattices.IN_PLACE_BYTES, 50_000):
+            monkeypatch.setattr(lattices, "SLAB_BYTES", slab)
             out = geodomain.DeviceArray(expected.shape, expected.dtype)
             assert locator.contains_lattice(*axes, packed=packed, out=out) is out
             assert np.array_equal(out.get(), expected)
         assert np.array_equal(locator.contains_lattice(*axes, packed=packed), expected)
 
 
-@pytest.mark.parametrize("few", [0, lattice_parts._FEW])
+@pytest.mark.parametrize("few", [0, lattices._FEW])
 @pytest.mark.parametrize("depth", [65, 100, 333])
 def test_lattices_at_any_address_leave_the_rest_alone(
     locator, depth: int, few: int, monkeypatch
 ) -> None:
-    monkeypatch.setattr(lattice_parts, "_FEW", few)
+    monkeypatch.setattr(lattices, "_FEW", few)
     axes = [np.linspace(-110, 110, n) for n in (13, 11, depth)]
     for packed in (False, True):
         expected = geodomain.contains_lattice(MESH, *axes, packed=packed, backend="cpu")
@@ -90,8 +90,8 @@ def test_lattices_at_any_address_leave_the_rest_alone(
 
 def test_a_list_of_unsure_pairs_that_is_too_short(locator, monkeypatch) -> None:
     """Blocks on the faces of a cube, where quick arithmetic may be unsure of heights."""
-    monkeypatch.setattr(lattice_parts, "UNSURE_ROOM", 1)
-    pools.release()
+    monkeypatch.setattr(lattices, "UNSURE_ROOM", 1)
+    buffers.release()
     third = cube(30.0).vertices / 3 + 0.1  # faces that no double lies on exactly
     mesh = geodomain.Mesh(third, cube(30.0).triangles)
     axes = [np.unique(np.r_[np.linspace(*mesh.bounds[:, k], 50), third[:, k]]) for k in range(3)]

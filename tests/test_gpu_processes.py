@@ -138,8 +138,8 @@ CRASH = """
 import numpy as np
 import geodomain
 from geodomain import DeviceError, PointLocator
-from geodomain.backends import layout
-from geodomain.backends.cuda import device
+from geodomain.compute import layout
+from geodomain.compute.cuda import device
 mesh = geodomain.synthetic.star_shaped_orebody(frequency=4)
 points = np.zeros((1000, 3))
 locator, both = PointLocator(mesh, backend="cuda"), PointLocator(mesh)
@@ -198,7 +198,7 @@ def test_what_is_held_to_the_very_end_goes_in_silence(devices: str, monkeypatch)
 NO_NVCC = """
 import numpy as np
 import geodomain
-from geodomain.backends.cuda import cubins
+from geodomain.compute.cuda import cubins
 cubins.compiler = lambda: None
 mesh = geodomain.synthetic.star_shaped_orebody(frequency=10)
 points = np.random.default_rng(0).normal(size=(100_000, 3)) * np.abs(mesh.bounds).max()
@@ -213,9 +213,9 @@ print("same")
 
 
 def test_the_wheels_ptx_gives_the_same_labels(tmp_path, monkeypatch) -> None:
-    from geodomain.backends.cuda import cubins
+    from geodomain.compute.cuda import kernels
 
-    if cubins.shipped("grid.cu") is None:
+    if kernels.shipped("grid.cu") is None:
         pytest.skip("built without nvcc")
     monkeypatch.setenv("GEODOMAIN_CACHE", str(tmp_path))
     done = subprocess.run([sys.executable, "-P", "-c", NO_NVCC], capture_output=True, text=True)

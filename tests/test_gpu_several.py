@@ -17,9 +17,9 @@ from gpu_scene import MESH, POINTS, expected
 
 import geodomain
 from geodomain import PointLocator, SegmentIntersector, Segments
-from geodomain.backends.cuda import device, pools
-from geodomain.backends.cuda.errors import DeadContext
-from geodomain.backends.gpus import backend, distance, points, segments
+from geodomain.compute import gpus
+from geodomain.compute.cuda import buffers, device
+from geodomain.compute.cuda.driver import DeadContext
 
 __all__ = ["expected"]
 
@@ -39,8 +39,8 @@ def two(monkeypatch: pytest.MonkeyPatch) -> None:
     if count < 2:
         pytest.skip(f"{count} GPU is used, and this is about several")
     for module, name, least in (
-        (points, "LEAST_ROWS", 1 << 18), (distance, "LEAST_ROWS", 1 << 14),
-        (segments, "LEAST_ROWS", 1 << 12), (backend, "LEAST_BITS", 1 << 16),
+        (gpus, "LEAST_ROWS", 1 << 18), (gpus, "LEAST_ROWS", 1 << 14),
+        (gpus, "LEAST_ROWS", 1 << 12), (gpus, "LEAST_BITS", 1 << 16),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, least)
 
@@ -144,13 +144,13 @@ def test_a_gpu_that_fails_leaves_its_part_to_the_others(
 def test_what_is_kept_is_given_back_on_every_gpu() -> None:
     locator = PointLocator(MESH, backend="cuda")
     locator.contains(POINTS)
-    pools.release()
+    buffers.release()
     free = {}
     for number in device.numbers():
         with device.using(number), device.current() as cuda:
             free[number] = cuda.mem_get_info()[0]
     del locator
-    pools.release()
+    buffers.release()
     for number, before in free.items():
         with device.using(number), device.current() as cuda:
             assert cuda.mem_get_info()[0] >= before

@@ -112,7 +112,7 @@ def test_a_device_is_not_read() -> None:
 
 
 def test_what_the_system_has_not_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from geodomain.io.meshes import reading
+    from geodomain.formats import wireframes
 
     for error, said in (
         (MemoryError(), "not enough memory"),
@@ -123,7 +123,7 @@ def test_what_the_system_has_not_is_said(tmp_path: Path, monkeypatch: pytest.Mon
         def refuse(path: Path, error: Exception = error) -> bytes:
             raise error
 
-        monkeypatch.setattr(reading, "read_whole", refuse)
+        monkeypatch.setattr(wireframes, "read_whole", refuse)
         result = CliRunner().invoke(main, ["check", str(tmp_path / "a.obj")])
         assert result.exit_code == 4 and said in result.stderr
         assert result.stderr.count("error: ") == 1

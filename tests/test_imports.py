@@ -15,8 +15,8 @@ from typing import get_args
 import pytest
 
 import geodomain
-from geodomain.io.blocks import model, signs
-from geodomain.io.meshes import formats, reading
+from geodomain.files import signatures
+from geodomain.formats import blocks, wireframes
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "geodomain").rglob("*.py"))
@@ -25,13 +25,13 @@ MODULES = sorted((ROOT / "geodomain").rglob("*.py"))
 # readers and writers of files, by kind, when one comes.
 LATE = {
     ROOT / "geodomain/arrays.py",
-    ROOT / "geodomain/backends/__init__.py",
+    ROOT / "geodomain/compute/__init__.py",
     ROOT / "geodomain/__init__.py",
-    ROOT / "geodomain/benching/contender.py",
+    ROOT / "geodomain/benching/timing.py",
     ROOT / "geodomain/__main__.py",
-    ROOT / "geodomain/io/blocks/export.py",
-    ROOT / "geodomain/io/blocks/model.py",
-    ROOT / "geodomain/io/meshes/reading.py",
+    ROOT / "geodomain/formats/export.py",
+    ROOT / "geodomain/formats/blocks.py",
+    ROOT / "geodomain/formats/wireframes.py",
 }
 
 
@@ -75,7 +75,7 @@ def test_the_contracts_of_imports_are_kept(package: Path) -> None:
     ("name", "line"),
     [
         ("backends/native.py", "from geodomain.mesh.mesh import Mesh"),
-        ("io/csv/errors.py", "from geodomain.io.csv.stream import relabel"),
+        ("io/csv/errors.py", "from geodomain.tables.text import relabel"),
     ],
 )
 def test_an_import_the_other_way_is_found(package: Path, name: str, line: str) -> None:
@@ -96,9 +96,9 @@ def test_the_package_is_not_imported_as_a_part_of_itself() -> None:
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("volumes/distance.py", "from geodomain.backends.cpu.nearest import CpuNearestIndex"),
-        ("cli/label.py", "from geodomain.backends.cuda import device"),
-        ("query/lattice.py", "from geodomain.backends.auto.choice import COSTS"),
+        ("volumes/distance.py", "from geodomain.compute.cpu import CpuNearestIndex"),
+        ("cli/label.py", "from geodomain.compute.cuda import device"),
+        ("query/lattice.py", "from geodomain.compute.auto import COSTS"),
     ],
 )
 def test_an_import_past_the_seam_is_found(package: Path, name: str, line: str) -> None:
@@ -165,7 +165,7 @@ def f(name):
 
 def test_a_command_on_the_cpu_loads_nothing_that_is_for_gpus() -> None:
     program = (
-        "import sys, geodomain; from geodomain.labelling import file; from geodomain.segments "
+        "import sys, geodomain; from geodomain.labelling import file; from geodomain.query "
         "import files; mesh = geodomain.synthetic.star_shaped_orebody(frequency=2); "
         "geodomain.contains(mesh, [[0, 0, 0]], backend='cpu'); "
         "print(*[name for name in sys.modules if 'backends.cuda' in name or '.gpus' in name])"
@@ -174,7 +174,7 @@ def test_a_command_on_the_cpu_loads_nothing_that_is_for_gpus() -> None:
     loaded = set(done.stdout.split())
     assert done.returncode == 0, done.stderr
     # What says that a GPU has no memory left, and its types.
-    assert loaded <= {f"geodomain.backends.cuda{part}" for part in ("", ".errors", ".pycuda_types")}
+    assert loaded <= {f"geodomain.compute.cuda{part}" for part in ("", ".errors", ".pycuda_types")}
 
 
 def test_a_command_loads_what_its_own_files_need_alone(tmp_path: Path) -> None:
@@ -189,20 +189,23 @@ def test_a_command_loads_what_its_own_files_need_alone(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
-    assert {"geodomain.io.blocks.text", "geodomain.io.meshes.ply"} <= loaded
+    assert {"geodomain.formats.text", "geodomain.formats.ply"} <= loaded
     others = {"blocks.parquet", "blocks.vtk", "blocks.omf1", "meshes.dxf", "meshes.surpac"}
     others |= {"blocks.vtk_blocks", "blocks.omf2_writing", "meshes.vtk"}
-    assert not loaded & {f"geodomain.io.{name}" for name in others}
+    assert not loaded & {f"geodomain.formats.{name}" for name in others}
     assert not loaded & {"numpy.ma", "concurrent.futures", "tempfile", "tomllib", "xml", "zipfile"}
 
 
 def test_every_kind_of_file_has_a_reader() -> None:
-    for kind in get_args(signs.Kind):
-        assert inspect.signature(model.opener(kind)).parameters.keys() == {
+    for kind in get_args(signatures.Kind):
+        assert inspect.signature(blocks.opener(kind)).parameters.keys() == {
             "path", "options", "digest"
         }  # fmt: skip
-    for kinds, find in ((reading._PARSERS, reading.parser), (reading._READERS, reading.reader)):
+    for kinds, find in (
+        (wireframes._PARSERS, wireframes.parser),
+        (wireframes._READERS, wireframes.reader),
+    ):
         for kind in kinds:
             assert len(inspect.signature(find(kind)).parameters) == 2
-    known = {*reading._PARSERS, *reading._READERS}
-    assert {*formats.EXTENSIONS} - known == {"VTK", "VTP", "VTU", "VTI", "VTR", "VTS"}
+    known = {*wireframes._PARSERS, *wireframes._READERS}
+    assert {*signatures.EXTENSIONS} - known == {"VTK", "VTP", "VTU", "VTI", "VTR", "VTS"}

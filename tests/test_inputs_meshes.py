@@ -13,7 +13,7 @@ from wireframes import box, cube
 
 import geodomain
 from geodomain import Domain, Stack, as_mesh
-from geodomain.inputs.meshes import as_meshes
+from geodomain.inputs import as_meshes
 
 pyvista = pytest.importorskip("pyvista")
 

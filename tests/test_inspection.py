@@ -16,11 +16,10 @@ import geodomain
 from geodomain import write_mesh
 from geodomain.cli import main
 from geodomain.errors import TableError
-from geodomain.inspection.lattice_guess import find_lattice, sub_blocking
-from geodomain.inspection.survey import Survey
-from geodomain.io.header.azimuth import azimuth_of
-from geodomain.io.header.frames import LocalFrame
+from geodomain.reporting.survey import Survey, find_lattice, sub_blocking
 from geodomain.synthetic import deposit
+from geodomain.tables.frames import LocalFrame
+from geodomain.tables.rotation import azimuth_of
 
 
 def grid(shape=(5, 4, 3), size=(10.0, 20.0, 5.0), origin=(414_000.0, 7_480_000.0, 150.0)):
@@ -194,7 +193,7 @@ def test_a_lattice_is_described_without_its_cells(
     )
     box = geodomain.Mesh([[0, 9, 3], [3, 9, 3], [0, 12, 3], [0, 9, 9]], [[0, 1, 2], [0, 2, 3]])
     short = geodomain.inspect_file(tmp_path / "a.vti", [box]).as_dict()
-    monkeypatch.setattr("geodomain.inspection.report.even_lattice", lambda *_, **__: None)
+    monkeypatch.setattr("geodomain.reporting.inspect.even_lattice", lambda *_, **__: None)
     full = geodomain.inspect_file(tmp_path / "a.vti", [box]).as_dict()
     assert short.pop("volume") == pytest.approx(full.pop("volume"), rel=1e-12)
     del short["seconds"], full["seconds"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from geodomain.inspection.repeats import Repeats
-from geodomain.io.files import spill
+from geodomain.files import pipeline
+from geodomain.reporting.survey import Repeats
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ def expected(points: Floats, sizes: Floats | None) -> tuple[int, int, int]:
 def test_each_block_that_comes_again_is_found(
     held: int, sized: bool, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spill, "_HELD", held)
+    monkeypatch.setattr(pipeline, "_HELD", held)
     points, sizes = blocks(seed)
     found = Repeats()
     for begin in range(0, 900, 90):
@@ -55,7 +55,7 @@ def test_each_block_that_comes_again_is_found(
 
 
 def test_without_any_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spill, "_HELD", 50)
+    monkeypatch.setattr(pipeline, "_HELD", 50)
     points = np.random.default_rng(0).normal(size=(500, 3))
     found = Repeats()
     found.add(points, None)
@@ -73,8 +73,8 @@ def test_where_a_temporary_file_has_no_room_that_is_said(monkeypatch: pytest.Mon
     def full(**options: object) -> NoReturn:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(spill, "_HELD", 50)
-    monkeypatch.setattr(spill.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(pipeline, "_HELD", 50)
+    monkeypatch.setattr(pipeline.tempfile, "TemporaryFile", full)
     found = Repeats()
     for _ in range(3):
         found.add(np.ones((60, 3)), None)

@@ -18,10 +18,10 @@ from geodomain import (
     write_mesh,
 )
 from geodomain.cli import main
-from geodomain.io.blocks.gslib_head import read_head
-from geodomain.io.blocks.model import open_model
-from geodomain.io.blocks.signs import kind_of
-from geodomain.io.header.options import TableOptions
+from geodomain.files.gslib import read_head
+from geodomain.files.signatures import kind_of
+from geodomain.formats.blocks import open_model
+from geodomain.tables.options import TableOptions
 
 GRID = "4,3,2,105,205,-47.5,10,10,5"
 # The cells (0, 0) and (1, 0) of the lower layer.

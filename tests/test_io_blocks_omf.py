@@ -18,8 +18,8 @@ from wireframes import box
 import geodomain
 from geodomain import TableError, inspect_file, label_file
 from geodomain.cli import main
-from geodomain.io.blocks.model import open_model
-from geodomain.io.header.options import TableOptions
+from geodomain.formats.blocks import open_model
+from geodomain.tables.options import TableOptions
 
 pytest.importorskip("pyarrow")
 

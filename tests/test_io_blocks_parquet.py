@@ -17,8 +17,8 @@ from wireframes import box, cube
 
 from geodomain import Domain, Domains, label_file
 from geodomain.cli import main
-from geodomain.io.blocks.parquet_schema import writing_options
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.parquet_table import writing_options
+from geodomain.formats.wireframes import write_mesh
 
 BOTH = ("--solid", "ORE=ore.obj", "--solid", "HALO=halo.obj")
 # In both solids, in the second, in none, nowhere, and without a number.

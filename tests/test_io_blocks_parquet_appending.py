@@ -12,7 +12,7 @@ from shapes import cube
 
 import geodomain
 from geodomain import Domain, TableError, label_file
-from geodomain.io.blocks import parquet_appending, parquet_footer, thrift
+from geodomain.formats import parquet_footer
 
 PLACES = [0.25, 0.75, 1.25, None, float("nan"), 0.5, -3.0]
 LABELS = ["ORE", "ORE", "", "", "", "ORE", ""]
@@ -94,7 +94,7 @@ def test_unusual_files_are_written_anew(
     data = write(first)
     column = "AU" if kind == "replaced" else "domain"
     if kind == "large footer":
-        monkeypatch.setattr(parquet_appending, "_LARGEST_FOOTER", 100)
+        monkeypatch.setattr(parquet_footer, "_LARGEST_FOOTER", 100)
     if kind == "long form":  # the first field's number by itself, which nobody does
         footer = bytes([data[len(body(data))] & 15, 2]) + data[len(body(data)) + 1 : -8]
         first.write_bytes(body(data) + footer + len(footer).to_bytes(4, "little") + b"PAR1")
@@ -126,14 +126,19 @@ def test_keys_beside_the_schema_stay(tmp_path: Path, replace: bool, own: dict) -
 def test_keys_that_are_there_twice_or_have_no_value_stay(tmp_path: Path) -> None:
     first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
     data = write(first)
-    footer = thrift.Reader(data[len(body(data)) : -8]).struct()
+    footer = parquet_footer.Reader(data[len(body(data)) : -8]).struct()
     keys = footer[5].value.values
     for given in ({1: b"k", 2: b"1"}, {1: b"k", 2: b"2"}, {1: b"none"}):
-        keys.append({place: thrift.Field(thrift.BINARY, text) for place, text in given.items()})
+        keys.append(
+            {
+                place: parquet_footer.Field(parquet_footer.BINARY, text)
+                for place, text in given.items()
+            }
+        )
     first.write_bytes(body(data) + parquet_footer.tail(footer))
     label(first, second)
     labelled = second.read_bytes()
-    found = thrift.Reader(labelled[len(body(labelled)) : -8]).struct()[5].value.values
+    found = parquet_footer.Reader(labelled[len(body(labelled)) : -8]).struct()[5].value.values
     assert [key[1].value for key in found] == [b"ARROW:schema", b"k", b"k", b"none"]
     assert found[1:] == keys[1:] and found[0] != keys[0]
 
@@ -143,7 +148,7 @@ def test_a_row_group_that_does_not_say_its_rows_is_refused(tmp_path: Path, rows:
     """Pyarrow leaves rows out, or takes as much memory as is said."""
     first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
     data = write(first)
-    footer = thrift.Reader(data[len(body(data)) : -8]).struct()
+    footer = parquet_footer.Reader(data[len(body(data)) : -8]).struct()
     footer[4].value.values[1][3].value = rows
     first.write_bytes(body(data) + parquet_footer.tail(footer))
     with pytest.raises(TableError, match=r"in row group 2|cannot be read"):
@@ -164,7 +169,7 @@ def test_text_that_is_no_text_is_refused(tmp_path: Path, text: bytes) -> None:
 def test_a_path_that_is_no_text_does_not_matter(tmp_path: Path) -> None:
     first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
     data = write(first, compression="zstd")
-    footer = thrift.Reader(data[len(body(data)) : -8]).struct()
+    footer = parquet_footer.Reader(data[len(body(data)) : -8]).struct()
     path = footer[4].value.values[0][1].value.values[3][3].value[3].value.values
     assert path == [b"AU"]
     path[0] = b"\xff"
@@ -199,15 +204,15 @@ def test_what_goes_wrong_leaves_nothing(tmp_path: Path) -> None:
 def test_footers_are_written_as_they_were_read(tmp_path: Path) -> None:
     data = write(tmp_path / "a.parquet", write_page_index=True)
     footer = data[len(body(data)) : -8]
-    assert thrift.encoded(thrift.Reader(footer).struct()) == footer
+    assert parquet_footer.encoded(parquet_footer.Reader(footer).struct()) == footer
     chance = random.Random(0)
     for _ in range(2000):  # damage is refused, or read and written as it is
         broken = bytearray(footer)
         broken[chance.randrange(len(footer))] = chance.randrange(256)
         try:
-            thrift.encoded(thrift.Reader(bytes(broken)).struct())
+            parquet_footer.encoded(parquet_footer.Reader(bytes(broken)).struct())
         except (ValueError, IndexError):
             continue
     for end in range(len(footer)):
         with pytest.raises((ValueError, IndexError)):
-            thrift.Reader(footer[:end]).struct()
+            parquet_footer.Reader(footer[:end]).struct()

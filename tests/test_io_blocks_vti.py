@@ -12,9 +12,9 @@ import pytest
 from wireframes import box
 
 from geodomain import Domain, TableError, label_file
-from geodomain.io.blocks import vtk as vtk_blocks
-from geodomain.io.blocks.vti import arrays, store
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats import vti
+from geodomain.formats import vtk as vtk_blocks
+from geodomain.formats.wireframes import write_mesh
 
 pv = pytest.importorskip("pyvista")
 
@@ -94,9 +94,9 @@ def test_arrays_are_added_and_all_bytes_stay(
 ) -> None:
     grid, path, out = image(turned=turned), tmp_path / "a.vti", tmp_path / "b.vti"
     before = write(path, grid, mode, **SETTINGS[settings])
-    monkeypatch.setattr(arrays, "_CELLS", 100)
-    monkeypatch.setattr(arrays, "_BLOCK", 512)
-    monkeypatch.setattr(arrays, "_BASE64", 300)
+    monkeypatch.setattr(vti, "_CELLS", 100)
+    monkeypatch.setattr(vti, "_BLOCK", 512)
+    monkeypatch.setattr(vti, "_BASE64", 300)
     with monkeypatch.context() as patch:
         patch.setattr(vtk_blocks, "read_dataset", None)  # it is not read by VTK
         summary = label_file(path, DOMAINS, out, flags=True)
@@ -249,7 +249,7 @@ def test_too_long_for_the_numbers_of_the_file(
 ) -> None:
     """Where four bytes do not tell how long an array is, VTK has to write it."""
     write(tmp_path / "a.vti", image(), "Binary", SetCompressorTypeToNone=None)
-    monkeypatch.setattr(arrays, "_longest", lambda form: 100)
+    monkeypatch.setattr(vti, "_longest", lambda form: 100)
     label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
     require_same(pv.read(tmp_path / "b.vti"), image(), "domain")
 
@@ -269,7 +269,7 @@ def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
 def test_a_file_that_is_replaced_while_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, other, known = tmp_path / "a.vti", tmp_path / "other", store.read_head
+    path, other, known = tmp_path / "a.vti", tmp_path / "other", vti.read_head
     write(path, image(), "Appended")
     write(other, pv.ImageData(dimensions=(30, 9, 11)), "Binary")
 
@@ -278,7 +278,7 @@ def test_a_file_that_is_replaced_while_it_is_read(
         other.replace(path)
         return found
 
-    monkeypatch.setattr(store, "read_head", read_head)
+    monkeypatch.setattr(vti, "read_head", read_head)
     with pytest.raises(OSError, match="was replaced by another file while it was read"):
         label_file(path, DOMAINS, tmp_path / "b.vti")
     assert not (tmp_path / "b.vti").exists()

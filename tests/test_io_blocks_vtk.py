@@ -13,11 +13,11 @@ from wireframes import box, cube
 from geodomain import Domain, label_file
 from geodomain.cli import main
 from geodomain.errors import TableError
-from geodomain.io.blocks.cells import cells_of
-from geodomain.io.blocks.new_values import as_numbers
-from geodomain.io.csv.new_columns import NewColumn
-from geodomain.io.header.frames import LocalFrame
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.block_file import as_numbers
+from geodomain.formats.cells import cells_of
+from geodomain.formats.wireframes import write_mesh
+from geodomain.tables.frames import LocalFrame
+from geodomain.tables.new_columns import NewColumn
 
 pv = pytest.importorskip("pyvista")
 
@@ -191,7 +191,7 @@ def test_turned_boxes_have_sizes_along_their_edges(
 
 def test_chunks_hold_whole_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, _ = centres(image())
-    monkeypatch.setattr("geodomain.io.blocks.cells._CHUNK", 9)
+    monkeypatch.setattr("geodomain.formats.cells._CHUNK", 9)
     for dataset in models().values():
         found, _ = centres(dataset)
         assert (found == whole).all()

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("vtkmodules")
 
-from geodomain.io.blocks.vtk_arrays import category_array
+from geodomain.formats.vtk import category_array
 
 TEXTS = ["ORE", "HALÓ", "a b"]
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodomain.errors import TableError
-from geodomain.io.conditions import ArrayColumn, read_conditions
-from geodomain.io.csv.scanner import Scanner
-from geodomain.io.header.layout import read_layout
-from geodomain.io.header.options import TableOptions
+from geodomain.tables.conditions import ArrayColumn, read_conditions
+from geodomain.tables.layout import read_layout
+from geodomain.tables.options import TableOptions
+from geodomain.tables.scanner import Scanner
 
 HEAD = b"X,Y,Z,ROCK,AU\n"
 

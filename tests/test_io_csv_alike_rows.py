@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from geodomain.io.csv.scanner import Scanner
-from geodomain.io.header.layout import TableLayout
+from geodomain.tables.layout import TableLayout
+from geodomain.tables.scanner import Scanner
 
 CODE = -99.0
 # Half way between two doubles but for the last digit: only exact arithmetic rounds it.

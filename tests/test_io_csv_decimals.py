@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodomain.io.csv.decimals import NOT_PLAIN, Decimals, put_decimal, read_decimals
-from geodomain.io.numbers import Doubles, Resolution, read_resolution
+from geodomain.tables.decimals import NOT_PLAIN, Decimals, put_decimal, read_decimals
+from geodomain.tables.numbers import Doubles, Resolution, read_resolution
 
 PLAIN = st.from_regex(r"[+-]?[0-9]{1,9}(\.[0-9]{0,16})?", fullmatch=True)
 

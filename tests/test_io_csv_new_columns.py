@@ -11,9 +11,9 @@ from shapes import cube
 
 from geodomain import Domain, label_file
 from geodomain.errors import DomainError, TableError
-from geodomain.io.blocks.rewriting.task import Added
-from geodomain.io.csv.new_columns import NewColumn, plan_splice
-from geodomain.io.header.layout import read_layout
+from geodomain.formats.rewriting import Added
+from geodomain.tables.layout import read_layout
+from geodomain.tables.new_columns import NewColumn, plan_splice
 
 DOMAIN = NewColumn("domain", ("ORE", "WASTE", ""), default="WASTE")
 FLAG = NewColumn("in_ore", ("0", "1"), default="0", numeric=True)

@@ -7,11 +7,10 @@ import io
 import numpy as np
 import pytest
 
-from geodomain.io.csv.new_columns import NewColumn, plan_splice
-from geodomain.io.csv.number_cells import number_cells
-from geodomain.io.csv.stream import relabel
-from geodomain.io.header.layout import read_layout
-from geodomain.io.header.options import TableOptions
+from geodomain.tables.layout import read_layout
+from geodomain.tables.new_columns import NewColumn, plan_splice
+from geodomain.tables.options import TableOptions
+from geodomain.tables.text import number_cells, relabel
 
 COLUMNS = [
     NewColumn("zone", ("N", "S")),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodomain.io.csv.reused import ReusedColumns
+from geodomain.tables.scanner import ReusedColumns
 
 
 def test_memory_is_taken_again_when_nobody_has_it():

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodomain.errors import TableError
-from geodomain.io.csv.core import read_number
-from geodomain.io.csv.scanner import ColumnCells, Scanner
-from geodomain.io.header.layout import TableLayout
+from geodomain.tables.layout import TableLayout
+from geodomain.tables.scanner import ColumnCells, Scanner, read_number
 
 LAYOUT = TableLayout(b",", b".", ("ID", "XC", "YC", "ZC", "NOTE"), (1, 2, 3), None, 0, 2, ())
 TINY, HUGE = 5e-324, 1.7976931348623157e308

@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from geodomain.errors import TableError
-from geodomain.io.csv import chunks, scanner
-from geodomain.io.csv.stream import Splice, relabel
-from geodomain.io.files import pipeline
-from geodomain.io.header.layout import TableLayout
+from geodomain.files import pipeline
+from geodomain.tables import scanner
+from geodomain.tables.layout import TableLayout
+from geodomain.tables.text import Splice, relabel
 
 NAMES = ("ID", "XC", "YC", "ZC", "NOTE")
 HEAD = b"\xef\xbb\xbfID,XC,YC,ZC,NOTE\r\n"
@@ -269,7 +269,7 @@ def test_a_row_longer_than_the_chunk_and_the_headroom():
     ],
 )
 def test_a_row_without_end_is_refused_early(row, sentence):
-    with mock.patch.object(chunks, "LONGEST_ROW", 1000), pytest.raises(TableError, match=sentence):
+    with mock.patch.object(scanner, "LONGEST_ROW", 1000), pytest.raises(TableError, match=sentence):
         run(HEAD + b"1,2,3,4,5\n" + row + b"\n1,2,3,4,5\n" * 10, chunk=500)
 
 

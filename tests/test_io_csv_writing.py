@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodomain.io.csv.writing import lines_of
+from geodomain.tables.text import lines_of
 
 AWKWARD = [
     *(0.0, -0.0, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, math.inf, -math.inf),

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from geodomain.io.files.ahead import Ahead
+from geodomain.files.pipeline import Ahead
 
 
 def test_results_come_in_order_and_one_ahead():

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from geodomain.io.files.atomic import AtomicFile
+from geodomain.files.outputs import AtomicFile
 
 NEW = b"new\n" * 50_000
 
@@ -14,7 +14,7 @@ NEW = b"new\n" * 50_000
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
-from geodomain.io.files import atomic
+from geodomain.files import atomic
 
 out, new = Path(sys.argv[1]), b"new\\n" * 50_000
 if sys.argv[2] == "named":

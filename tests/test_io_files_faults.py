@@ -21,7 +21,7 @@ from wireframes import cube
 
 from geodomain import write_mesh
 from geodomain.cli import main
-from geodomain.io.files import atomic
+from geodomain.files import outputs
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 
@@ -106,7 +106,7 @@ def faults(call: str, instead: Callable[[], object]) -> Iterator[pytest.MonkeyPa
     for n in range(1, 100):
         faulty = Nth(getattr(os, call), n, instead)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(atomic.os, call, faulty)
+            patch.setattr(outputs.os, call, faulty)
             yield patch
         if faulty.left > 0:  # it was not called so often: all were tried
             return
@@ -129,7 +129,7 @@ _KILLED = """
 import os, sys
 left, arguments = int(sys.argv[1]), sys.argv[2:]
 from geodomain.cli import main
-from geodomain.io.files import atomic
+from geodomain.files import atomic
 def counted(real):
     def call(*values, **options):
         global left
@@ -174,7 +174,7 @@ def test_a_folder_that_goes_away(folder: Path, name: str) -> None:
         return 0
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(atomic.os, "fsync", Nth(os.fsync, 1, gone))
+        patch.setattr(outputs.os, "fsync", Nth(os.fsync, 1, gone))
         assert run(there / name) == 4
     assert beside(folder) == []
 
@@ -197,16 +197,16 @@ def _bad_sector() -> NoReturn:
 
 
 def test_a_disk_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from geodomain.io.files import digest
+    from geodomain.files import unchanged
 
     out = folder / "label.csv"
     many = "1,1,1,2,2,2,1.5,ORE\n" * 200_000
     (folder / "in" / "blocks.csv").write_text(_BLOCKS + many)
-    real = digest.Counted.readinto
+    real = unchanged.Counted.readinto
     for n in (1, 2, 4):
         out.write_bytes(b"old")
         faulty = Nth(real, n, _bad_sector)
-        monkeypatch.setattr(digest.Counted, "readinto", lambda *a, faulty=faulty: faulty(*a))
+        monkeypatch.setattr(unchanged.Counted, "readinto", lambda *a, faulty=faulty: faulty(*a))
         assert run(out) == 4
         assert faulty.left <= 0 and out.read_bytes() == b"old" and beside(folder) == ["label.csv"]
 

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from geodomain.io.files.gz import BLOCK_BYTES, Compressor, Decompressor
+from geodomain.files.streams import BLOCK_BYTES, Compressor, Decompressor
 
 TEXT = b"".join(b"%d,%.3f\n" % (i, i / 7) for i in range(120_000))
 

@@ -17,7 +17,7 @@ from wireframes import cube
 import geodomain
 from geodomain import TableError
 from geodomain.cli import main
-from geodomain.io.files.places import require_places
+from geodomain.files.outputs import require_places
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 MODEL = "X,Y,Z,DX,DY,DZ,domain\n1,1,1,2,2,2,ORE\n30,1,1,2,2,2,W\n"

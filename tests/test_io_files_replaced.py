@@ -17,11 +17,11 @@ from wireframes import cube
 
 from geodomain import read_mesh
 from geodomain.cli import main
-from geodomain.io.files import atomic
-from geodomain.io.files.digest import Digest
-from geodomain.io.files.streams import replaced
-from geodomain.io.meshes.writing import write_mesh
-from geodomain.segments.raw.writing import written_together
+from geodomain.files import outputs
+from geodomain.files.streams import replaced
+from geodomain.files.unchanged import Digest
+from geodomain.formats.wireframes import write_mesh
+from geodomain.query.raw_files import written_together
 
 pv = pytest.importorskip("pyvista")
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
@@ -129,7 +129,7 @@ def test_a_full_disk_leaves_the_old_file(out: Path, monkeypatch: pytest.MonkeyPa
     def full(descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(atomic.os, "write", full)
+    monkeypatch.setattr(outputs.os, "write", full)
     with pytest.raises(OSError, match="space"):
         write(out)
     monkeypatch.undo()
@@ -147,7 +147,7 @@ def test_a_fault_at_each_step_leaves_the_old_file(
     for step in ("fsync", "link", "fchmod"):
         if not hasattr(os, step):
             continue
-        monkeypatch.setattr(atomic.os, step, broken)
+        monkeypatch.setattr(outputs.os, step, broken)
         with pytest.raises(OSError, match="error"):
             write(out)
         monkeypatch.undo()
@@ -213,7 +213,7 @@ def test_names_that_xml_must_escape_come_back(out: Path) -> None:
     if out.suffix == ".vtk":
         before.save(source)
     else:
-        from geodomain.io.meshes.vtk_encoding import encode
+        from geodomain.formats.vtk_encoding import encode
 
         source.write_bytes(encode(before, source.suffix))
         assert "a<b>\"c'd" in before.cell_data

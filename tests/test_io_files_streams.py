@@ -16,11 +16,10 @@ import numpy as np
 import pytest
 
 from geodomain.errors import TableError
-from geodomain.io.csv.stream import Splice, relabel
-from geodomain.io.files import atomic
-from geodomain.io.files.sources import open_source
-from geodomain.io.files.streams import open_target
-from geodomain.io.header.layout import TableLayout
+from geodomain.files import outputs
+from geodomain.files.streams import open_source, open_target
+from geodomain.tables.layout import TableLayout
+from geodomain.tables.text import Splice, relabel
 
 TEXT = b"ID,XC,YC,ZC\r\n" + b"".join(b"%d,1.50,2.0,3\r\n" % i for i in range(20_000))
 LABELLED = TEXT.replace(b"ZC\r\n", b"ZC,domain\r\n").replace(b",3\r\n", b",3,ORE\r\n")
@@ -43,7 +42,7 @@ def table(tmp_path):
 
 
 def nameless(folder):
-    descriptor = atomic._open_nameless(folder)
+    descriptor = outputs._open_nameless(folder)
     if descriptor >= 0:
         os.close(descriptor)
     return descriptor >= 0
@@ -52,7 +51,7 @@ def nameless(folder):
 @pytest.fixture(params=["nameless", "named"])
 def kind_of_part(request, monkeypatch):
     if request.param == "named":
-        monkeypatch.setattr(atomic, "_open_nameless", lambda folder: -1)
+        monkeypatch.setattr(outputs, "_open_nameless", lambda folder: -1)
 
 
 def files(folder):

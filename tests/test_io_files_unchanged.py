@@ -13,10 +13,10 @@ import pytest
 from wireframes import cube
 
 import geodomain
-from geodomain.io.files import whole
-from geodomain.io.files.atomic import AtomicFile
-from geodomain.io.files.streams import open_target
-from geodomain.io.files.unchanged import Unchanged
+from geodomain.files import streams
+from geodomain.files.outputs import AtomicFile
+from geodomain.files.streams import open_target
+from geodomain.files.unchanged import Unchanged
 
 HEADER = "X,Y,Z,DX,DY,DZ,AU,domain\n"
 ROWS = "".join(
@@ -158,14 +158,14 @@ def test_a_wireframe_that_changes_while_it_is_read(
 ) -> None:
     ore = model.with_name("ore.ply")
     geodomain.write_mesh(cube(), ore)
-    read = whole._read
+    read = streams._read
 
     def reading(path: Path, status: os.stat_result) -> bytes:
         data = read(path, status)
         append(path)
         return data
 
-    monkeypatch.setattr(whole, "_read", reading)
+    monkeypatch.setattr(streams, "_read", reading)
     with pytest.raises(OSError, match="grew"):
         geodomain.label_file(model, {"ORE": ore}, model.with_name("out.csv"), column="new")
     assert not model.with_name("out.csv").exists()
@@ -202,7 +202,7 @@ def test_a_new_file_where_there_are_no_links(
     def none(*_: object, **__: object) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
-    monkeypatch.setattr("geodomain.io.files.atomic._open_nameless", lambda folder: -1)
+    monkeypatch.setattr("geodomain.files.outputs._open_nameless", lambda folder: -1)
     monkeypatch.setattr("os.link", none)
     file = AtomicFile(tmp_path / "a", new=True)
     file.write(memoryview(b"new"))

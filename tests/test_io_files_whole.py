@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from shapes import cube
 
-from geodomain.backends import file_bytes
-from geodomain.backends.file_bytes import read_bytes
-from geodomain.io.files import whole
-from geodomain.io.files.whole import FileBytes, read_whole
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.compute import rows
+from geodomain.compute.rows import read_bytes
+from geodomain.files import streams
+from geodomain.files.streams import FileBytes, read_whole
+from geodomain.formats.wireframes import write_mesh
 
 LENGTH = 9_000_001  # three stretches of the core, the last of them short
 DATA = os.urandom(LENGTH)
@@ -31,8 +31,8 @@ def place(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("large", [0, LENGTH, LENGTH + 1])
 @pytest.mark.parametrize("at_once", [1_000_003, LENGTH, 1 << 26])
 def test_large_files(place: Path, monkeypatch, at_once: int, large: int) -> None:
-    monkeypatch.setattr(whole, "_LARGE", large)
-    monkeypatch.setattr(file_bytes, "_AT_ONCE", at_once)
+    monkeypatch.setattr(streams, "_LARGE", large)
+    monkeypatch.setattr(rows, "_AT_ONCE", at_once)
     assert read_whole(place) == DATA
 
 
@@ -42,14 +42,14 @@ def test_a_file_of_another_size_is_left_to_python(place: Path, size: int, monkey
     with place.open("rb") as file:
         assert read_bytes(file.fileno(), size) is None
     changed = os.stat_result([*place.stat()[:6], size, *place.stat()[7:]])
-    monkeypatch.setattr(whole, "_LARGE", 0)
-    monkeypatch.setattr(whole, "require_no_device", lambda _: changed)
+    monkeypatch.setattr(streams, "_LARGE", 0)
+    monkeypatch.setattr(streams, "require_no_device", lambda _: changed)
     assert read_whole(place) == DATA
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_is_read_once(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(whole, "_LARGE", 0)
+    monkeypatch.setattr(streams, "_LARGE", 0)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=(DATA,))
@@ -59,7 +59,7 @@ def test_a_pipe_is_read_once(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_what_cannot_be_read(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(whole, "_LARGE", 0)
+    monkeypatch.setattr(streams, "_LARGE", 0)
     (tmp_path / "empty").touch()
     assert read_whole(tmp_path / "empty") == b""
     with pytest.raises(IsADirectoryError):

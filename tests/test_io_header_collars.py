@@ -11,7 +11,7 @@ from wireframes import cube
 
 import geodomain
 from geodomain.cli import main
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 HEADER = "BHID,FROM,TO,X,Y,Z\n"
 COLLARS = HEADER + "A,0,2,1,1,1\nA,2,4,1,1,1\nB,0,2,3,3,3\nB,2,4,3,3,3\nC,0,2,2,2,2\n"

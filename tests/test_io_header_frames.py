@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodomain.io.header.frames import Frame, LocalFrame, sine_and_cosine
+from geodomain.tables.frames import Frame, LocalFrame, sine_and_cosine
 
 ORIGIN = (500.0, 1000.0, 100.0)
 H = math.sqrt(0.75)  # the cosine of 30 degrees

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodomain.errors import GeodomainWarning, TableError
-from geodomain.io.csv.scanner import Scanner
-from geodomain.io.header.dialect import split_rows
-from geodomain.io.header.encoding import count_line_ends
-from geodomain.io.header.layout import TableLayout, read_layout
-from geodomain.io.header.options import TableOptions
+from geodomain.tables.dialect import count_line_ends, split_rows
+from geodomain.tables.layout import TableLayout, read_layout
+from geodomain.tables.options import TableOptions
+from geodomain.tables.scanner import Scanner
 
 DATAMINE = b"""IJK,XC,YC,ZC,XINC,YINC,ZINC,XMORIG,YMORIG,ZMORIG,NX,NY,NZ,AU
 1,505,1005,102.5,10,10,5,500,1000,100,20,20,10,1.25

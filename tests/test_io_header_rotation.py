@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from geodomain.errors import GeodomainWarning, TableError
-from geodomain.io.header.frames import LocalFrame
-from geodomain.io.header.layout import read_layout
-from geodomain.io.header.options import TableOptions
+from geodomain.tables.frames import LocalFrame
+from geodomain.tables.layout import read_layout
+from geodomain.tables.options import TableOptions
 
 DATAMINE = """IJK,XC,YC,ZC,XINC,YINC,ZINC,XMORIG,YMORIG,ZMORIG,X0,Y0,Z0,ANGLE1,ANGLE2,ANGLE3,\
 ROTAXIS1,ROTAXIS2,ROTAXIS3,AU

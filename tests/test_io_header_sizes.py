@@ -12,9 +12,9 @@ from wireframes import box
 import geodomain
 from geodomain.cli import main
 from geodomain.errors import GeodomainWarning, TableError
-from geodomain.io.header.layout import read_layout
-from geodomain.io.header.options import TableOptions
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
+from geodomain.tables.layout import read_layout
+from geodomain.tables.options import TableOptions
 
 BLOCKS = "X,Y,Z\n" + "".join(f"{x},{y},5\n" for x in (5, 15, 25) for y in (5, 15, 25))
 

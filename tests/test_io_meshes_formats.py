@@ -73,7 +73,7 @@ def test_ascii_stl(tmp_path, content):
 
 
 def test_a_long_ascii_stl_is_read_in_pieces(tmp_path, monkeypatch):
-    from geodomain.io.meshes import stl
+    from geodomain.formats import stl
 
     monkeypatch.setattr(stl, "_PIECE", 100)
     assert_is_shape(read(tmp_path, "a.stl", ascii_stl()))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodomain.io.meshes.merging import merge_equal
+from geodomain.formats.mesh_text import merge_equal
 
 
 def merged_plainly(rows):

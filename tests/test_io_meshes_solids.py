@@ -13,9 +13,10 @@ from wireframes import box, cube
 import geodomain
 from geodomain import Mesh, MeshError, read_mesh, read_meshes, write_mesh
 from geodomain.cli import main
-from geodomain.cli.values import by_name
-from geodomain.io.meshes.solids import gather, listed, split_name
-from geodomain.mesh.faces import Faces
+from geodomain.cli.options import by_name
+from geodomain.files.signatures import split_name
+from geodomain.formats.solids import gather, listed
+from geodomain.mesh.polygons import Faces
 
 
 @pytest.fixture
@@ -151,7 +152,7 @@ def test_a_drawing_of_many_layers_is_read_twice_at_most(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once it was read again for each layer: 1,000 of them took half a minute."""
-    from geodomain.io.meshes import reading
+    from geodomain.formats import wireframes
 
     monkeypatch.chdir(tmp_path)
     layers = {f"L{i}": box((20 * i, 0, 0), (20 * i + 10, 10, 10)) for i in range(40)}
@@ -159,14 +160,14 @@ def test_a_drawing_of_many_layers_is_read_twice_at_most(
     tables = [f'[[domain]]\nname = "{name}"\nmesh = "pit.dxf:{name}"\n' for name in layers]
     Path("pit.toml").write_text("".join(tables))
     Path("in.csv").write_text("x,y,z\n" + "".join(f"{20 * i + 5},5,5\n" for i in range(40)))
-    times, parse = 0, reading._parsed
+    times, parse = 0, wireframes._parsed
 
     def parsed(path: Path) -> dict:
         nonlocal times
         times += 1
         return parse(path)
 
-    monkeypatch.setattr(reading, "_parsed", parsed)
+    monkeypatch.setattr(wireframes, "_parsed", parsed)
     given = [way, "pit.dxf" if way == "--solid" else "pit.toml", "-o", "out.csv"]
     result = CliRunner().invoke(main, ["label", "in.csv", *given])
     assert result.exit_code == 0, result.output
@@ -178,7 +179,7 @@ def test_a_drawing_of_many_layers_is_read_twice_at_most(
 
 
 def test_a_file_that_changes_is_read_again(pit: Path) -> None:
-    from geodomain.io.meshes.reading import reading_once
+    from geodomain.formats.wireframes import reading_once
 
     with reading_once() as kept:
         first = read_mesh("pit.ts:WASTE")

@@ -10,7 +10,7 @@ import pytest
 from test_io_meshes_formats import read
 
 from geodomain import MeshError
-from geodomain.io.meshes import obj, ply, stl
+from geodomain.formats import obj, ply, stl
 
 COUNT = 60_000  # vertices, so that there are several pieces of text
 

@@ -11,8 +11,8 @@ from shapes import cube
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, MeshError, read_mesh, read_meshes
-from geodomain.io.meshes.vtk import vtk_errors
-from geodomain.io.meshes.vtk_encoding import encode
+from geodomain.formats.vtk import vtk_errors
+from geodomain.formats.vtk_encoding import encode
 
 pyvista = pytest.importorskip("pyvista")
 

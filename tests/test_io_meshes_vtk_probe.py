@@ -19,8 +19,8 @@ import pyvista
 import seeds
 
 from geodomain import MeshError, read_mesh
-from geodomain.io.meshes import vtk_probe
-from geodomain.io.meshes.vtk_probe import Probe
+from geodomain.formats import vtk_probe
+from geodomain.formats.vtk_probe import Probe
 
 
 @pytest.fixture

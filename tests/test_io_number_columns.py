@@ -19,9 +19,9 @@ import geodomain
 from geodomain import Domain, Domains
 from geodomain.cli import main
 from geodomain.errors import TableError
-from geodomain.io.csv import stream
-from geodomain.io.header.layout import read_layout
-from geodomain.io.header.options import TableOptions
+from geodomain.tables import text as stream
+from geodomain.tables.layout import read_layout
+from geodomain.tables.options import TableOptions
 
 pandas = pytest.importorskip("pandas")
 pyvista = pytest.importorskip("pyvista")

@@ -10,8 +10,8 @@ import pytest
 
 import geodomain
 from geodomain import Mesh
-from geodomain.io.blocks.export import _WRITERS as BLOCK_WRITERS
-from geodomain.io.meshes.writing import _PAIRS, _SOLID_WRITERS, _WRITERS
+from geodomain.formats.export import _WRITERS as BLOCK_WRITERS
+from geodomain.formats.wireframes import _PAIRS, _SOLID_WRITERS, _WRITERS
 
 pyvista = pytest.importorskip("pyvista")
 TRIANGLES = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]

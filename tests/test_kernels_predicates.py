@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodomain.backends import native
+from geodomain.compute import native
 
 LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
 
@@ -23,8 +23,8 @@ def signs(function: str, rows: np.ndarray, level: int) -> np.ndarray:
 
 
 def signs_on_the_gpu(function: str, rows: np.ndarray) -> np.ndarray:
-    device = pytest.importorskip("geodomain.backends.cuda.device")
-    from geodomain.backends.cuda.staging import upload
+    device = pytest.importorskip("geodomain.compute.cuda.device")
+    from geodomain.compute.cuda.buffers import upload
 
     out = np.zeros(len(rows), dtype=np.int8)
     with device.current() as driver:

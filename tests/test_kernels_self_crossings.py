@@ -9,7 +9,7 @@ import pytest
 from crossings import cross, dot, exact, minus
 
 from geodomain import synthetic
-from geodomain.backends.mesh_checks import crossed_triangles, vertex_fans
+from geodomain.compute.meshes import crossed_triangles, vertex_fans
 
 
 def crossed(corners, faces, group, threads=1):

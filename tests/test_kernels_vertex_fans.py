@@ -9,8 +9,8 @@ from shapes import joined
 from test_kernels_self_crossings import cross_beyond_edges, crossed
 
 from geodomain import Mesh, synthetic
-from geodomain.backends.mesh_checks import VertexFans, are_distinct, vertex_fans, volume_sign
-from geodomain.mesh.faults.facing import facing
+from geodomain.compute.meshes import VertexFans, are_distinct, vertex_fans, volume_sign
+from geodomain.mesh.shells import facing
 
 TETRAHEDRON = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], np.int32)
 CORNERS = np.array([[1.0, 1, 1], [-1, 1, -1], [1, -1, -1], [-1, -1, 1]])

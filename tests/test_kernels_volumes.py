@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodomain.backends import native
+from geodomain.compute import native
 
 LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
 KINDS = ("random", "mine", "integer", "grazing", "edge", "tiny", "huge", "needle", "range")

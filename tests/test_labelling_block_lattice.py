@@ -14,10 +14,9 @@ from wireframes import box, cube
 
 from geodomain import Domain, Mesh, Stack
 from geodomain.errors import PointError
-from geodomain.labelling import block_lattice, membership
-from geodomain.labelling.block_lattice import BlockLattice
-from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.verdict import Verdict
+from geodomain.labelling import evaluate
+from geodomain.labelling.evaluate import BlockLattice
+from geodomain.labelling.labeller import Labeller, Verdict
 
 pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 
@@ -117,7 +116,7 @@ def same(one: Verdict, other: Verdict) -> None:
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let cells pay from the first row on."""
-    monkeypatch.setattr(block_lattice, "_CELLS_TO_A_ROW", 1e9)
+    monkeypatch.setattr(evaluate, "_CELLS_TO_A_ROW", 1e9)
 
 
 def lattices(rows: Floats, threads: int) -> list[BlockLattice]:
@@ -154,7 +153,7 @@ def test_rows_on_cells_are_asked_of_no_index(kind: str, monkeypatch: pytest.Monk
 
 
 def test_cells_are_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_lattice, "MOST_CELLS", 100)
+    monkeypatch.setattr(evaluate, "MOST_CELLS", 100)
     labeller, rows = Labeller(domains()["solid"]), rows_of()
     lattice = BlockLattice.given(AXES, threads=1)
     same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
@@ -162,25 +161,25 @@ def test_cells_are_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_solids_without_cells_are_asked_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_lattice, "MOST_CELLS", 0)
+    monkeypatch.setattr(evaluate, "MOST_CELLS", 0)
     asked: list[int] = []
 
     def members_of(locators: list, *rest: object, **named: object) -> list:
         asked.append(len(locators))
-        return membership.members_of(locators, *rest, **named)
+        return evaluate.members_of(locators, *rest, **named)
 
     monkeypatch.setattr("geodomain.labelling.labeller.members_of", members_of)
     labeller, rows = Labeller(domains()["several"]), rows_of()
     lattice = BlockLattice.given(AXES, threads=1)
     same(labeller.judge(rows, lattice=lattice), labeller.judge(rows))
     assert asked == [3, 3]
-    monkeypatch.setattr(block_lattice, "MOST_CELLS", 1 << 20)
+    monkeypatch.setattr(evaluate, "MOST_CELLS", 1 << 20)
     labeller.judge(rows, lattice=BlockLattice.given(AXES, threads=1))
     assert asked == [3, 3]
 
 
 def test_a_lattice_begins_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_lattice, "_CELLS_TO_A_ROW", 1)
+    monkeypatch.setattr(evaluate, "_CELLS_TO_A_ROW", 1)
     labeller, rows = Labeller(domains()["solid"]), rows_of()
     lattice = BlockLattice.learnt(threads=1)
     while not lattice._answers:
@@ -231,7 +230,7 @@ def test_an_axis_is_counted_before_it_is_made(threads: int) -> None:
 
 def test_a_long_axis_takes_no_more_than_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of blocks, one of whose steps is minute, is no lattice to be made whole."""
-    monkeypatch.setattr(block_lattice, "_CELLS_TO_A_ROW", 1e18)
+    monkeypatch.setattr(evaluate, "_CELLS_TO_A_ROW", 1e18)
     values = np.round(np.concatenate([np.arange(699) * 1e-8, [9.0]]), 8)
     rows = np.asfortranarray(np.stack([values, *np.full((2, 700), 4.5)], axis=1))
     labeller = Labeller(domains()["solid"])
@@ -242,7 +241,7 @@ def test_a_long_axis_takes_no_more_than_its_blocks(monkeypatch: pytest.MonkeyPat
 
 def test_bits_of_one_bench_are_counted_as_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Along z bits fill words of 64, however few layers there are."""
-    monkeypatch.setattr(block_lattice, "MOST_CELLS", 64 * 90)
+    monkeypatch.setattr(evaluate, "MOST_CELLS", 64 * 90)
     labeller = Labeller(domains()["solid"])
     for count, made in ((9, 1), (20, 0)):
         axes = (np.linspace(1, 8, count), np.linspace(1, 8, 10), np.array([4.0]))

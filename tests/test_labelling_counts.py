@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from geodomain.checks import repeated
-from geodomain.checks.repeated import RepeatedCentroids
+from geodomain.checks import overlaps
+from geodomain.checks.overlaps import RepeatedCentroids
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ def test_repeats_of_merged_parts(
     monkeypatch: pytest.MonkeyPatch, limit: int, stored: bool, sized: bool
 ) -> None:
     """Kept one by one, as bits of a lattice, and as both."""
-    monkeypatch.setattr(repeated, "_ALL", limit)
+    monkeypatch.setattr(overlaps, "_ALL", limit)
     for seed in range(5):
         parts = blocks(seed)
         every = np.concatenate(parts)
@@ -47,7 +47,7 @@ def test_repeats_of_merged_parts(
 
 
 def test_what_is_not_known_of_a_part_is_not_known_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeated, "_ALL", 5)
+    monkeypatch.setattr(overlaps, "_ALL", 5)
     wild = np.asfortranarray(np.random.default_rng(1).normal(size=(3000, 3)) * 1e6)
     unknown, known = passed([wild]), passed(blocks(1))
     assert known.again and not unknown.again

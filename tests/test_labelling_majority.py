@@ -22,7 +22,7 @@ from geodomain import (
     label_blocks,
     proportions_blocks,
 )
-from geodomain.io.header.frames import LocalFrame
+from geodomain.tables.frames import LocalFrame
 
 ONE = pandas.DataFrame({"X": [0.5], "Y": [0.5], "Z": [0.5], "DX": [1], "DY": [1], "DZ": [1]})
 

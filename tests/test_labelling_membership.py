@@ -8,9 +8,8 @@ from shapes import UNDECIDABLE, minute, star
 from wireframes import box
 
 from geodomain import Mesh, PointError, PointLocator, contains
-from geodomain.labelling import membership
-from geodomain.labelling.membership import members_of
-from geodomain.labelling.overlap import meet
+from geodomain.labelling import evaluate
+from geodomain.labelling.evaluate import meet, members_of
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -46,7 +45,7 @@ def test_boxes_are_compared_with_those_of_solids_that_have_points(
         asked.append(one)
         return meet(one, other)
 
-    monkeypatch.setattr(membership, "meet", counted)
+    monkeypatch.setattr(evaluate, "meet", counted)
     locators = [PointLocator(box((9 * i, 0, 0), (9 * i + 5, 5, 5))) for i in range(60)]
     found = members_of(locators, np.array([[1.0, 1, 1], [10.0, 1, 1]]), None)
     assert [inside.tolist() for inside in found[:2]] == [[True, False], [False, True]]

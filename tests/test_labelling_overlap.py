@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geodomain.labelling.overlap import explain_apart, explain_better, meet, share_within
+from geodomain.labelling.evaluate import explain_apart, explain_better, meet, share_within
 
 MODEL = np.array([[414_000.0, 7_480_000, 150], [414_500, 7_480_400, 400]])
 MESH = np.array([[414_100.0, 7_480_100, 200], [414_200, 7_480_200, 300]])

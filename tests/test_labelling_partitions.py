@@ -40,7 +40,7 @@ class Indexed(Labeller):
         super().__init__(*given, **asked)
 
 shared_domains.Labeller = Indexed
-import geodomain.labelling.dataframe as frames
+import geodomain.labelling.frames as frames
 frames.SharedDomains = Told
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from wireframes import box
 
 import geodomain
 from geodomain.cli import main
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 from geodomain.mesh.mesh import Mesh
 
 # A model of 20 x 10 x 5 blocks of 10, from 0, 0, 0.

@@ -23,7 +23,7 @@ from bodies import estimate
 
 import geodomain
 from geodomain import Domain, Domains, GeodomainWarning, Stack, proportions_blocks
-from geodomain.backends.overlay import line_places
+from geodomain.compute.volumes import line_places
 from geodomain.volumes.block_shares import Shares
 
 MINE = (414_000.3, 7_480_000.7, 310.1)

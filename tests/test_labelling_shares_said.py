@@ -13,7 +13,7 @@ from wireframes import box
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, TableError, label_file, write_mesh
-from geodomain.io.header.frames import LocalFrame
+from geodomain.tables.frames import LocalFrame
 
 ORE = box((0, 0, 0), (20, 20, 20))
 LINES_ALONE = "lines= cuts blocks for proportions= or by='majority'"

@@ -12,12 +12,10 @@ from wireframes import box, cube, roofless
 
 from geodomain.domains.domain import Domain
 from geodomain.errors import TableError
-from geodomain.labelling.cells import Labels
+from geodomain.labelling.counts import Tally
+from geodomain.labelling.evaluate import Labels, apart, refuse_disjoint
 from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.overlap import apart, refuse_disjoint
-from geodomain.labelling.summarise import mesh_volume, summarise
-from geodomain.labelling.summary import Summary, as_table
-from geodomain.labelling.tally import Tally
+from geodomain.labelling.summary import Summary, as_table, mesh_volume, summarise
 
 ORE = Domain("ORE", (cube(),))
 HALO = Domain("HALO", (box((5, 5, 5), (15, 15, 15)),))

@@ -12,10 +12,10 @@ from wireframes import box, cube, roofless
 
 from geodomain import Domain, Mesh, PointError, Stack, Summary, label_file
 from geodomain.domains.order import Domains
-from geodomain.io.blocks.cells import LatticeCells
-from geodomain.labelling import table, whole_lattice
+from geodomain.formats.cells import LatticeCells
+from geodomain.labelling import files, whole_lattice
+from geodomain.labelling.counts import Tally
 from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.tally import Tally
 from geodomain.labelling.whole_lattice import label_whole
 from geodomain.lattice import even_lattice
 
@@ -128,7 +128,7 @@ def test_files_say_what_they_say_of_blocks_one_by_one(
     options = {"allow_disjoint": True, "codes": False, "flags": True, "uncertain": True}
     at_once = summary(tmp_path / "a.vti", DOMAINS[what], **options)
     labels = pv.read(tmp_path / "out.vti").cell_data
-    monkeypatch.setattr(table, "label_whole", lambda *_, **__: None)
+    monkeypatch.setattr(files, "label_whole", lambda *_, **__: None)
     one_by_one = summary(tmp_path / "a.vti", DOMAINS[what], **options)
     others = pv.read(tmp_path / "out.vti").cell_data
     assert fields(at_once) == fields(one_by_one)

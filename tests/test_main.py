@@ -39,7 +39,7 @@ run()
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("where", ["geodomain.cli", "click", "context", "geodomain.cli.check"])
+@pytest.mark.parametrize("where", ["geodomain.cli", "click", "context", "geodomain.cli.wireframes"])
 def test_a_signal_ends_it_quietly(number: int, where: str, tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(int(number)), where, "check", "none.ply"],

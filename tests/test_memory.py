@@ -21,7 +21,7 @@ import geodomain
 from geodomain import memory
 from geodomain.cli import main
 from geodomain.errors import DomainError, MeshError, TableError
-from geodomain.io.meshes.reading import reader
+from geodomain.formats.wireframes import reader
 
 
 @contextmanager

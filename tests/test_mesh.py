@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from geodomain.backends import mesh_checks
+from geodomain.compute import meshes
 from geodomain.errors import GeodomainError, MeshError
 from geodomain.mesh.mesh import Mesh
 from geodomain.synthetic import star_shaped_orebody
@@ -201,7 +201,7 @@ def test_survives_pickling_frozen():
 
 
 def bodies(triangles, vertex_count, merged=None):
-    found = mesh_checks.find_bodies(np.ascontiguousarray(triangles), merged, vertex_count)
+    found = meshes.find_bodies(np.ascontiguousarray(triangles), merged, vertex_count)
     return found.count, found.vertices, found.triangles
 
 
@@ -219,7 +219,7 @@ def test_knows_one_body_from_several():
 
 
 def repeats(triangles, vertex_count):
-    return mesh_checks.find_bodies(np.ascontiguousarray(triangles), None, vertex_count).repeats
+    return meshes.find_bodies(np.ascontiguousarray(triangles), None, vertex_count).repeats
 
 
 def test_counts_what_uses_an_edge_again_in_the_same_direction():
@@ -242,8 +242,8 @@ def test_bodies_are_the_same_for_any_number_of_threads(monkeypatch):
     rng = np.random.default_rng(3)
     soup = rng.integers(0, 60_000, (40_000, 3)).astype(np.int32)
     soup[-9:] = soup[:9]
-    alone = mesh_checks.find_bodies(soup, None, 60_000)
-    monkeypatch.setattr(mesh_checks, "_threads", lambda _: 8)
-    assert [mesh_checks.find_bodies(soup, None, 60_000) for _ in range(5)] == [alone] * 5
+    alone = meshes.find_bodies(soup, None, 60_000)
+    monkeypatch.setattr(meshes, "_threads", lambda _: 8)
+    assert [meshes.find_bodies(soup, None, 60_000) for _ in range(5)] == [alone] * 5
     assert 1 < alone.count < alone.vertices < 60_000
     assert alone.repeats >= 9

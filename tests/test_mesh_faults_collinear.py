@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodomain.mesh.faults.collinear import collinear
+from geodomain.mesh.edges import collinear
 
 numbers = st.one_of(
     st.integers(-3, 3).map(float),

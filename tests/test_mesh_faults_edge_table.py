@@ -12,7 +12,7 @@ from shapes import cube, random_body, staircase
 from surfaces import lidless, shuffled, small_meshes, soup, torus
 
 from geodomain import Mesh
-from geodomain.mesh.faults.edge_table import edge_table
+from geodomain.mesh.edges import edge_table
 
 
 def counted(mesh: Mesh) -> tuple[Counter, Counter]:

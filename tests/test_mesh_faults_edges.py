@@ -8,7 +8,7 @@ from shapes import cube, joined, tetrahedron
 from surfaces import MINE, divided_roof, hairline, lidless, shuffled, soup
 
 from geodomain import Mesh
-from geodomain.mesh.faults.edges import open_edges_sentence, place, round_number_above
+from geodomain.mesh.open_edges import open_edges_sentence, place, round_number_above
 
 
 def test_a_hairline_gets_the_call_that_closes_it():

@@ -12,9 +12,9 @@ from shapes import cube, joined
 from surfaces import MINE, divided_roof, hairline, lidless, small_meshes
 
 from geodomain import Mesh
-from geodomain.mesh.faults.edge_table import edge_table
-from geodomain.mesh.faults.gaps import smallest_gap as gap_beside
-from geodomain.mesh.faults.gaps import t_junctions
+from geodomain.mesh.edges import edge_table
+from geodomain.mesh.open_edges import smallest_gap as gap_beside
+from geodomain.mesh.open_edges import t_junctions
 
 
 def smallest_gap(table) -> float | None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from surfaces import MINE
 
-from geodomain.mesh.faults import nearness
-from geodomain.mesh.faults.nearness import closest_pair, near_pairs, separations
+from geodomain.mesh import repair
+from geodomain.mesh.repair import closest_pair, near_pairs, separations
 
 coordinate = st.integers(-30, 30).map(lambda i: i * 0.1)
 clouds = st.lists(st.tuples(*[coordinate] * 3), min_size=2, max_size=40, unique=True)
@@ -40,7 +40,7 @@ def test_the_closest_pair_is_that_of_all_pairs(cloud):
 def test_large_clouds_go_in_pieces(monkeypatch):
     points = np.random.default_rng(5).random((400, 3))
     whole = near_pairs(points, 0.2, 10**9)
-    monkeypatch.setattr(nearness, "_PAIRS_AT_ONCE", 50)
+    monkeypatch.setattr(repair, "_PAIRS_AT_ONCE", 50)
     pieces = near_pairs(points, 0.2, 10**9)
     for found, expected in zip(pieces, whole, strict=True):
         np.testing.assert_array_equal(found, expected)

@@ -22,10 +22,10 @@ from shapes import (
 from surfaces import MINE, lidless, reversed_mesh, shuffled, soup, torus
 
 from geodomain import Mesh
-from geodomain.backends import mesh_checks
-from geodomain.backends.components import Components
-from geodomain.mesh.faults import relations
-from geodomain.mesh.faults.relations import relate
+from geodomain.compute import meshes as mesh_checks
+from geodomain.compute.meshes import Components
+from geodomain.mesh import shells as relations
+from geodomain.mesh.shells import relate
 
 KINDS = ("nested", "touching", "overlapping", "equal", "undetermined")
 

@@ -22,8 +22,7 @@ from surfaces import (
 )
 
 from geodomain import Mesh
-from geodomain.mesh.faults.report import PLACES, check
-from geodomain.mesh.faults.report_table import as_table
+from geodomain.mesh.check import PLACES, as_table, check
 
 COUNTS = ("boundary_edges", "nonmanifold_edges", "unbalanced_edges", "degenerate", "zero_area")
 COUNTS += ("dup_faces", "shells", "euler")

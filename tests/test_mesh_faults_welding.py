@@ -10,9 +10,9 @@ from shapes import cube, joined
 from surfaces import MINE, divided_roof, hairline, lidless, shuffled, small_meshes, soup
 
 from geodomain import Mesh, MeshError
-from geodomain.mesh.faults import welding
-from geodomain.mesh.faults.edge_table import edge_table
-from geodomain.mesh.faults.welding import closing_weld, could_close, weld
+from geodomain.mesh import repair
+from geodomain.mesh.edges import edge_table
+from geodomain.mesh.repair import closing_weld, could_close, weld
 
 
 def triangles_of(mesh: Mesh) -> list:
@@ -101,7 +101,7 @@ def test_a_tolerance_that_is_none_is_refused(tolerance):
 
 
 def test_too_wide_a_tolerance_is_refused_where_it_would_take_forever(monkeypatch):
-    monkeypatch.setattr(welding, "_MOST_PAIRS", 10)
+    monkeypatch.setattr(repair, "_MOST_PAIRS", 10)
     with pytest.raises(MeshError, match="too wide"):
         weld(cube(), 5.0)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodomain.backends.mesh_checks import clip_ears
+from geodomain.compute.meshes import clip_ears
 from geodomain.mesh.polygons import triangulate
 
 SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])

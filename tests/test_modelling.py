@@ -21,9 +21,9 @@ from wireframes import box, cube
 
 import geodomain
 from geodomain import Mesh, TableError, label_file, model_file
+from geodomain.blocks import new_model
+from geodomain.blocks.new_model import DecimalAxis, as_decimal
 from geodomain.cli import main
-from geodomain.modelling import writing
-from geodomain.modelling.decimal_axis import DecimalAxis, as_decimal
 
 DECIMALS = st.decimals(-9_999_999, 9_999_999, allow_nan=False, places=4)
 SIZES = st.decimals("0.001", 1000, allow_nan=False, places=3)
@@ -94,9 +94,9 @@ def test_long_axes_are_written_in_parts(folder: Path, monkeypatch: pytest.Monkey
     asked = dict(origin="0,0,0", size=1, count="7,5,3")
     model_file("whole.csv", **asked)
     model_file("whole.parquet", **asked)
-    monkeypatch.setattr(writing, "_BUFFER", 4)  # so that no axis is held
-    monkeypatch.setattr(writing, "_GROUP", 11)
-    monkeypatch.setattr("geodomain.modelling.decimal_axis._CHUNK", 3)
+    monkeypatch.setattr(new_model, "_BUFFER", 4)  # so that no axis is held
+    monkeypatch.setattr(new_model, "_GROUP", 11)
+    monkeypatch.setattr("geodomain.blocks.new_model._CHUNK", 3)
     told: list[tuple[int, int | None]] = []
     model_file("parts.csv", **asked, progress=lambda done, total: told.append((done, total)))
     model_file("parts.parquet", **asked)

@@ -12,8 +12,8 @@ from shapes import cube, odd_on_purpose, random_body, staircase, star
 
 import geodomain
 from geodomain.arrays import as_columns
-from geodomain.backends import choose
-from geodomain.backends.lattice_rows import recognise
+from geodomain.compute import choose
+from geodomain.compute.rows import recognise
 from geodomain.query import lattice
 
 MESH = star(14, centre=(414_000.3, 7_480_000.7, 310.1))

@@ -25,7 +25,7 @@ from shapes import (
 
 import geodomain
 from geodomain import Mesh, PointLocator
-from geodomain.backends import native
+from geodomain.compute import native
 
 
 def probe_points(mesh: Mesh, count: int) -> np.ndarray:

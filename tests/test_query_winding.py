@@ -12,7 +12,7 @@ from surfaces import lidless, reversed_mesh, shuffled, soup
 
 import geodomain
 from geodomain import Mesh, MeshError, PointError, generalised_winding
-from geodomain.backends.native import core
+from geodomain.compute.native import core
 
 
 def by_solid_angles(mesh: Mesh, points: np.ndarray) -> np.ndarray:

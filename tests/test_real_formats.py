@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from geodomain import GeodomainWarning, Mesh, read_mesh, read_meshes
-from geodomain.io.datamine.table import read_table
-from geodomain.io.meshes import dxf, surpac, surpac_binary
-from geodomain.mesh.faults.report import check
+from geodomain.files.datamine import read_table
+from geodomain.formats import dxf, surpac
+from geodomain.mesh.check import check
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def test_figures(shared_data: Path, known: Known) -> None:
 def test_text_and_binary_strings_are_twins(shared_data, name, records, points, segments) -> None:
     folder = shared_data / "formats/surpac"
     text, text_ends = surpac._read_records((folder / f"{name}text.str").read_bytes(), name)
-    binary, ends = surpac_binary.read_records((folder / f"{name}binary.str").read_bytes(), name)
+    binary, ends = surpac.read_records((folder / f"{name}binary.str").read_bytes(), name)
     assert np.array_equal(text, binary) and np.array_equal(text_ends, ends)
     # The record END counts in what is stated.
     assert (len(text) + 1, (~ends).sum(), ends.sum()) == (records, points, segments)

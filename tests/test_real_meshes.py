@@ -12,8 +12,8 @@ from shapes import odd_on_purpose
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, read_mesh
-from geodomain.io.meshes.merging import merge_equal
-from geodomain.mesh.faults.report import check
+from geodomain.formats.mesh_text import merge_equal
+from geodomain.mesh.check import check
 
 CORPUS = {
     "cubefold": "corpus/cubefold.ply",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geodomain import GeodomainWarning, Mesh, MeshError, read_mesh, read_meshes
-from geodomain.mesh.faults.report import check
+from geodomain.mesh.check import check
 
 
 def area(mesh: Mesh) -> float:

@@ -19,9 +19,8 @@ from rotated_model import WAYS, RotatedModel, of_text
 
 import geodomain
 from geodomain.cli import main
-from geodomain.inspection.lattice_guess import find_lattice, sub_blocking
-from geodomain.inspection.survey import Survey
-from geodomain.io.header.layout import TableLayout, read_layout
+from geodomain.reporting.survey import Survey, find_lattice, sub_blocking
+from geodomain.tables.layout import TableLayout, read_layout
 
 
 @pytest.fixture

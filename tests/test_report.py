@@ -16,13 +16,13 @@ from wireframes import box
 
 from geodomain import Drillholes, GeodomainWarning, label_file, tonnes_file
 from geodomain.cli import main
-from geodomain.io.blocks.model import open_model
-from geodomain.io.header.keywords import table_options
-from geodomain.io.meshes.writing import write_mesh
-from geodomain.report.blocks import read_blocks
-from geodomain.report.page import escaped_json
-from geodomain.report.tables import facts_table
-from geodomain.sections.colours import colours_of
+from geodomain.formats.blocks import open_model
+from geodomain.formats.wireframes import write_mesh
+from geodomain.reporting.blocks import read_blocks
+from geodomain.reporting.look import colours_of
+from geodomain.reporting.page import escaped_json
+from geodomain.reporting.tables import facts_table
+from geodomain.tables.options import table_options
 
 
 @pytest.fixture
@@ -260,7 +260,7 @@ def test_each_grade_has_its_curves_and_no_file_is_read_twice(
     labelled.write_text("\n".join([f"{lines[0]},CU", *more, ""]))
     opened = []
     monkeypatch.setattr(
-        "geodomain.report.blocks.open_model",
+        "geodomain.reporting.blocks.open_model",
         lambda *a, **k: opened.append(1) or open_model(*a, **k),
     )
     page = page_of(labelled, density=2.5, grade=["AU", "CU"])

@@ -11,7 +11,7 @@ import pytest
 from wireframes import box
 
 from geodomain import label_file, report_file
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 NAMES = ("chromium", "chromium-browser", "google-chrome")

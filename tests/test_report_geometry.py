@@ -12,17 +12,13 @@ from hypothesis import strategies as st
 from report_page import labelled_model, page_of
 
 from geodomain import Mesh
-from geodomain.io.header.frames import LocalFrame
-from geodomain.io.header.keywords import table_options
-from geodomain.report.blocks import read_blocks
-from geodomain.report.coarse import coarser
-from geodomain.report.geometry import Geometry, geometry_of
-from geodomain.report.outlines import merge_rectangles
-from geodomain.report.section_frame import ticks
-from geodomain.report.section_svg import cut_rows
-from geodomain.report.shell import boundary_faces
-from geodomain.sections.cutting import Section, is_cut
-from geodomain.synthetic.icosphere import geodesic_sphere
+from geodomain.reporting.blocks import Geometry, geometry_of, read_blocks
+from geodomain.reporting.scene import boundary_faces, coarser
+from geodomain.reporting.sections import Section, is_cut
+from geodomain.reporting.svg import cut_rows, merge_rectangles, ticks
+from geodomain.synthetic.scenes import geodesic_sphere
+from geodomain.tables.frames import LocalFrame
+from geodomain.tables.options import table_options
 
 
 @pytest.fixture

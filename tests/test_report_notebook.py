@@ -11,7 +11,7 @@ from wireframes import box
 
 import geodomain
 from geodomain.errors import TableError
-from geodomain.report.notebook import _widget_type
+from geodomain.reporting.notebook import _widget_type
 
 
 @pytest.fixture

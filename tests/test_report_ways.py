@@ -11,7 +11,7 @@ from report_page import Page
 from wireframes import box
 
 from geodomain.cli import main
-from geodomain.io.meshes.writing import write_mesh
+from geodomain.formats.wireframes import write_mesh
 
 LIST = """background = "WASTE"
 background_code = 9

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from rotated_model import WAYS, RotatedModel, make_model
 
-from geodomain.inspection.lattice_guess import find_lattice, sub_blocking
-from geodomain.inspection.survey import Survey
-from geodomain.io.header.layout import read_layout
+from geodomain.reporting.survey import Survey, find_lattice, sub_blocking
+from geodomain.tables.layout import read_layout
 
 
 @pytest.fixture

@@ -20,16 +20,21 @@ import geodomain
 from geodomain import plot_sections
 from geodomain.cli import main
 from geodomain.errors import TableError
-from geodomain.io.blocks.model import open_model
-from geodomain.io.header.frames import LocalFrame
-from geodomain.io.header.options import TableOptions
-from geodomain.io.meshes.writing import write_mesh
-from geodomain.sections import gathering
-from geodomain.sections.colours import colours_of
-from geodomain.sections.cutting import Section, cut_blocks, cut_triangles, is_cut, parse_section
-from geodomain.sections.drawing import draw
-from geodomain.sections.gathering import gather
-from geodomain.sections.page import lay_out
+from geodomain.formats.blocks import open_model
+from geodomain.formats.wireframes import write_mesh
+from geodomain.reporting import sections as gathering
+from geodomain.reporting.look import colours_of
+from geodomain.reporting.plot import draw, lay_out
+from geodomain.reporting.sections import (
+    Section,
+    cut_blocks,
+    cut_triangles,
+    gather,
+    is_cut,
+    parse_section,
+)
+from geodomain.tables.frames import LocalFrame
+from geodomain.tables.options import TableOptions
 
 pv = pytest.importorskip("pyvista")
 

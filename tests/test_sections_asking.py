@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodomain.sections.asking import as_sections, is_run, parse_sections
-from geodomain.sections.cutting import Section
+from geodomain.reporting.sections import Section, as_sections, is_run, parse_sections
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,10 @@ from geodomain import (
 )
 from geodomain.cli import main
 from geodomain.errors import DomainError, TableError
-from geodomain.io.meshes.writing import write_mesh
-from geodomain.sections.colours import colours_of, usual_ground, with_ground
-from geodomain.sections.cutting import Section
-from geodomain.sections.frame import round_length
-from geodomain.sections.look import ramp_of
-from geodomain.sections.near_holes import lines_near
+from geodomain.formats.wireframes import write_mesh
+from geodomain.reporting.look import colours_of, ramp_of, round_length, usual_ground, with_ground
+from geodomain.reporting.section_holes import lines_near
+from geodomain.reporting.sections import Section
 
 pytest.importorskip("matplotlib")
 

@@ -14,8 +14,8 @@ import geodomain
 from geodomain import Drillholes, plot_sections
 from geodomain.cli import main
 from geodomain.errors import TableError
-from geodomain.sections.cutting import Section
-from geodomain.sections.samples import samples_near, samples_of
+from geodomain.reporting.section_holes import samples_near, samples_of
+from geodomain.reporting.sections import Section
 
 matplotlib = pytest.importorskip("matplotlib")
 

@@ -11,9 +11,9 @@ from shapes import cube, star
 
 import geodomain
 from geodomain import Mesh, SegmentIntersector, Segments, intersect
-from geodomain.backends import layout
-from geodomain.backends.cuda import segments as cuda_segments
-from geodomain.backends.native import core
+from geodomain.compute import layout
+from geodomain.compute.cuda import segments as cuda_segments
+from geodomain.compute.native import core
 
 TRIANGLE = Mesh([[0, 0, 5], [8, 0, 5], [0, 8, 5]], [[0, 1, 2]])
 
@@ -60,7 +60,7 @@ def test_chunks_give_what_one_piece_gives(monkeypatch: pytest.MonkeyPatch, backe
     starts, ends = adversarial(mesh, 500, np.random.default_rng(3))
     intersector = SegmentIntersector(mesh, backend=backend)
     whole = [intersector.intersect((starts, ends), mode=mode) for mode in MODES]
-    monkeypatch.setattr("geodomain.segments.intersector.CHUNK", 37)
+    monkeypatch.setattr("geodomain.query.segments.CHUNK", 37)
     boolean, nearest, count, every = (
         intersector.intersect((starts, ends), mode=mode) for mode in MODES
     )
@@ -86,7 +86,7 @@ def test_threads_may_ask_at_once(backend: str) -> None:
 
 
 def test_rows_are_the_callers_in_every_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geodomain.segments.intersector.CHUNK", 2)
+    monkeypatch.setattr("geodomain.query.segments.CHUNK", 2)
     starts, ends = np.full((5, 3), 1.0), np.full((5, 3), 9.0)
     for bad in (np.inf, 1e300):
         ends[4, 2] = bad

@@ -9,7 +9,7 @@ import pytest
 
 import geodomain
 from geodomain import synthetic
-from geodomain.backends import native
+from geodomain.compute import native
 
 LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
 PACKET = 8  # triangles

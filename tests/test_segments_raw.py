@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from geodomain.errors import MeshError, TableError
-from geodomain.segments.raw.reading import open_segments, read_raw_mesh
-from geodomain.segments.raw.writing import written_together
+from geodomain.query.raw_files import open_segments, read_raw_mesh, written_together
 
 CORNERS = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
 FACES = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]

@@ -10,8 +10,8 @@ from crossings import MODES, adversarial
 from shapes import star
 
 from geodomain import Mesh, PointError, SegmentIntersector, Segments, intersect, sort_rays
-from geodomain.segments.raw.reading import open_segments
-from geodomain.segments.raw_hits import OUTPUTS, intersect_files
+from geodomain.query.raw_files import open_segments
+from geodomain.query.segment_files import OUTPUTS, intersect_files
 
 TRIANGLE = Mesh([[0, 0, 5], [8, 0, 5], [0, 8, 5]], [[0, 1, 2]])
 LARGE = np.finfo(np.float32).max

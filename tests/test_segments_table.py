@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geodomain.errors import TableError
-from geodomain.segments.table import FAMILIES, read_segment_layout, read_segments
+from geodomain.query.segment_files import FAMILIES, read_segment_layout, read_segments
 
 ROW = "1,2,3,4,5,6"
 

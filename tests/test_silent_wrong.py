@@ -11,8 +11,8 @@ from wireframes import box, cube
 
 import geodomain
 from geodomain.cli import main
-from geodomain.io.meshes.writing import write_mesh
-from geodomain.labelling.overlap import explain_apart
+from geodomain.formats.wireframes import write_mesh
+from geodomain.labelling.evaluate import explain_apart
 from geodomain.mesh.mesh import Mesh
 
 BLOCKS = "x,y,z,dx,dy,dz\n" + "".join(

@@ -17,7 +17,7 @@ from wireframes import box
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, TableError
-from geodomain.io.header.frames import LocalFrame
+from geodomain.tables.frames import LocalFrame
 
 # Coarse parts have another volume than the solid.
 pytestmark = pytest.mark.filterwarnings("ignore:the blocks in ORE have")

@@ -15,7 +15,7 @@ from subblocked import TABLE, Part, by_parent, part_of, require_tiles, rows_of, 
 
 import geodomain
 from geodomain import GeodomainWarning, TableError
-from geodomain.backends.sub_blocks import join_boxes
+from geodomain.compute.rows import join_boxes
 
 HEAD = "X,Y,Z,DX,DY,DZ,ROCK,parent\n"
 
@@ -147,7 +147,7 @@ def test_chunks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             rows += "\n" * int(rng.integers(0, 2))
     once = merged(tmp_path, rows)
     assert len(once) < rows.count("1,1,1")
-    monkeypatch.setattr("geodomain.io.blocks.rewriting.text.CHUNK_BYTES", 100)
+    monkeypatch.setattr("geodomain.formats.text.CHUNK_BYTES", 100)
     assert merged(tmp_path, rows) == once
 
 
@@ -155,7 +155,7 @@ def test_a_fault_in_a_row_that_was_given_back_has_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = "".join(f"{n}.5,0.5,0.5,1,1,1,A,{n // 4}\n" for n in range(50))
-    monkeypatch.setattr("geodomain.io.blocks.rewriting.text.CHUNK_BYTES", 100)
+    monkeypatch.setattr("geodomain.formats.text.CHUNK_BYTES", 100)
     with pytest.raises(TableError, match="line 42: X is 'here'"):
         merged(tmp_path, rows.replace("40.5,", "here,"))
 

@@ -265,8 +265,8 @@ def test_conditions_hold_for_parts(tmp_path: Path) -> None:
 
 def test_threads_and_chunks_change_nothing(blocks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     once = split(blocks, "octree", "3,3,1.5", merge=True, threads=1).read_bytes()
-    monkeypatch.setattr("geodomain.io.blocks.rewriting.text.CHUNK_BYTES", 50)
-    monkeypatch.setattr("geodomain.subblocks.splitting._TOGETHER", 8)
+    monkeypatch.setattr("geodomain.formats.text.CHUNK_BYTES", 50)
+    monkeypatch.setattr("geodomain.blocks.splitting._TOGETHER", 8)
     assert split(blocks, "octree", "3,3,1.5", merge=True, threads=4).read_bytes() == once
 
 

@@ -11,10 +11,7 @@ import pytest
 import geodomain
 from geodomain import synthetic
 from geodomain.mesh.mesh import Mesh
-from geodomain.synthetic.blocks import NAMES
-from geodomain.synthetic.drilling import path
-from geodomain.synthetic.ground import EXTENT, LENSES, ORIGIN
-from geodomain.synthetic.sheets import SURVEY_STEP
+from geodomain.synthetic.deposit import EXTENT, LENSES, NAMES, ORIGIN, SURVEY_STEP, path
 
 
 @pytest.fixture(scope="module")

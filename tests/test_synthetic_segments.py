@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodomain import Mesh, PointLocator, synthetic
-from geodomain.synthetic.undulation import EXTENT, STEP, cell_size, grid_cells
+from geodomain.synthetic.scenes import EXTENT, STEP, cell_size, grid_cells
 
 REACH = 4 * cell_size(2000)
 

@@ -14,9 +14,9 @@ from wireframes import box
 import geodomain
 from geodomain import Mesh, TableError, read_mesh, write_mesh
 from geodomain.cli import main
-from geodomain.io.header.azimuth import azimuth_of
-from geodomain.io.header.frames import LocalFrame
-from geodomain.io.header.keywords import read_turns
+from geodomain.tables.frames import LocalFrame
+from geodomain.tables.options import read_turns
+from geodomain.tables.rotation import azimuth_of
 
 Floats = np.ndarray
 pytestmark = pytest.mark.filterwarnings("ignore:the blocks in ORE have")

@@ -12,7 +12,7 @@ from shares import exact_share
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, MeshError
-from geodomain.backends.mesh_checks import projection_signs
+from geodomain.compute.meshes import projection_signs
 
 MINE = (414_000.3, 7_480_000.7, 310.1)
 

@@ -12,9 +12,9 @@ from sheets import level
 
 import geodomain
 from geodomain import Mesh
-from geodomain.backends.footprint_end import EdgeReach, FootprintEnd
-from geodomain.backends.mesh_checks import projection_signs
-from geodomain.mesh.rim import folds, rim
+from geodomain.compute.meshes import projection_signs
+from geodomain.compute.volumes import EdgeReach, FootprintEnd
+from geodomain.mesh.edges import folds, rim
 
 MINE = (414_000.3, 7_480_000.7, 310.1)
 pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")

@@ -12,9 +12,8 @@ from shares import exact_share
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh
-from geodomain.backends.api import BlockAnswer
-from geodomain.volumes.block_shares import Shares
-from geodomain.volumes.shells import triangle_weights
+from geodomain.compute.api import BlockAnswer
+from geodomain.volumes.block_shares import Shares, triangle_weights
 
 pytestmark = pytest.mark.filterwarnings("ignore::geodomain.GeodomainWarning")
 RULES = ("parity", "winding")

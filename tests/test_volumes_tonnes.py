@@ -19,8 +19,7 @@ import geodomain
 from geodomain import write_mesh
 from geodomain.cli import main
 from geodomain.errors import GeodomainWarning, TableError
-from geodomain.volumes.benches import split_by_bench
-from geodomain.volumes.exact_sums import exact_sums, nearest_float
+from geodomain.volumes.tonnage import exact_sums, nearest_float, split_by_bench
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")

@@ -15,7 +15,7 @@ from wireframes import box
 
 import geodomain
 from geodomain import write_mesh
-from geodomain.checks.densities import DENSITY_UNITS, density_unit
+from geodomain.checks.columns import DENSITY_UNITS, density_unit
 from geodomain.cli import main
 from geodomain.errors import GeodomainWarning, TableError
 

@@ -9,23 +9,24 @@ from pathlib import Path
 
 import numpy as np
 
-from geodomain.backends import inventory
-from geodomain.backends.threads import thread_count
-from geodomain.benching.chart import draw
-from geodomain.benching.contender import Contender
-from geodomain.benching.peers import PEERS
-from geodomain.benching.report import Report, Setting
-from geodomain.benching.strategies import MACHINES, modes, preliminary, strategies
-from geodomain.benching.timing import Run, Scene, measure
-from geodomain.benching.tree import draw_level
-from geodomain.io.files.places import require_places
-from geodomain.segments.hits import Hits
-from geodomain.segments.intersector import SegmentIntersector
-from geodomain.segments.modes import WORDS, Answer
-from geodomain.segments.segments import Segments
-from geodomain.synthetic.across import segments_across
-from geodomain.synthetic.segment_files import longest_segment
-from geodomain.synthetic.undulation import undulating_terrain
+from geodomain.benching.report import Report, Setting, draw, draw_level
+from geodomain.benching.timing import (
+    MACHINES,
+    PEERS,
+    Contender,
+    Run,
+    Scene,
+    measure,
+    modes,
+    preliminary,
+    strategies,
+)
+from geodomain.compute import inventory
+from geodomain.compute.native import thread_count
+from geodomain.files.outputs import require_places
+from geodomain.query.segments import WORDS, Answer, Hits, SegmentIntersector, Segments
+from geodomain.synthetic.files import longest_segment
+from geodomain.synthetic.scenes import segments_across, undulating_terrain
 
 Step = Callable[[str], None]
 
@@ -47,7 +48,7 @@ def compare(
     Parameters
     ----------
     triangles, rays, seed
-        As for `geodomain.synthetic.segment_files.write_scene`.
+        As for `geodomain.synthetic.files.write_scene`.
     repeat, threads, step
         As for `run`.
     chart : Path, optional

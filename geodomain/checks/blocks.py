@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.overlaps import Overlap, OverlappingBlocks, say_overlap
-from geodomain.checks.repeated import RepeatedCentroids
-from geodomain.io.header.azimuth import azimuth_of, frame_of_azimuth
-from geodomain.io.header.frames import turned
+from geodomain.checks.overlaps import Overlap, OverlappingBlocks, RepeatedCentroids, say_overlap
+from geodomain.compute.data import Floats
 from geodomain.lattice import StoredArray
-
-Floats = NDArray[np.float64]
+from geodomain.tables.frames import turned
+from geodomain.tables.rotation import azimuth_of, frame_of_azimuth
 
 # How a code becomes a missing value, where a file is read.
 MISSING_OPTION = "say so with missing='{}'"

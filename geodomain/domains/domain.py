@@ -1,25 +1,150 @@
-"""A domain: the solids or surfaces that blocks are labelled with."""
+"""The kinds of a domain, and the distances that limit one."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, TypeGuard, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.domains.limits import Kind, require_either, require_limits, usual_kind
-from geodomain.errors import DomainError, shown
-from geodomain.html.table import html_table
-from geodomain.inputs.kinds import MeshesLike
-from geodomain.inputs.meshes import as_meshes
-from geodomain.io.conditions import Condition, read_conditions
-from geodomain.io.writable import unwritable
+from geodomain.errors import DomainError, MeshError, shown, warn
+from geodomain.formats.wireframes import read_mesh
+from geodomain.html import html_table
+from geodomain.inputs import MeshesLike, as_meshes
+from geodomain.mesh.fitness import list_warnings, mark_warned
 from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.repair import weld as weld_mesh
 from geodomain.query.locator import Rule
+from geodomain.tables.conditions import Condition, read_conditions
+from geodomain.tables.new_columns import unwritable
+
+Kind = Literal["solid", "above", "below", "either"]
+
+# What a distance must be, in words.
+DISTANCE = "a number of at least 0"
+
+
+def require_limits(name: str, within: object, beyond: object) -> None:
+    """Refuse distances that no block can have."""
+    for key, value in (("within", within), ("beyond", beyond)):
+        if value is not None and not is_distance(value):
+            message = f"{name}: {key} is {shown(value)}; it must be {DISTANCE}"
+            raise DomainError(message)
+    if is_distance(within) and is_distance(beyond) and float(beyond) >= float(within):
+        message = f"{name}: no block is beyond {beyond} and within {within}: exchange them"
+        raise DomainError(message)
+
+
+def usual_kind(within: float | None, beyond: float | None) -> Kind:
+    """Return the kind of a domain that does not say it."""
+    return "solid" if within is None and beyond is None else "either"
+
+
+def require_either(
+    name: str, invert: bool, rule: Rule | None, within: float | None, beyond: float | None
+) -> None:
+    """Refuse what has no meaning where both sides are taken."""
+    if within is None and beyond is None:
+        message = f"{name}: kind 'either' needs a distance: within or beyond"
+    elif invert:
+        message = (
+            f"{name}: invert takes the other side of a kind 'solid', 'above' or 'below': name the "
+            "kind, or take what is farther away with beyond"
+        )
+    elif rule is not None:
+        message = f"{name}: rule is for kind 'solid', and within and beyond alone have no side"
+    else:
+        return
+    raise DomainError(message)
+
+
+def is_distance(value: object) -> TypeGuard[float]:
+    """Return whether a value is a finite number of at least 0."""
+    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
+        return False
+    return bool(0 <= value < math.inf)
+
+
+# --- Meshes from files on their way to being solids: welded where asked, and looked at for faults.
+
+
+@dataclass(frozen=True)
+class Weld:
+    """What welding changed in one mesh; `largest_move` in the unit of the coordinates."""
+
+    mesh: str
+    tolerance: float
+    moved: int
+    largest_move: float
+
+
+def read_solid(
+    path: str | os.PathLike[str], *, weld: float | None = None
+) -> tuple[Mesh, tuple[Weld, ...]]:
+    """Read one mesh to label with.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    weld : float, optional
+        Join the vertices that are so close.
+
+    Returns
+    -------
+    Mesh, tuple of Weld
+        And what welding changed, if that was asked for.
+
+    Raises
+    ------
+    MeshError
+        For a mesh that encloses nothing, by itself or after welding.
+
+    Warns
+    -----
+    GeodomainWarning
+        For what is odd about a mesh that can be labelled with all the same: see
+        `geodomain.mesh.fitness.list_warnings`.
+    """
+    mesh, welds = welded(read_mesh(path), weld)
+    _require_some_left(mesh, weld)
+    # At a hole edges are mis-oriented by nature; what an open mesh does is said elsewhere.
+    for sentence in list_warnings(mesh) if mesh.is_closed else ():
+        warn(sentence)
+    mark_warned(mesh)
+    return mesh, welds
+
+
+def welded(mesh: Mesh, tolerance: float | None) -> tuple[Mesh, tuple[Weld, ...]]:
+    """Return a mesh welded, and what that changed; without a tolerance the mesh itself."""
+    if tolerance is None:
+        return mesh, ()
+    result = weld_mesh(mesh, tolerance)
+    return result.mesh, (Weld(mesh.name, tolerance, result.moved, result.largest_move),)
+
+
+def _require_some_left(mesh: Mesh, tolerance: float | None) -> None:
+    """Refuse a mesh that encloses nothing, and a weld that joins a whole one into nothing."""
+    if mesh.bodies.triangles:
+        return
+    if tolerance is None:
+        message = (
+            f"{mesh.name} has no triangle with three different corners; export the wireframe again"
+        )
+    else:
+        message = (
+            f"{mesh.name} has no triangle left after welding at {tolerance:g}; choose a smaller "
+            "tolerance"
+        )
+    raise MeshError(message)
+
+
+# --- A domain: the solids or surfaces that blocks are labelled with.
 
 Extend = Literal["unassigned", "background", "nearest"]
 

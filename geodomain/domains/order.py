@@ -10,21 +10,16 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from geodomain.compute.data import Bools, Floats
 from geodomain.domains.domain import CODE, HEADINGS, Domain, is_code, refuse_nan, require_choice
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import DomainError, GeodomainError, shown, warn
-from geodomain.html.table import html_table
-from geodomain.inputs.kinds import MeshesLike
-from geodomain.io.conditions import Bools, Column, Condition, with_policy
-from geodomain.io.header.families import find_column
-from geodomain.io.number_columns import (
-    BELOW_DETECTION,
-    BelowDetection,
-    Floats,
-    NegativeGrades,
-    NumberError,
-)
+from geodomain.html import html_table
+from geodomain.inputs import MeshesLike
 from geodomain.mesh.mesh import Mesh
+from geodomain.tables.conditions import Column, Condition, with_policy
+from geodomain.tables.numbers import BELOW_DETECTION, BelowDetection, NegativeGrades, NumberError
+from geodomain.tables.vendors import find_column
 
 Order = Literal["first", "last"]
 Proportions = Literal["itself", "priority"]

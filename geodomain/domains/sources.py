@@ -8,16 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from geodomain.domains.domain import Domain
+from geodomain.domains.domain import Domain, Weld, read_solid, welded
 from geodomain.domains.order import Domains, as_domains
-from geodomain.domains.solids import Weld, read_solid, welded
 from geodomain.domains.stack import Stack
 from geodomain.domains.toml import read_domains, read_policy
-from geodomain.inputs.kinds import MeshesLike
-from geodomain.io.meshes.reading import read_mesh, reading_once
-from geodomain.io.meshes.solids import split_name
-from geodomain.io.number_columns import BelowDetection
+from geodomain.files.signatures import split_name
+from geodomain.formats.wireframes import read_mesh, reading_once
+from geodomain.inputs import MeshesLike
 from geodomain.mesh.mesh import Mesh
+from geodomain.tables.numbers import BelowDetection
 
 # A mapping of names to meshes or paths, one or several each; Domain and Stack objects; Domains;
 # the path of a TOML file.
@@ -64,7 +63,7 @@ def domains_to_label(given: DomainsGiven, *, weld: float | None = None) -> Domai
     Warns
     -----
     GeodomainWarning
-        As `geodomain.domains.solids.read_solid`, for meshes that are read.
+        As `geodomain.domains.domain.read_solid`, for meshes that are read.
     """
     welds: list[Weld] = []
     notes: list[str] = []

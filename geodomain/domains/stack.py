@@ -21,11 +21,10 @@ from geodomain.domains.domain import (
     require_name,
 )
 from geodomain.errors import DomainError
-from geodomain.html.table import html_table
-from geodomain.inputs.kinds import MeshesLike
-from geodomain.inputs.meshes import is_mesh_like
-from geodomain.io.conditions import Condition, read_conditions
+from geodomain.html import html_table
+from geodomain.inputs import MeshesLike, is_mesh_like
 from geodomain.mesh.mesh import Mesh
+from geodomain.tables.conditions import Condition, read_conditions
 
 Crossing = Literal["erode", "onlap"]
 

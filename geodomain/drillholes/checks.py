@@ -17,15 +17,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.arrays import Floats
-from geodomain.drillholes.curves import Curves, Ints, bends_between, make_curves
-from geodomain.drillholes.paths import HolePaths
+from geodomain.compute.data import Bools, Floats, Ints
+from geodomain.drillholes.curves import Curves, HolePaths, bends_between, make_curves
 from geodomain.errors import TableError, warn
 from geodomain.mesh.mesh import Mesh
-from geodomain.segments.intersector import SegmentIntersector
+from geodomain.query.segments import SegmentIntersector
 
 Severity = Literal["warning", "note"]
-Bools = NDArray[np.bool_]
 SHOWN = 5
 # The largest bend that is not a finding, in degrees, and the span that it is within.
 BEND = (15.0, 30.0)

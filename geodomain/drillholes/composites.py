@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.arrays import Floats
+from geodomain.compute.data import Floats
+from geodomain.domains.sources import DomainsGiven, domains_to_label
 from geodomain.drillholes.checks import Finding, notes_of
-from geodomain.errors import in_lines
-from geodomain.html.table import html_table, text_table
+from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.flagging import Parts, cut_at, flag_parts, label_gaps
+from geodomain.drillholes.intervals import Intervals
+from geodomain.drillholes.tables import TableLike
+from geodomain.errors import TableError, counted, in_lines, warn
+from geodomain.html import html_table, text_table
+from geodomain.labelling.evaluate import rest_labels
+from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.query.locator import Rule
+from geodomain.tables.conditions import with_policy
+from geodomain.tables.numbers import NegativeGrades
 
 if TYPE_CHECKING:
     import pandas
@@ -203,3 +213,259 @@ def _shortest(value: float) -> str:
 def _digits(value: float) -> str:
     """Return a number with 10 digits, NaN as nothing."""
     return "" if math.isnan(value) else f"{value:.10g}"
+
+
+# --- Runs of holes in one domain, cut into composites, and the means of samples over them.
+
+Short = Literal["keep", "merge", "drop"]
+SHORT: tuple[Short, ...] = ("keep", "merge", "drop")
+# Part of a composite's length that rounding may leave over at the end of a run.
+_CRUMB = 1e-9
+_MOST = 100_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Stretches of holes in one domain each, by hole, then by depth."""
+
+    holes: NDArray[np.intp]
+    codes: NDArray[np.intp]
+    begins: Floats
+    ends: Floats
+
+    def only(self, which: NDArray[np.bool_]) -> Stretches:
+        """Return some of them."""
+        return Stretches(self.holes[which], self.codes[which], self.begins[which], self.ends[which])
+
+
+def runs_of(rows: Intervals, parts: Parts, gaps: tuple[NDArray[np.intp], Parts]) -> Stretches:
+    """Join parts of samples, and of what lies between them, to runs in one domain."""
+    gap_holes, between = gaps
+    holes = np.concatenate([rows.holes[parts.rows], gap_holes[between.rows]])
+    codes = np.concatenate([parts.codes, between.codes])
+    begins = np.concatenate([parts.begins, between.begins])
+    ends = np.concatenate([parts.ends, between.ends])
+    order = np.lexsort((begins, holes))
+    holes, codes, begins, ends = holes[order], codes[order], begins[order], ends[order]
+    new = np.ones(len(holes), np.bool_)
+    new[1:] = (holes[1:] != holes[:-1]) | (codes[1:] != codes[:-1])
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(holes)) - 1
+    return Stretches(holes[first], codes[first], begins[first], ends[last[: len(first)]])
+
+
+def cut_runs(runs: Stretches, length: float, short: Short, least: float) -> tuple[Stretches, int]:
+    """Cut runs into composites from the top down; return them, and how many were dropped."""
+    expected = float(((runs.ends - runs.begins) / length).sum())
+    if expected > _MOST:
+        message = (
+            f"composites of {length:g} along {expected * length:.3g} of holes would be more than "
+            f"{_MOST:,}: correct the depths, or give a greater length"
+        )
+        raise TableError(message)
+    whole = np.floor((runs.ends - runs.begins) / length + _CRUMB).astype(np.int64)
+    rest = runs.ends - runs.begins - whole * length
+    tail = rest > _CRUMB * length
+    is_short = tail & (rest < least * (1 - _CRUMB))
+    dropped = is_short & (short == "drop")
+    merged = is_short & (short == "merge") & (whole > 0)
+    counts = whole + (tail & ~dropped & ~merged)
+    owners = np.repeat(np.arange(len(counts)), counts)
+    rank = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    begins = runs.begins[owners] + rank * length
+    ends = begins + length
+    final = rank == counts[owners] - 1
+    to_exit = final & ~dropped[owners]
+    ends[to_exit] = runs.ends[owners[to_exit]]
+    return Stretches(runs.holes[owners], runs.codes[owners], begins, ends), int(dropped.sum())
+
+
+def averages(
+    made: Stretches, rows: Intervals, parts: Parts, values: dict[str, Floats]
+) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:
+    """Return the sampled length of each composite, and of each grade the mean and what lacks."""
+    holes = rows.holes[parts.rows]
+    edges = np.concatenate([made.begins, made.ends])
+    owners = np.concatenate([made.holes, made.holes])
+    order = np.lexsort((edges, owners))
+    pieces, begins, ends = cut_at(holes, parts.begins, parts.ends, owners[order], edges[order])
+    middles, lengths = 0.5 * (begins + ends), ends - begins
+    place = _stretch_at(made, holes[pieces], middles)
+    inside = place >= 0
+    place, pieces, lengths = place[inside], pieces[inside], lengths[inside]
+    count = len(made.holes)
+    sampled = np.asarray(np.bincount(place, weights=lengths, minlength=count), np.float64)
+    means: dict[str, Floats] = {}
+    missing: dict[str, Floats] = {}
+    for name, column in values.items():
+        grade = column[parts.rows[pieces]]
+        known = ~np.isnan(grade)
+        weights = np.bincount(place[known], weights=lengths[known], minlength=count)
+        sums = np.bincount(place[known], weights=(lengths * grade)[known], minlength=count)
+        means[name] = np.divide(sums, weights, out=np.full(count, np.nan), where=weights > 0)
+        lacking = made.ends - made.begins - weights
+        missing[name] = np.where(lacking > _CRUMB * np.maximum(made.ends, 1.0), lacking, 0.0)
+    return sampled, means, missing
+
+
+def _stretch_at(made: Stretches, holes: NDArray[np.intp], depths: Floats) -> NDArray[np.intp]:
+    """Return the stretch that each depth of a hole is in, or -1."""
+    keys = np.lexsort((np.concatenate([np.zeros(len(made.holes)), np.ones(len(holes))]),
+                       np.concatenate([made.begins, depths]),
+                       np.concatenate([made.holes, holes])))  # fmt: skip
+    is_stretch = keys < len(made.holes)
+    latest = np.cumsum(is_stretch) - 1
+    found = np.empty(len(holes), np.intp)
+    found[keys[~is_stretch] - len(made.holes)] = latest[~is_stretch]
+    ok = found >= 0
+    ok[ok] &= (made.holes[found[ok]] == holes[ok]) & (depths[ok] < made.ends[found[ok]])
+    return np.where(ok, found, -1)
+
+
+# --- Average samples of drillholes over equal lengths, each within one domain.
+
+
+def composite(
+    intervals: TableLike,
+    holes: Drillholes,
+    domains: DomainsGiven,
+    *,
+    length: float,
+    grade: str | Sequence[str] = (),
+    short: Short = "keep",
+    min_length: float | None = None,
+    background: str | None = None,
+    rule: Rule = "parity",
+    allow_open: bool = False,
+    weld: float | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> Composites:
+    """Average samples of drillholes over equal lengths, each within one domain.
+
+    Parameters
+    ----------
+    intervals : path, or pandas or polars DataFrame, or pyarrow.Table
+        Samples: hole, FROM, TO and grades.
+    holes : Drillholes
+        The holes.
+    domains : mapping, sequence of Domain and Stack, Domains, or path
+        As for `label_file`.
+    length : float
+        Of a composite, in the unit of the file.
+    grade : str or sequence of str
+        Columns that are averaged, weighted by length. Missing values are left out, and their
+        length is reported beside the mean. Negative ones count as they are, with a warning, or as
+        the keyword ``below_detection`` of `holes` says.
+    short : {"keep", "merge", "drop"}
+        What becomes of a last piece shorter than `min_length`, where a hole leaves a domain:
+        a composite of its own, part of the one before, or nothing.
+    min_length : float, optional
+        Half of `length`, if not given.
+    background : str, optional
+        The label of what is in no domain; that of `domains` otherwise.
+    rule, allow_open, weld, backend, threads
+        As for `label_file`.
+
+    Returns
+    -------
+    Composites
+        From where a hole enters a domain down to where it leaves it; none lies in two domains. A
+        composite of which nothing is sampled is left out. ``print`` it for a summary.
+
+    Raises
+    ------
+    TableError
+        For samples that overlap, and columns that are not there.
+    ValueError
+        For a length that is none.
+    DomainError, MeshError, OSError
+        As `label_file`.
+
+    Warns
+    -----
+    GeodomainWarning
+        For negative grades.
+
+    Examples
+    --------
+    >>> import geodomain, pandas
+    >>> collar = {"HOLE": ["A"], "X": [1], "Y": [1], "Z": [9], "AZIMUTH": [0], "DIP": [90]}
+    >>> samples = {"HOLE": ["A"] * 3, "FROM": [6, 7.5, 8], "TO": [7.5, 8, 9], "AU": [1.0, 3, None]}
+    >>> samples = pandas.DataFrame(samples)
+    >>> holes = geodomain.Drillholes(pandas.DataFrame(collar), intervals=samples)
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> found = geodomain.composite(samples, holes, {"ORE": ore}, length=2, grade="AU")
+    >>> [row[:4] + row[7:] for row in found.rows()][-1]
+    ('A', '7', '9', '2', 'ORE', '2', '1')
+    """
+    grades = (grade,) if isinstance(grade, str) else tuple(dict.fromkeys(grade))
+    least = 0.5 * length if min_length is None else min_length
+    _require_lengths(length, least, short)
+    given = domains_to_label(domains, weld=weld).domains
+    names = [target.name for target in given.targets]
+    rest, _ = rest_labels(given, names, background)
+    labeller = Labeller(given, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
+    conditions = [one.column for _, some in given.conditions for one in some]
+    rows = holes.match(intervals, also=[*grades, *conditions])
+    refuse_overlaps(rows)
+    parts = flag_parts(holes.paths, rows, labeller, backend=backend, threads=threads)
+    gaps = label_gaps(holes.paths, rows, labeller, backend=backend, threads=threads)
+    runs = runs_of(rows, parts, gaps)
+    lost = len(labeller.targets) + LOST
+    runs = runs.only(runs.codes < lost)
+    made, dropped = cut_runs(runs, length, short, least)
+    values: dict[str, Floats] = {}
+    negative: dict[str, int] = {}
+    for name in grades:
+        column = with_policy(rows.table.column(name), given.below_detection)
+        below = NegativeGrades(name, column.rule.below)
+        values[name], negative[name] = below.take(column.numbers()), below.count
+        if said := below.warning("sample"):
+            warn(said)
+    sampled, means, missing = averages(made, rows, parts, values)
+    some = sampled > 0
+    made = made.only(some)
+    middles = 0.5 * (made.begins + made.ends)
+    return Composites(
+        made.holes,
+        holes.names,
+        made.codes,
+        (*names, rest),
+        made.begins,
+        made.ends,
+        holes.points_at(made.holes, middles),
+        {name: column[some] for name, column in means.items()},
+        {name: column[some] for name, column in missing.items()},
+        length,
+        dropped,
+        negative,
+        tuple(rows.findings),
+        holes.report.dips,
+    )
+
+
+def refuse_overlaps(rows: Intervals) -> None:
+    """Raise TableError where samples overlap: the correct sample is ambiguous."""
+    if rows.overlapping.size:
+        row = int(rows.overlapping[0])
+        message = (
+            f"{rows.table.name}: {counted(rows.overlapping.size, 'overlap')} with the "
+            f"interval before, the first in {rows.table.where(row)} (FROM {rows.starts[row]:g}); "
+            "remove what is there twice before compositing"
+        )
+        raise TableError(message)
+
+
+def _require_lengths(length: float, least: float, short: str) -> None:
+    """Refuse lengths that are none."""
+    if not 0 < length < math.inf:
+        message = f"length is {length}; it must be above 0"
+        raise ValueError(message)
+    if not 0 <= least <= length:
+        message = f"min_length is {least}; it must be 0 to {length:g}, the length of a composite"
+        raise ValueError(message)
+    if short not in SHORT:
+        message = f"short is {short!r}; it can be {', '.join(map(repr, SHORT))}"
+        raise ValueError(message)

@@ -1,24 +1,260 @@
-"""What holes pass through: stays in solids, and pierce points of surfaces."""
+"""Where the curves of holes cross a mesh: on the arcs, not on their chords.
+
+An arc is halved until the chord of a part is no farther than `SAGITTA` from it; parts that keep
+clear of the mesh are dropped on the way, those whose ball about the middle of the arc has no point
+of the mesh. The chords that are left join where arcs do, so exact predicates decide on a chain
+without a gap: a chain that begins inside and ends outside crosses a closed mesh an odd number of
+times, always. Depths are then moved from the chord to the arc.
+
+A hole that passes through a wall and back again is found if it goes deeper than `SAGITTA`; parity
+alone would not tell of such pairs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.arrays import Floats
+from geodomain.compute import choose
+from geodomain.compute.api import NearestIndex
+from geodomain.compute.data import Bools, Floats, Ints
+from geodomain.compute.native import thread_count
+from geodomain.domains.domain import Domain
+from geodomain.domains.order import Domains
 from geodomain.drillholes.checks import Finding, notes_of
-from geodomain.drillholes.walls import SAGITTA
-from geodomain.errors import counted, in_lines
-from geodomain.html.table import html_table, text_table
+from geodomain.drillholes.curves import Curves, HolePaths
+from geodomain.errors import counted, in_lines, warn
+from geodomain.html import html_table, text_table
+from geodomain.mesh.fitness import require_balanced, require_fit
+from geodomain.mesh.mesh import Mesh
+from geodomain.query.locator import PointLocator, Rule, check_rule, contains_by, locate
+from geodomain.query.segments import SegmentIntersector
 
 if TYPE_CHECKING:
     import pandas
 
-Bools = NDArray[np.bool_]
+# How far a chord may be from its arc, in the unit of the coordinates.
+SAGITTA = 1e-7
+_NEWTON = 4
+# Rounding of points and distances, for coordinates of any size: far more than either.
+_SLACK = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class WallCrossings:
+    """Crossings of holes and one mesh, by hole, then by depth.
+
+    Attributes
+    ----------
+    holes : (k,) int64
+        Which hole.
+    depths : (k,) float64
+        Along it, on the arc.
+    pieces : (k,) int64
+        The piece of the curve.
+    triangles : (k,) int32
+        Of the mesh.
+    """
+
+    holes: Ints
+    depths: Floats
+    pieces: Ints
+    triangles: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        """Count the crossings."""
+        return len(self.holes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Parts of pieces: from where to where along the hole."""
+
+    pieces: Ints
+    begins: Floats
+    ends: Floats
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def only(self, which: NDArray[np.bool_]) -> _Parts:
+        """Return some of them."""
+        return _Parts(self.pieces[which], self.begins[which], self.ends[which])
+
+    def halved(self) -> _Parts:
+        """Return two for each; the middle is one number for both."""
+        middles = 0.5 * (self.begins + self.ends)
+        return _Parts(
+            np.concatenate([self.pieces, self.pieces]),
+            np.concatenate([self.begins, middles]),
+            np.concatenate([middles, self.ends]),
+        )
+
+
+def cross_walls(
+    curves: Curves, ends: Floats, mesh: Mesh, *, backend: str = "auto", threads: int | None = None
+) -> WallCrossings:
+    """Find where holes cross a mesh, closed or open.
+
+    Parameters
+    ----------
+    curves : Curves
+        Of the holes.
+    ends : (h,) float64
+        Where they end.
+    mesh : Mesh
+        The wall.
+    backend, threads
+        As for `SegmentIntersector`; the answer is the same for any.
+
+    Returns
+    -------
+    WallCrossings
+        Whether there is a crossing is exact for the chords that are within `SAGITTA` of the arcs,
+        ends displaced as `geodomain.contains` displaces points. Depths are those of the arc and
+        the triangle's plane, to a few units in the last place of the coordinates, divided by the
+        sine of the angle between the hole and the plane.
+    """
+    if not len(mesh.triangles):
+        return WallCrossings(*(np.empty(0, kind) for kind in (np.int64, float, np.int64, np.int32)))
+    parts = _straightened(curves, _whole(curves, ends), mesh, threads)
+    starts, stops = _vertices(curves, parts.pieces, parts.begins), _ends(curves, parts)
+    with SegmentIntersector(mesh, backend=backend, threads=threads) as intersector:
+        hits = intersector.intersect((starts, stops), mode="all")
+    begins, stops_at = parts.begins[hits.segment], parts.ends[hits.segment]
+    pieces = parts.pieces[hits.segment]
+    depths = begins + hits.t * (stops_at - begins)
+    depths = _on_arcs(curves, mesh, pieces, hits.triangle, depths, begins, stops_at)
+    holes = curves.owners[pieces]
+    order = np.lexsort((depths, holes))
+    return WallCrossings(holes[order], depths[order], pieces[order], hits.triangle[order])
+
+
+def _whole(curves: Curves, ends: Floats) -> _Parts:
+    """Return the pieces as far as their holes go."""
+    stops = np.append(curves.depths[1:], 0.0)
+    stops[curves.offsets[1:] - 1] = np.inf
+    stops = np.minimum(stops, ends[curves.owners])
+    parts = _Parts(np.arange(len(curves.depths)), curves.depths, stops)
+    return parts.only(stops > curves.depths)
+
+
+def _straightened(curves: Curves, parts: _Parts, mesh: Mesh, threads: int | None) -> _Parts:
+    """Halve what is bent until it is straight enough; drop what keeps clear of the mesh."""
+    parts = parts.only(_near_box(curves, parts, mesh))
+    straight = _sagittas(curves, parts) <= SAGITTA
+    done, bent = [parts.only(straight)], parts.only(~straight)
+    if not len(bent):
+        return done[0]
+    count = thread_count(threads)
+    index = choose("cpu").nearest_index(mesh, threads=count)
+    while len(bent):
+        bent = bent.only(_near(curves, bent, index, count, mesh))
+        straight = _sagittas(curves, bent) <= SAGITTA
+        done.append(bent.only(straight))
+        bent = bent.only(~straight).halved()
+    return _Parts(*(np.concatenate([getattr(one, name) for one in done])
+                    for name in ("pieces", "begins", "ends")))  # fmt: skip
+
+
+def _sagittas(curves: Curves, parts: _Parts) -> Floats:
+    """Return bounds on how far arcs are from their chords: s^2 k / 8, and 0 for straight ones."""
+    lengths = parts.ends - parts.begins
+    found: Floats = lengths * (lengths * curves.curvatures[parts.pieces]) / 8.0
+    return found
+
+
+def _near_box(curves: Curves, parts: _Parts, mesh: Mesh) -> NDArray[np.bool_]:
+    """Tell the parts whose chord's box, inflated by the sagitta, meets the mesh's."""
+    starts, stops = _vertices(curves, parts.pieces, parts.begins), _ends(curves, parts)
+    slack = (1.1 * _sagittas(curves, parts) + _slack(mesh))[:, None]
+    low, high = np.minimum(starts, stops) - slack, np.maximum(starts, stops) + slack
+    met: NDArray[np.bool_] = ((low <= mesh.bounds[1]) & (high >= mesh.bounds[0])).all(axis=1)
+    # An arc of more than half a circle leaves the box of its chord, inflated or not.
+    turned = curves.curvatures[parts.pieces] * (parts.ends - parts.begins)
+    return met | (turned > 3.0)
+
+
+def _near(
+    curves: Curves, parts: _Parts, index: NearestIndex, threads: int, mesh: Mesh
+) -> NDArray[np.bool_]:
+    """Tell the parts with a point of the mesh in the ball about the middle of the arc."""
+    middles = curves.at(parts.pieces, 0.5 * (parts.begins + parts.ends))
+    distances = np.empty(len(parts))
+    index.nearest((middles[:, 0], middles[:, 1], middles[:, 2]), distances, threads)
+    reach = 0.5 * (parts.ends - parts.begins)
+    near: NDArray[np.bool_] = distances <= reach * (1.0 + 1e-9) + _slack(mesh)
+    return near
+
+
+def _slack(mesh: Mesh) -> float:
+    """Return more than what rounding does to a coordinate near a mesh."""
+    return _SLACK * float(np.abs(mesh.bounds).max()) + SAGITTA
+
+
+def _vertices(curves: Curves, pieces: Ints, depths: Floats) -> Floats:
+    """Return points at depths on pieces, exactly the piece's own where it begins."""
+    points = curves.at(pieces, depths)
+    first = depths == curves.depths[pieces]
+    points[first] = curves.points[pieces[first]]
+    return points
+
+
+def _ends(curves: Curves, parts: _Parts) -> Floats:
+    """Return where parts end: exactly where the next piece of the hole begins."""
+    points = _vertices(curves, parts.pieces, parts.ends)
+    later = np.minimum(parts.pieces + 1, len(curves.depths) - 1)
+    last = np.zeros(len(curves.depths), np.bool_)
+    last[curves.offsets[1:] - 1] = True
+    joins = ~last[parts.pieces] & (curves.depths[later] == parts.ends)
+    points[joins] = curves.points[later[joins]]
+    return points
+
+
+def _on_arcs(
+    curves: Curves,
+    mesh: Mesh,
+    pieces: Ints,
+    triangles: NDArray[np.int32],
+    depths: Floats,
+    begins: Floats,
+    ends: Floats,
+) -> Floats:
+    """Move depths from chords to arcs: Newton's steps to the triangle's plane, within the part."""
+    bent = np.flatnonzero(curves.curvatures[pieces] > 0)
+    corners = mesh.vertices[mesh.triangles[triangles[bent]]]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    found, some = depths[bent], pieces[bent]
+    for _ in range(_NEWTON):
+        heights = np.einsum("ij,ij->i", normals, curves.at(some, found) - corners[:, 0])
+        slopes = np.einsum("ij,ij->i", normals, curves.along(some, found))
+        steps = np.divide(heights, slopes, out=np.zeros_like(heights), where=slopes != 0)
+        found = np.clip(found - steps, begins[bent], ends[bent])
+    moved = depths.copy()
+    moved[bent] = found
+    return moved
+
+
+def turns_of(curves: Curves, mesh: Mesh, crossings: WallCrossings) -> NDArray[np.bool_]:
+    """Return whether each crossing goes down through the surface, whatever way its triangles face.
+
+    Through a vertical triangle a hole goes down if it does so itself.
+    """
+    corners = mesh.vertices[mesh.triangles[crossings.triangles]]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    along = curves.along(crossings.pieces, crossings.depths)
+    through = np.einsum("ij,ij->i", normals, along) * np.sign(normals[:, 2])
+    level = (normals[:, 2] == 0) | (through == 0)
+    down: NDArray[np.bool_] = np.where(level, along[:, 2] <= 0, through < 0)
+    return down
+
+
+# --- What holes pass through: stays in solids, and pierce points of surfaces.
+
 SHOWN = 10
 STAYS = (
     "hole", "domain", "from", "to", "length", "x_in", "y_in", "z_in", "x_out", "y_out", "z_out",
@@ -229,3 +465,209 @@ class HoleCrossings:
             pandas.DataFrame(list(self.stay_rows()), columns=list(STAYS)),
             pandas.DataFrame(list(self.pierce_rows()), columns=list(PIERCES)),
         )
+
+
+# --- Walks down holes: where they are inside solids, and where they go through surfaces.
+
+Value = TypeVar("Value", bound=np.generic)
+
+
+def find_crossings(
+    holes: HolePaths,
+    domains: Domains,
+    *,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+) -> HoleCrossings:
+    """Find what holes pass through; see `Drillholes.crossings`."""
+    check_rule(rule)
+    walker = _Walker(holes, backend, threads)
+    solids = [one for one in domains if _has_stays(one)]
+    found = [walker.stays(domain, rule, allow_open) for domain in solids]
+    tiles = [(one.name, one.meshes) for one in domains if one.is_surface]
+    tiles += [(some[0].name, some) for stack in domains.stacks for some in stack.surfaces]
+    pierced = [walker.pierces(meshes) for _, meshes in tiles]
+    return HoleCrossings(
+        holes.names,
+        tuple(domain.name for domain in solids),
+        tuple(name for name, _ in tiles),
+        walker.joined_stays([one for one, _, _ in found]),
+        walker.joined_pierces(pierced),
+        tuple(count for _, count, _ in found),
+        tuple(parity for _, _, parity in found),
+    )
+
+
+def _has_stays(domain: Domain) -> bool:
+    """Return whether a domain is a solid that holes stay in; warn of one that is left out."""
+    if domain.is_skin:
+        warn(f"{domain.name} has limits of distance, which are no walls: it is left out")
+    elif domain.kind == "solid" and domain.only_if:
+        warn(f"{domain.name} has conditions on columns, which holes have not: it is left out")
+    return domain.kind == "solid" and not domain.is_skin and not domain.only_if
+
+
+# Holes, begins and ends of stays in one domain, and whether they start and end inside.
+Stretches = tuple[NDArray[np.intp], Floats, Floats, Bools, Bools]
+
+
+@dataclass(frozen=True, eq=False)
+class _Walker:
+    """Walks down holes, with the walls that were found."""
+
+    holes: HolePaths
+    backend: str
+    threads: int | None
+
+    def cross(self, mesh: Mesh) -> WallCrossings:
+        return cross_walls(
+            self.holes.curves, self.holes.ends, mesh, backend=self.backend, threads=self.threads
+        )
+
+    def stays(self, domain: Domain, rule: Rule, allow_open: bool) -> tuple[Stretches, int, int]:
+        """Return the stays; how many crossings there are; in how many holes parity holds."""
+        asked: Rule = domain.rule or rule
+        for mesh in domain.meshes:
+            require_fit(mesh, allow_open=allow_open or domain.rule == "winding", rule=asked)
+            if asked == "winding" and mesh.is_closed:
+                require_balanced(mesh)
+        walls = [self.cross(mesh) for mesh in domain.meshes]
+        pieces = _Pieces.of(walls, self.holes.ends)
+        inside = np.zeros(len(pieces), np.bool_)
+        at_top, at_end = np.zeros((2, len(self.holes)), np.bool_)
+        parity = np.ones(len(self.holes), np.bool_)
+        for number, mesh in enumerate(domain.meshes):
+            locator = locate(mesh, backend=self.backend, threads=self.threads, allow_open=True)
+            mine, holds = self._inside(locator, asked, pieces, number)
+            inside |= mine
+            parity &= holds
+            at_top |= contains_by(locator, asked, self.holes.collars)
+            at_end |= contains_by(locator, asked, self._bottoms)
+        if domain.invert:
+            inside, at_top, at_end = ~inside, ~at_top, ~at_end
+        # A stay that begins or ends on a wall reaches the end of its hole, but not from inside.
+        holes, begins, ends = pieces.runs(inside)
+        starts_inside = (begins == 0.0) & at_top[holes]
+        ends_inside = (ends == self.holes.ends[holes]) & at_end[holes]
+        found = holes, begins, ends, starts_inside, ends_inside
+        return found, sum(map(len, walls)), int(parity.sum())
+
+    @property
+    def _bottoms(self) -> Floats:
+        return self.holes.points_at(np.arange(len(self.holes)), self.holes.ends)
+
+    def _inside(
+        self, locator: PointLocator, rule: Rule, pieces: _Pieces, wall: int
+    ) -> tuple[Bools, Bools]:
+        """Tell the pieces inside one mesh, and the holes whose crossings agree with both ends."""
+        crossed = pieces.crossed(wall)
+        last = np.append(pieces.firsts[1:], len(pieces)) - 1
+        first = locator.contains(self.holes.collars)
+        odd = first[pieces.holes] ^ ((crossed & 1) == 1)
+        holds = odd[last] == locator.contains(self._bottoms)
+        if rule == "parity" and locator.mesh.is_closed:
+            return odd, holds
+        middles = self.holes.points_at(pieces.holes, 0.5 * (pieces.begins + pieces.ends))
+        return contains_by(locator, rule, middles), holds
+
+    def pierces(self, meshes: Sequence[Mesh]) -> tuple[NDArray[np.intp], Floats, Bools]:
+        """Return holes, depths and directions of pierce points of a surface's tiles."""
+        parts = []
+        for mesh in meshes:
+            found = self.cross(mesh)
+            parts.append((found.holes, found.depths, turns_of(self.holes.curves, mesh, found)))
+        holes, depths, down = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((depths, holes))
+        return holes[order], depths[order], down[order]
+
+    def joined_stays(self, found: Sequence[Stretches]) -> Stays:
+        """Return the stays of all domains, by hole, by depth, by domain."""
+        domains = np.repeat(np.arange(len(found)), [len(one[0]) for one in found])
+        holes = _joined([one[0] for one in found], np.intp)
+        begins = _joined([one[1] for one in found], np.float64)
+        order = np.lexsort((domains, begins, holes))
+        holes, begins = holes[order], begins[order]
+        ends = _joined([one[2] for one in found], np.float64)[order]
+        return Stays(
+            holes,
+            domains[order],
+            begins,
+            ends,
+            self.holes.points_at(holes, begins),
+            self.holes.points_at(holes, ends),
+            _joined([one[3] for one in found], np.bool_)[order],
+            _joined([one[4] for one in found], np.bool_)[order],
+        )
+
+    def joined_pierces(self, found: Sequence[tuple[NDArray[np.intp], Floats, Bools]]) -> Pierces:
+        """Return the pierce points of all surfaces, by hole, by depth, by surface."""
+        domains = np.repeat(np.arange(len(found)), [len(one[0]) for one in found])
+        holes = _joined([one[0] for one in found], np.intp)
+        depths = _joined([one[1] for one in found], np.float64)
+        down = _joined([one[2] for one in found], np.bool_)
+        order = np.lexsort((domains, depths, holes))
+        holes, depths = holes[order], depths[order]
+        points = self.holes.points_at(holes, depths)
+        return Pierces(holes, domains[order], depths, points, down[order])
+
+
+def _joined(parts: Sequence[NDArray[Value]], kind: type[Value]) -> NDArray[Value]:
+    """Join columns, of which there may be none."""
+    return np.concatenate([np.empty(0, kind), *parts])
+
+
+@dataclass(frozen=True, eq=False)
+class _Pieces:
+    """Parts of all the holes between walls, hole by hole, one at least in each.
+
+    Attributes
+    ----------
+    holes : (p,) intp
+    begins, ends : (p,) float64
+    walls : (p,) intp
+        Which of the meshes is crossed at the beginning; -1 at a collar.
+    firsts : (h,) intp
+        The first piece of each hole.
+    """
+
+    holes: NDArray[np.intp]
+    begins: Floats
+    ends: Floats
+    walls: NDArray[np.intp]
+    firsts: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.holes)
+
+    @staticmethod
+    def of(walls: Sequence[WallCrossings], ends: Floats) -> _Pieces:
+        """Cut holes at the crossings of some meshes."""
+        count = len(ends)
+        holes = np.concatenate([np.arange(count), *(wall.holes for wall in walls)])
+        begins = np.concatenate([np.zeros(count), *(wall.depths for wall in walls)])
+        owners = np.repeat(np.arange(-1, len(walls)), [count, *map(len, walls)])
+        order = np.lexsort((owners, begins, holes))
+        holes, begins = holes[order], begins[order]
+        firsts = np.flatnonzero(np.diff(holes, prepend=-1))
+        stops = np.append(begins[1:], 0.0)
+        stops[np.append(firsts[1:], len(holes)) - 1] = ends
+        return _Pieces(holes, begins, stops, owners[order], firsts)
+
+    def crossed(self, wall: int) -> NDArray[np.int64]:
+        """Count, for each piece, the crossings of one mesh from the collar to it."""
+        total = np.cumsum(self.walls == wall)
+        before = np.append(0, total)[self.firsts]
+        found: NDArray[np.int64] = total - before[self.holes]
+        return found
+
+    def runs(self, inside: Bools) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """Return holes, begins and ends of runs of pieces inside; runs without length are none."""
+        use = self.ends > self.begins
+        holes, begins, ends = self.holes[use], self.begins[use], self.ends[use]
+        state = inside[use]
+        joined = state[1:] & state[:-1] & (holes[1:] == holes[:-1])
+        first = np.flatnonzero(state & ~np.concatenate([[False], joined])[: len(state)])
+        last = np.flatnonzero(state & ~np.concatenate([joined, [False]])[: len(state)])
+        return holes[first], begins[first], ends[last]

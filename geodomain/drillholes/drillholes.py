@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodomain.arrays import Floats
+from geodomain.compute.data import Floats
 from geodomain.domains.order import Domains
 from geodomain.domains.sources import DomainsGiven, domains_to_label
 from geodomain.drillholes.checks import (
@@ -26,21 +26,24 @@ from geodomain.drillholes.checks import (
     tell,
     topography_among,
 )
-from geodomain.drillholes.crossings import HoleCrossings
-from geodomain.drillholes.curves import METHODS, Curves, Method
-from geodomain.drillholes.directions import DIP_DOWN, DipDown
+from geodomain.drillholes.crossings import HoleCrossings, find_crossings
+from geodomain.drillholes.curves import DIP_DOWN, METHODS, Curves, DipDown, HolePaths, Method
 from geodomain.drillholes.intervals import Intervals, match_intervals
-from geodomain.drillholes.keywords import Reading, TextKeywords, reading_of, require_choice
-from geodomain.drillholes.making import HoleMaking
-from geodomain.drillholes.paths import HolePaths
-from geodomain.drillholes.places import files_of
-from geodomain.drillholes.report import HoleReport
-from geodomain.drillholes.tables import HoleTable, TableLike, read_table, several_tables
-from geodomain.drillholes.walking import find_crossings
+from geodomain.drillholes.making import HoleMaking, HoleReport
+from geodomain.drillholes.tables import (
+    HoleTable,
+    Reading,
+    TableLike,
+    TextKeywords,
+    files_of,
+    read_table,
+    reading_of,
+    require_choice,
+    several_tables,
+)
 from geodomain.errors import TableError, counted
-from geodomain.html.table import html_table
-from geodomain.inputs.kinds import MeshesLike
-from geodomain.inputs.meshes import as_meshes
+from geodomain.html import html_table
+from geodomain.inputs import MeshesLike, as_meshes
 from geodomain.query.locator import Rule
 
 SHOWN = 10

@@ -1,40 +1,356 @@
-"""Flag an interval table in a file by the domains that its samples are in."""
+"""The summary of a flagging, as values, JSON and a text table."""
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodomain.checks.blocks import say_box
+from geodomain.compute.data import Floats
+from geodomain.domains.order import DomainsLike, as_domains
 from geodomain.domains.sources import DomainsGiven, domains_to_label
-from geodomain.drillholes.cutting import check_length, make_cuts
+from geodomain.drillholes.checks import Finding, notes_of
 from geodomain.drillholes.drillholes import Drillholes
-from geodomain.drillholes.flag_summary import FlagSummary, parts_of
-from geodomain.drillholes.flagging import BY, By, Flags, flag_middles, flag_parts, majority
-from geodomain.drillholes.intervals import Intervals
-from geodomain.drillholes.keywords import HoleKeywords, reading_of
-from geodomain.drillholes.places import require_outputs
-from geodomain.drillholes.sample_files import (
-    AXES,
-    SampleFile,
-    flagged_rows,
-    sample_file,
+from geodomain.drillholes.flagging import (
+    BY,
+    By,
+    Cuts,
+    Flags,
+    check_length,
+    cut_rows,
+    flag_middles,
+    flag_parts,
+    majority,
+    make_cuts,
 )
-from geodomain.drillholes.tables import TableLike, read_table
-from geodomain.errors import TableError, collect_warnings
-from geodomain.inputs.paths import PathGiven
-from geodomain.io.blocks.model import require_same_kind
-from geodomain.io.files.places import refuse_inputs
-from geodomain.io.files.streams import open_target
-from geodomain.labelling.cells import Labels, labels_of
-from geodomain.labelling.columns import ColumnPlan
-from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.overlap import apart, explain_apart
-from geodomain.labelling.verdict import LOST
+from geodomain.drillholes.intervals import Intervals
+from geodomain.drillholes.tables import (
+    HoleKeywords,
+    HoleTable,
+    TableLike,
+    read_table,
+    reading_of,
+    require_outputs,
+)
+from geodomain.errors import TableError, collect_warnings, counted, in_lines
+from geodomain.files.outputs import refuse_inputs
+from geodomain.files.streams import open_target
+from geodomain.formats.blocks import require_same_kind
+from geodomain.formats.parquet_table import ParquetTable
+from geodomain.html import html_table, text_table
+from geodomain.inputs import PathGiven
+from geodomain.labelling.evaluate import Labels, apart, explain_apart, labels_of, rest_labels
+from geodomain.labelling.frames import LabelColumn, as_categorical, categories_of
+from geodomain.labelling.labeller import LOST, ColumnPlan, Labeller
 from geodomain.query.locator import Rule
+from geodomain.tables.in_memory import BlockFrame
+from geodomain.tables.new_columns import NewColumn, plan_splice
+from geodomain.tables.text import TextRows
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+
+@dataclass(frozen=True)
+class FlaggedPart:
+    """One row of the summary.
+
+    Attributes
+    ----------
+    name : str
+        The domain, or background, unassigned, leaking, beyond.
+    label : str
+        What its samples are labelled with.
+    samples : int
+        How many, after priority.
+    length : float
+        Of all of them, in the unit of the file.
+    """
+
+    name: str
+    label: str
+    samples: int
+    length: float
+
+
+@dataclass(frozen=True, repr=False)
+class FlagSummary:
+    """Report what a flagging found; `str` is a table to read, and a notebook shows one.
+
+    Attributes
+    ----------
+    rows : int
+        Of the intervals as they came.
+    by : {"middle", "majority", "split"}
+        How they were labelled.
+    parts : tuple of FlaggedPart
+        The domains in their order, then what none has.
+    cut, slivers : int
+        Intervals that were split, and pieces that were too short to be split off.
+    unusable : int
+        Intervals without a place on a hole, which are unassigned.
+    findings : tuple of Finding
+        Why, and what else there is to see in the tables of holes.
+    dips : str
+        Which dips point down, and how that was decided.
+    columns : tuple of str
+        The new columns.
+    output : str or None
+        The file that was written.
+    seconds : float
+        How long it took, reading and writing included.
+    backend, backend_reason : str
+        Where points were looked up, and why there.
+    warnings : tuple of str
+        Everything that was warned of.
+    """
+
+    rows: int
+    by: By
+    parts: tuple[FlaggedPart, ...]
+    cut: int
+    slivers: int
+    unusable: int
+    findings: tuple[Finding, ...]
+    dips: str
+    columns: tuple[str, ...]
+    output: str | None
+    seconds: float
+    backend: str
+    backend_reason: str
+    warnings: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """Give plain values, ready for JSON."""
+        values = asdict(replace(self, findings=()))
+        return values | {"findings": [each.as_dict() for each in self.findings]}
+
+    def __repr__(self) -> str:
+        """Say how many samples each domain has."""
+        found = ", ".join(f"{part.name} {part.samples:,}" for part in self._shown())
+        return f"<FlagSummary of {counted(self.rows, 'interval')}: {found}>"
+
+    def __str__(self) -> str:
+        """Lay everything out as lines to read."""
+        return in_lines([*text_table(self._rows()), *self._notes()])
+
+    def _repr_html_(self) -> str:
+        """Give a table for a notebook."""
+        headings, *rows = self._rows()
+        return html_table(self.output or "flagged", rows, headings=headings, notes=self._notes())
+
+    def _shown(self) -> list[FlaggedPart]:
+        """Give the parts that have something to say."""
+        return [part for part in self.parts if part.samples or part.name == part.label]
+
+    def _rows(self) -> list[list[str]]:
+        """Give the cells of the table, headings first."""
+        rows = [["domain", "samples", "length"]]
+        for part in self._shown():
+            own = part.name == part.label
+            name = part.name if own else f"({part.name}) {part.label}".rstrip()
+            rows.append([name, f"{part.samples:,}", f"{part.length:,.2f}"])
+        return rows
+
+    def _notes(self) -> list[str]:
+        """Give the lines below the table."""
+        notes = []
+        if self.by == "split":
+            notes.append(
+                f"split at walls: {counted(self.cut, 'interval')}; "
+                f"{counted(self.slivers, 'sliver')} not "
+                "split off"
+            )
+        return [
+            *notes,
+            *notes_of(self.findings, self.dips),
+            f"{counted(self.rows, 'interval')} by {self.by} in {self.seconds:.2f} s, "
+            f"{self.backend} ({self.backend_reason})",
+        ]
+
+
+def parts_of(
+    names: Sequence[str], rest: Sequence[str], codes: NDArray[np.intp], lengths: Floats
+) -> tuple[FlaggedPart, ...]:
+    """Count samples and add up their lengths, by code; sums are exact and rounded once.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the domains.
+    rest : sequence of str
+        Labels of background, unassigned, leaking and beyond.
+    codes : (n,) intp
+    lengths : (n,) float64
+        Of samples, NaN where not known.
+    """
+    others = ("background", "unassigned", "leaking", "beyond")
+    pairs = [*zip(names, names, strict=True), *zip(others, rest, strict=True)]
+    known = np.nan_to_num(lengths, posinf=0.0, neginf=0.0)
+    parts = []
+    for code, (name, label) in enumerate(pairs):
+        mine = codes == code
+        length = math.fsum(known[mine].tolist())
+        parts.append(FlaggedPart(name, label, int(mine.sum()), length))
+    return tuple(parts)
+
+
+# --- Files of samples that come back with new columns: tables of text, byte for byte, and Parquet.
+
+AXES = ("x", "y", "z")
+Spelled = list[NDArray[np.object_]]
+
+
+@dataclass(frozen=True, eq=False)
+class FlaggedRows:
+    """The rows that are written: each interval, or its pieces.
+
+    Attributes
+    ----------
+    codes : (m,) intp
+    lengths : (m,) float64
+        NaN for an interval whose TO is not below FROM.
+    middles : (m, 3) float64
+        NaN for an interval that cannot be used.
+    cuts : Cuts or None
+        Which pieces they are, where intervals were split.
+    """
+
+    codes: NDArray[np.intp]
+    lengths: Floats
+    middles: Floats
+    cuts: Cuts | None
+
+
+class SampleFile(Protocol):
+    """A file of samples that has been read."""
+
+    def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
+        """Return FROM and TO of some rows as the file says them."""
+
+    def written(
+        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+    ) -> bytes | memoryview:
+        """Return the file with new columns, and a row for each piece."""
+
+
+def sample_file(table: HoleTable) -> SampleFile:
+    """Return the file that a table was read from."""
+    if table.rows is not None:
+        return TextSamples(table.rows)
+    if table.parquet is None:
+        message = (
+            f"{table.name} is no table of text or Parquet, and samples come back as what they are:"
+            " save it as .csv"
+        )
+        raise TableError(message)
+    return ParquetSamples(table.parquet)
+
+
+def flagged_rows(made: Drillholes, rows: Intervals, flags: Flags, cuts: Cuts | None) -> FlaggedRows:
+    """Return the rows that are written."""
+    if cuts is None:
+        lengths = _lengths(rows.starts, rows.ends)
+        return FlaggedRows(flags.codes, lengths, flags.middles, None)
+    begins, ends = cuts.depths(rows.starts, rows.ends)
+    middles = np.full((len(cuts.codes), 3), np.nan)
+    usable = np.flatnonzero(rows.usable[cuts.rows])
+    middles[usable] = made.points_at(
+        rows.holes[cuts.rows[usable]], 0.5 * (begins[usable] + ends[usable])
+    )
+    return FlaggedRows(cuts.codes, _lengths(begins, ends), middles, cuts)
+
+
+def _lengths(begins: Floats, ends: Floats) -> Floats:
+    """Return the lengths of rows, unassigned ones too; NaN for one that has none."""
+    with np.errstate(invalid="ignore"):
+        return np.where(ends > begins, ends - begins, np.nan)
+
+
+@dataclass(frozen=True)
+class TextSamples:
+    """Samples in a table of text."""
+
+    text: TextRows
+
+    def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
+        """Return FROM and TO of some rows as the text says them."""
+        mark = self.text.layout.decimal.decode()
+        found = []
+        for role in ("from", "to"):
+            texts = self.text.spelled(rows.table.roles[role])
+            values = np.empty(len(texts), object)
+            for row in several.tolist():
+                values[row] = Decimal(texts[row].replace(mark, ".").lower().replace("d", "e"))
+            found.append(values)
+        return found
+
+    def written(
+        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+    ) -> bytes:
+        """Return the text with cells added to each row; every other byte stays."""
+        source, layout = self.text, self.text.layout
+        text = source if found.cuts is None else cut_rows(source, rows, found.cuts)
+        columns, cells = [label], [found.codes.astype(np.int32)]
+        if coordinates:
+            mark = layout.decimal.decode()
+            for axis, name in enumerate(AXES):
+                columns.append(
+                    NewColumn(name, _spelled(found.middles[:, axis], mark), numeric=True)
+                )
+                cells.append(np.arange(len(found.codes), dtype=np.int32))
+        splice = plan_splice(layout, columns, encoding=layout.encoding, name=source.name)
+        return text.with_cells(splice.head, splice.vocabulary, cells)
+
+
+@dataclass(frozen=True)
+class ParquetSamples:
+    """Samples in a Parquet file."""
+
+    file: ParquetTable
+
+    def spelled(self, rows: Intervals, several: NDArray[np.intp]) -> Spelled:
+        """Return FROM and TO of some rows, the shortest decimals that are these numbers."""
+        found = []
+        for depths in (rows.starts, rows.ends):
+            values = np.empty(len(depths), object)
+            values[several] = [Decimal(repr(depth)) for depth in depths[several].tolist()]
+            found.append(values)
+        return found
+
+    def written(
+        self, rows: Intervals, found: FlaggedRows, label: NewColumn, *, coordinates: bool
+    ) -> memoryview:
+        """Return the file with columns more; types, compression and metadata stay."""
+        roles, cuts = rows.table.roles, found.cuts
+        depths: dict[int, Mapping[int, float]] = {}
+        if cuts is not None:
+            for role, pieces in (("from", cuts.begins), ("to", cuts.ends)):
+                depths[roles[role]] = {piece: float(depth) for piece, depth in pieces.items()}
+        middles = {name: found.middles[:, axis] for axis, name in enumerate(AXES)}
+        return self.file.written(
+            None if cuts is None else cuts.rows,
+            depths,
+            [(label, found.codes.astype(np.int32))],
+            middles if coordinates else {},
+        )
+
+
+def _spelled(values: Floats, mark: str) -> tuple[str, ...]:
+    """Return coordinates as text, NaN as nothing."""
+    rounded = np.round(values, 6).tolist()
+    return tuple("" if v != v else repr(v).removesuffix(".0").replace(".", mark) for v in rounded)
+
+
+# --- Flag an interval table in a file by the domains that its samples are in.
 
 
 def flag_file(
@@ -236,3 +552,132 @@ def refuse_apart(labeller: Labeller, holes: Drillholes, rows: Intervals) -> None
 def _rest(labels: Labels) -> tuple[str, str, str, str]:
     """Return the labels of rows that no domain surely has."""
     return labels.background, labels.unassigned, labels.leaky, labels.unassigned
+
+
+# --- Flag the samples of a table in memory by the domains that they are in.
+
+
+@overload
+def flag(
+    frame: IntoDataFrame,
+    holes: Drillholes,
+    domains: DomainsLike,
+    *,
+    by: Literal["middle", "majority"] = ...,
+    min_length: float = ...,
+    column: str = ...,
+    background: str | None = ...,
+    unassigned: str | None = ...,
+    rule: Rule = ...,
+    backend: str = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+) -> LabelColumn: ...
+
+
+@overload
+def flag(
+    frame: IntoDataFrame,
+    holes: Drillholes,
+    domains: DomainsLike,
+    *,
+    by: Literal["split"],
+    min_length: float = ...,
+    column: str = ...,
+    background: str | None = ...,
+    unassigned: str | None = ...,
+    rule: Rule = ...,
+    backend: str = ...,
+    threads: int | None = ...,
+    allow_open: bool = ...,
+) -> IntoDataFrame: ...
+
+
+def flag(
+    frame: IntoDataFrame,
+    holes: Drillholes,
+    domains: DomainsLike,
+    *,
+    by: By = "middle",
+    min_length: float = 0.001,
+    column: str = "domain",
+    background: str | None = None,
+    unassigned: str | None = None,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+) -> LabelColumn | IntoDataFrame:
+    """Return the domain of each sample of a table, or the table with its samples split at walls.
+
+    Parameters
+    ----------
+    frame : pandas or polars DataFrame, or pyarrow.Table
+        A sample to a row: its hole, FROM and TO, by the names that packages use, and the columns
+        that conditions name.
+    holes : Drillholes
+        The holes.
+    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+        As for `label_blocks`.
+    by : {"middle", "majority", "split"}
+        As for `flag_file`.
+    min_length : float
+        As for `flag_file`, with "split".
+    column : str
+        Name of the new column, with "split".
+    background, unassigned, rule, backend, threads, allow_open
+        As for `label_blocks`; intervals without a place on a hole are unassigned.
+
+    Returns
+    -------
+    categorical of the table's library
+        As from `label_blocks`; with "split" a table of the library: a row for each piece, the
+        other columns as they were, and the categorical last.
+
+    Raises
+    ------
+    TypeError, TableError, DomainError, MeshError, PointError
+        As `label_blocks` and `Drillholes`.
+
+    Examples
+    --------
+    >>> import geodomain, pandas
+    >>> collar = {"HOLE": ["A"], "X": [1], "Y": [1], "Z": [9], "AZIMUTH": [0], "DIP": [90]}
+    >>> samples = pandas.DataFrame({"HOLE": ["A", "A"], "FROM": [0.0, 6], "TO": [6.0, 8]})
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> holes = geodomain.Drillholes(pandas.DataFrame(collar), intervals=samples)
+    >>> split = geodomain.flag(samples, holes, {"ORE": ore}, by="split", background="WASTE")
+    >>> split[["FROM", "TO", "domain"]].values.tolist()
+    [[0.0, 6.0, 'WASTE'], [6.0, 7.0, 'WASTE'], [7.0, 8.0, 'ORE']]
+    """
+    if by not in BY:
+        message = f"by is {by!r}; it can be {', '.join(map(repr, BY))}"
+        raise ValueError(message)
+    least = check_length(min_length)
+    ordered = as_domains(domains)
+    labeller = Labeller(ordered, rule=rule, backend=backend, threads=threads, allow_open=allow_open)
+    rows = holes.match(frame)
+    native = BlockFrame(frame, rows.table.name)
+    names = [target.name for target in ordered.targets]
+    rest, lost = rest_labels(ordered, names, background, unassigned)
+    categories, table = categories_of(ordered, rest, lost)
+    if by == "middle":
+        codes = flag_middles(holes.paths, rows, labeller).codes
+        return as_categorical(native, table[codes], categories, column)
+    parts = flag_parts(holes.paths, rows, labeller, backend=backend, threads=threads)
+    if by == "majority":
+        return as_categorical(native, table[majority(rows, parts, labeller)], categories, column)
+    unusable = np.full(len(native), len(labeller.targets) + LOST, np.intp)
+    several = np.flatnonzero(np.bincount(parts.rows, minlength=len(native)) > 1)
+    spelled = []
+    for values in (rows.starts, rows.ends):
+        each = np.empty(len(native), object)
+        each[several] = [Decimal(repr(value)) for value in values[several].tolist()]
+        spelled.append(each)
+    cuts = make_cuts(len(native), parts, unusable, spelled, least)
+    begins, ends = cuts.depths(rows.starts, rows.ends)
+    roles = rows.table.roles
+    cut = native.with_rows(cuts.rows, {roles["from"]: begins, roles["to"]: ends}, {})
+    labels = as_categorical(BlockFrame(cut), table[cuts.codes], categories, column)
+    return BlockFrame(cut).with_rows(np.arange(len(cuts.rows)), {}, {column: labels})

@@ -8,11 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.arrays import Floats
+from geodomain.compute.data import Bools, Floats
 from geodomain.drillholes.checks import Finding, id_proposals, note
 from geodomain.drillholes.tables import HoleTable
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

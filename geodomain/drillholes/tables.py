@@ -1,40 +1,332 @@
-"""Tables of holes, of files and of frames alike: ids, numbers, and where a row stands."""
+"""The columns of collar, survey and interval tables, found by the names that packages use."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.drillholes.keywords import Reading
-from geodomain.drillholes.naming import Roles, Table, find_roles, has_roles
+from geodomain.drillholes.curves import DipDown, Method
 from geodomain.errors import TableError
-from geodomain.inputs.frames import BlockFrame
-from geodomain.io.blocks.parquet_table import ParquetTable, read_parquet
-from geodomain.io.conditions import Column
-from geodomain.io.csv.rows import TextRows
-from geodomain.io.datamine.table import is_table
-from geodomain.io.datamine.table import read_table as read_columns
-from geodomain.io.files.sources import open_source
-from geodomain.io.files.standard import STANDARD
-from geodomain.io.files.unchanged import Unchanged
-from geodomain.io.header.dialect import DELIMITERS, Row, cell_text, decimal_mark, split_rows
-from geodomain.io.header.encoding import UTF8_MARK, count_line_ends, require_text
-from geodomain.io.header.families import find_column
-from geodomain.io.header.layout import TableLayout
-from geodomain.io.header.options import TableOptions
-from geodomain.io.header.vendor import HeadRow, vendor_rows
+from geodomain.files.datamine import is_table
+from geodomain.files.datamine import read_table as read_columns
+from geodomain.files.outputs import refuse_inputs, require_places
+from geodomain.files.streams import STANDARD, open_source
+from geodomain.files.unchanged import Unchanged
+from geodomain.formats.blocks import require_text_name
+from geodomain.formats.parquet_table import ParquetTable, read_parquet
+from geodomain.inputs import MeshesLike, PathGiven
+from geodomain.tables.conditions import Column
+from geodomain.tables.dialect import (
+    DELIMITERS,
+    UTF8_MARK,
+    Row,
+    cell_text,
+    count_line_ends,
+    decimal_mark,
+    require_text,
+    split_rows,
+)
+from geodomain.tables.in_memory import BlockFrame
+from geodomain.tables.layout import TableLayout
+from geodomain.tables.numbers import BelowDetection
+from geodomain.tables.options import Missing, TableOptions, table_options
+from geodomain.tables.text import TextRows
+from geodomain.tables.vendors import HeadRow, closest, find_column, listed, vendor_rows
 
 if TYPE_CHECKING:
     import pandas
     from narwhals.typing import IntoDataFrame
+
+Table = Literal["collar", "survey", "intervals"]
+# The words by which a caller names columns, in `columns={"dip": "INCL"}`.
+Roles = dict[str, int]
+
+_HOLE = (
+    "bhid holeid hole dhid anumber drillholeid drillhole boreholeid borehole holename holeno "
+    "holenumber ddhid ddh wellid"
+)
+# For each table its roles; for each role names without case, blanks, "_", "-" and ".", the
+# usual one first. A role in _OPTIONAL may be lacking.
+_NAMES: dict[Table, dict[str, str]] = {
+    "collar": {
+        "hole": _HOLE,
+        "x": "xcollar collarx x east easting eastm xm leste este est",
+        "y": "ycollar collary y north northing northm ym norte nord",
+        "z": "zcollar collarz z rl elev elevation level height rlm zm cota cote altitude",
+        "end": "enddepth maxdepth totdep totaldepth holedepth length depth eoh td finaldepth",
+        "azimuth": "brg bearing az azimuth azim azi a0",
+        "dip": "dip inclination inclin dipangle",
+    },
+    "survey": {
+        "hole": _HOLE,
+        "at": "at depth surveydepth depthat from distance md",
+        "azimuth": "brg bearing az azimuth azim azi a0",
+        "dip": "dip inclination inclin dipangle",
+    },
+    "intervals": {
+        "hole": _HOLE,
+        "from": "from depthfrom fromdepth sampfrom fromm mfrom geolfrom",
+        "to": "to depthto todepth sampto tom mto geolto",
+    },
+}
+_OPTIONAL = {"end", "azimuth", "dip"}
+# Of two sets of coordinates one may be local: only a collar's own names come before others.
+_COORDINATES, _COLLAR = {"x", "y", "z"}, "collar"
+
+
+def plain(name: str) -> str:
+    """Return a name as it is compared: without case, blanks, quotes, "_", "-" and "."."""
+    return re.sub(r"[\s\"'`#_.\-\u00a0\ufeff]", "", name).casefold()
+
+
+def find_roles(
+    names: Sequence[str], table: Table, given: Mapping[str, str], title: str
+) -> dict[str, int]:
+    """Find the columns of a table by what they hold.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all its columns.
+    table : {"collar", "survey", "intervals"}
+        Which it is.
+    given : mapping of str to str
+        Columns that the caller names, by role; ``"survey.hole"`` is for that table alone. One
+        that this table has not is found by its usual names.
+    title : str
+        What messages call the table.
+
+    Returns
+    -------
+    dict of str to int
+        Places by role; "end" of a collar, and its "azimuth" and "dip", only where there are any.
+
+    Raises
+    ------
+    TableError
+        For a column that is not there, or that several are alike of.
+
+    Examples
+    --------
+    >>> find_roles(["DH-ID", "-FROM-", "-TO-", "CU"], "intervals", {}, "assay.csv")
+    {'hole': 0, 'from': 1, 'to': 2}
+    """
+    found: Roles = {}
+    for role, words in _NAMES[table].items():
+        place = _given(names, table, role, given, title)
+        place = _usual(names, words.split(), title, role) if place is None else place
+        if place is not None:
+            found[role] = place
+        elif table == "survey" or role not in _OPTIONAL:
+            _refuse(names, table, role, words.split(), title)
+    if table == "collar" and ("azimuth" in found) != ("dip" in found):
+        found.pop("azimuth", None)
+        found.pop("dip", None)
+    _refuse_twice(names, found, title)
+    return found
+
+
+def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> bool:
+    """Tell whether names can be those of a table: to find its header."""
+    try:
+        find_roles(names, table, given, "")
+    except TableError:
+        return False
+    return True
+
+
+def check_roles(given: Mapping[str, str]) -> None:
+    """Refuse a role that there is not."""
+    known = {role for roles in _NAMES.values() for role in roles}
+    known |= {f"{table}.{role}" for table, roles in _NAMES.items() for role in roles}
+    for role in given:
+        if role not in known:
+            message = f"columns has {role!r}, which is none of hole, x, y, z, end, at, azimuth, dip"
+            message += ", from and to, or such as survey.hole"
+            raise ValueError(message)
+
+
+def _given(
+    names: Sequence[str], table: Table, role: str, given: Mapping[str, str], title: str
+) -> int | None:
+    """Return the column that the caller names, or None."""
+    if f"{table}.{role}" in given:
+        return find_column(names, given[f"{table}.{role}"], title)
+    if role in given and plain(given[role]) in map(plain, names):
+        return find_column(names, given[role], title)
+    return None
+
+
+def _usual(names: Sequence[str], words: Sequence[str], title: str, role: str) -> int | None:
+    """Return the first column of the usual names; refuse two that are alike."""
+    plains = [plain(name) for name in names]
+    alike = [[place for place, name in enumerate(plains) if name == word] for word in words]
+    ranked = [places for places in alike if places]
+    if not ranked:
+        return None
+    own = _COLLAR in plains[ranked[0][0]]
+    rivals = (
+        [place for places in ranked for place in places]
+        if role in _COORDINATES and not own
+        else ranked[0]
+    )
+    if len(rivals) > 1:
+        twins = " and ".join(repr(names[place]) for place in rivals)
+        message = f"{title} has {twins}: name the {role} with columns={{{role!r}: 'COLUMN'}}"
+        raise TableError(message)
+    return rivals[0]
+
+
+def _refuse(
+    names: Sequence[str], table: Table, role: str, words: Sequence[str], title: str
+) -> None:
+    """Say which column is missing, what it is usually called, and what there is."""
+    message = (
+        f"{title} has no column of the {role}, such as {', '.join(words[:3]).upper()}"
+        f"{closest(names, words[0])}; {listed(names)} "
+        f"Name it with columns={{'{table}.{role}': 'COLUMN'}}."
+    )
+    raise TableError(message)
+
+
+def _refuse_twice(names: Sequence[str], found: Roles, title: str) -> None:
+    """Refuse a column that is to be two things."""
+    for place in found.values():
+        roles = [role for role, at in found.items() if at == place]
+        if len(roles) > 1:
+            message = f"{title}: {names[place]!r} cannot be the {' and the '.join(roles)}"
+            raise TableError(message)
+
+
+# --- The keywords of functions that read tables of holes, and how they say to read them.
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How tables of text are to be read.
+
+    Attributes
+    ----------
+    columns : mapping of str to str
+        Names of columns by role, as for `find_roles`.
+    options : TableOptions
+        Delimiter, decimal mark, encoding, and what stands for missing values.
+    threads : int, optional
+        For scanning text.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    options: TableOptions = field(default_factory=TableOptions)
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse roles that there are not."""
+        check_roles(self.columns)
+
+
+class TextKeywords(TypedDict, total=False):
+    """The keywords about text: as for `label_file`."""
+
+    missing: Missing
+    delimiter: str | None
+    decimal: str | None
+    encoding: str
+    below_detection: BelowDetection | None
+    detection_limit: Mapping[str, float] | None
+
+
+class HoleKeywords(TextKeywords, total=False):
+    """The keywords of `Drillholes` that functions on files take too."""
+
+    method: Method
+    down: DipDown
+    vertical: bool
+    topography: MeshesLike | None
+    bend: tuple[float, float]
+    accept: str | Sequence[str]
+    columns: Mapping[str, str] | None
+
+
+def reading_of(
+    columns: Mapping[str, str] | None, threads: int | None, text: TextKeywords
+) -> Reading:
+    """Return how tables are read, of keywords for `Drillholes`; keywords about curves are ignored.
+
+    Raises
+    ------
+    TypeError
+        For a keyword that there is not.
+    """
+    for name in text.keys() - HoleKeywords.__annotations__.keys():
+        message = f"there is no keyword {name!r}; columns are named with columns={{'x': 'EAST'}}"
+        raise TypeError(message)
+    options = table_options(
+        missing=text.get("missing", ()),
+        delimiter=text.get("delimiter"),
+        decimal=text.get("decimal"),
+        encoding=text.get("encoding") or "utf-8",
+        below_detection=text.get("below_detection"),
+        detection_limit=text.get("detection_limit"),
+    )
+    return Reading(dict(columns or {}), options, threads)
+
+
+def require_choice(key: str, value: object, choices: Sequence[object]) -> None:
+    """Raise ValueError for a value that is none of the choices."""
+    if value not in choices:
+        message = f"{key} is {value!r}; it can be {', '.join(map(repr, choices))}"
+        raise ValueError(message)
+
+
+# --- The files that tables of holes come from, and the outputs that must not replace them.
+
+
+def files_of(tables: Iterable[object]) -> tuple[Path, ...]:
+    """Return the files among some tables; stdin and tables in memory are none."""
+    paths = (os.fspath(one) for one in tables if isinstance(one, str | os.PathLike))
+    return tuple(Path(path) for path in paths if path != STANDARD)
+
+
+def require_outputs(
+    outputs: Iterable[PathGiven | None],
+    tables: Iterable[object],
+    *,
+    overwrite: bool,
+    text: bool = True,
+) -> list[Path]:
+    """Return the files to write; refuse places that cannot be written, or are read as a table.
+
+    With `text`, outputs are tables of text, and refused under names of other kinds of files.
+
+    Raises
+    ------
+    TableError
+        For one place of two outputs, stdout too.
+    TableError, FileExistsError, FileNotFoundError
+        As `refuse_inputs` and `require_places`.
+    """
+    given = [os.fspath(one) for one in outputs if one is not None]
+    if given.count(STANDARD) > 1:
+        message = "- is to hold two outputs: give each its own file"
+        raise TableError(message)
+    places = [Path(one) for one in given if one != STANDARD]
+    require_places(places, overwrite=overwrite)
+    refuse_inputs(places, files_of(tables))
+    for place in places if text else ():
+        require_text_name(str(place))
+    return places
+
+
+# --- Tables of holes, of files and of frames alike: ids, numbers, and where a row stands.
 
 TableLike: TypeAlias = "str | os.PathLike[str] | IntoDataFrame | HoleTable"
 PARQUET = (".parquet", ".pq")

@@ -1,18 +1,379 @@
-"""All that a pass over blocks counts: merged with that of other passes, and stored as arrays."""
+"""Counts of a labelling, gathered chunk by chunk."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.checks.blocks import BlockChecks
+from geodomain.compute.data import Bools
 from geodomain.domains.order import DomainOrLayer
-from geodomain.io.number_columns import NegativeGrades
-from geodomain.labelling.tally import SUMS, Folds, Tally
+from geodomain.labelling.evaluate import within
+from geodomain.labelling.labeller import REST, Verdict
+from geodomain.labelling.share_report import ShareTally
 from geodomain.lattice import StoredArray
+from geodomain.mesh.mesh import Mesh
+from geodomain.tables.frames import turned
+from geodomain.tables.numbers import NegativeGrades
+
+# Places of folded columns are told apart up to so many of them.
+MOST_COLUMNS = 1_000_000
+# What is added up, block by block.
+SUMS = (
+    *("blocks", "volumes", "own_blocks", "own_volumes", "doubled", "leaking", "off", "uncertain"),
+    *("crossed", "overlaps", "overlap_volumes"),
+)
+# So many centroids of each chunk, and of all of them, are kept for a second look.
+_SAMPLES_OF_CHUNK, MOST_SAMPLES, _KEPT_SAMPLES = 1000, 10_000, 1_000_000
+# A turn there and back: so many units in the last place of the largest coordinate.
+_ROUNDED = 8
+
+
+@dataclass
+class Folds:
+    """Blocks whose vertical line crosses one surface more than once, and their columns."""
+
+    blocks: int = 0
+    columns: set[bytes] = field(default_factory=set)
+    first: tuple[float, float] = (np.nan, np.nan)
+
+    def add(self, places: NDArray[np.float64]) -> None:
+        """Count blocks at (n, 2) places."""
+        if not self.blocks:
+            self.first = float(places[0, 0]), float(places[0, 1])
+        self.blocks += len(places)
+        if len(self.columns) < MOST_COLUMNS:
+            self.columns.update(row.tobytes() for row in np.unique(places, axis=0))
+
+    def merge(self, later: Folds) -> None:
+        """Add blocks that come after these."""
+        self.first = self.first if self.blocks else later.first
+        self.blocks += later.blocks
+        if len(self.columns) < MOST_COLUMNS:
+            self.columns |= later.columns
+
+
+class Tally:
+    """Blocks, volumes and boxes of everything that was labelled; safe among threads.
+
+    Parameters
+    ----------
+    targets : sequence of Domain and Layer
+        What blocks can be labelled with; k of them.
+
+    Attributes
+    ----------
+    blocks, volumes : (k + 5,) arrays
+        By code: the k domains, background, unassigned, leaking, beyond a surface, left as they
+        were. Volumes in cubed units of the file.
+    own_blocks, own_volumes : (k,) arrays
+        Each domain's own blocks before priority.
+    doubled, leaking, off, uncertain, crossed : (k,) int64
+        Blocks that a solid holds more than once, those it has no answer for, those outside the
+        footprint of a surface, those whose answer rounding may have decided, and those where
+        surfaces of a stack cross.
+    met : list of int
+        Blocks that meet the conditions of each domain and then each stack, where there are any.
+    negative : dict of str to NegativeGrades
+        Negative grades that conditions compare.
+    overlaps, overlap_volumes : (k, k) arrays
+        Blocks that two solids both have, above the diagonal.
+    folds : dict of str to Folds
+        For surfaces, where vertical lines cross them more than once.
+    on_wall : int
+        Blocks exactly on a wall, where they were looked for.
+    first_leak : (k, 3) float64
+        The first block that leaks of each domain, NaN where none does.
+    bounds : (2, 3) float64
+        Box of the finite blocks, with their sizes where those are known; NaN without blocks.
+    axes : (3, 3) float64
+        Directions of the blocks' edges, a row each, where they are turned; else NaN.
+    turned : (2, 3) float64
+        Box of the blocks along these axes, about the origin of the world; NaN where there are none.
+    turned_apart : bool
+        Whether parts of the model have different axes, or only some of them show their axes.
+    unsized : int
+        Finite blocks with a size that is not above zero, not finite, or missing.
+    first_unsized : tuple of int and (3,) float64, optional
+        The first of them, counted from 1, and its sizes.
+    sized : bool
+        Whether the volumes mean anything: every finite block had sizes above zero, and
+        their sum is finite.
+    shares : ShareTally, optional
+        What shares of blocks add up to, where they were measured.
+    """
+
+    def __init__(self, targets: Sequence[DomainOrLayer]) -> None:
+        self._lock = threading.Lock()
+        count = len(targets)
+        self._solids = [index for index, target in enumerate(targets) if target.is_solid]
+        self.blocks = np.zeros(count + REST, np.int64)
+        self.volumes = np.zeros(count + REST)
+        self.own_blocks, self.doubled, self.leaking = np.zeros((3, count), np.int64)
+        self.off, self.uncertain, self.crossed = np.zeros((3, count), np.int64)
+        self.met: list[int] = []
+        self.negative: dict[str, NegativeGrades] = {}
+        self.own_volumes = np.zeros(count)
+        self.overlaps = np.zeros((count, count), np.int64)
+        self.overlap_volumes = np.zeros((count, count))
+        self.folds: dict[str, Folds] = {}
+        self.on_wall = 0
+        self.first_leak = np.full((count, 3), np.nan)
+        self.bounds = np.full((2, 3), np.nan)
+        self.axes, self.turned = np.full((3, 3), np.nan), np.full((2, 3), np.nan)
+        self.turned_apart = False
+        self.unsized = 0
+        self.first_unsized: tuple[int, NDArray[np.float64]] | None = None
+        self.sized = True
+        self.shares: ShareTally | None = None
+        self._samples: list[NDArray[np.float64]] = []
+        self._stride = 1
+
+    @property
+    def sample(self) -> NDArray[np.float64]:
+        """Some of the finite centroids, (n, 3), spread over all of the blocks."""
+        some: NDArray[np.float64] = np.concatenate([*self._samples, np.empty((0, 3))])
+        finite: NDArray[np.float64] = some[np.isfinite(some).all(axis=1)]
+        return finite[:: 1 + len(finite) // MOST_SAMPLES]
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the blocks lie along axes of their own, which are known."""
+        return bool(np.isfinite(self.turned).all())
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        """The box of the blocks along their own axes."""
+        return self.turned if self.is_turned else self.bounds
+
+    def along(self, mesh: Mesh) -> Mesh:
+        """Return a mesh along the axes of the blocks."""
+        if not self.is_turned:
+            return mesh
+        vertices = np.ascontiguousarray(turned(mesh.vertices, self.axes, (0.0, 0.0, 0.0)))
+        return Mesh(vertices, mesh.triangles, name=mesh.name)
+
+    def encloses(self, solid: DomainOrLayer) -> bool:
+        """Return whether the box of the blocks holds a solid; a turn rounds coordinates."""
+        if not self.is_turned or not solid.wireframes:
+            return within(solid.bounds, self.bounds)
+        slack = _ROUNDED * np.spacing(np.abs(self.bounds).max())
+        box = np.array([self.turned[0] - slack, self.turned[1] + slack])
+        return all(within(self.along(mesh).bounds, box) for mesh in solid.wireframes)
+
+    @property
+    def rows(self) -> int:
+        """Count all the blocks."""
+        return int(self.blocks.sum())
+
+    def add(
+        self,
+        points: NDArray[np.float64],
+        sizes: NDArray[np.float64] | None,
+        verdict: Verdict,
+        allowed: Sequence[Bools | None] | None = None,
+        axes: NDArray[np.float64] | None = None,
+        negative: Mapping[str, NegativeGrades] | None = None,
+    ) -> None:
+        """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, labels, who met conditions.
+
+        The axes are the directions of the blocks' edges, a row each, where they are not those of
+        the world; `negative` are the chunk's negative grades of conditions.
+        """
+        met = [0 if rows is None else int(np.count_nonzero(rows)) for rows in allowed or ()]
+        with self._lock:
+            self.add_negative(negative or {}, self.rows)
+            self._count_met(met)
+            self._count(points, verdict)
+            self.keep_sample(points[:: 1 + len(points) // _SAMPLES_OF_CHUNK])
+            self._count_folds(points, verdict.folded)
+            self._measure(points, sizes, verdict, axes)
+
+    def merge(self, later: Tally) -> None:
+        """Add the counts of blocks that come after these."""
+        if later.rows:
+            self._merge_turned(later)
+        if self.first_unsized is None and later.first_unsized is not None:
+            number, sizes = later.first_unsized
+            self.first_unsized = self.rows + number, sizes
+        self.add_negative(later.negative, self.rows)
+        with np.errstate(over="ignore"):
+            for name in SUMS:
+                counts = getattr(self, name)
+                counts += getattr(later, name)
+        self._count_met(later.met or [0] * len(self.met))
+        for name, folds in later.folds.items():
+            self.folds.setdefault(name, Folds()).merge(folds)
+        self.on_wall += later.on_wall
+        self.unsized += later.unsized
+        unknown = np.isnan(self.first_leak)
+        self.first_leak[unknown] = later.first_leak[unknown]
+        self.bounds[0] = np.fmin(self.bounds[0], later.bounds[0])
+        self.bounds[1] = np.fmax(self.bounds[1], later.bounds[1])
+        self.sized &= later.sized and bool(np.isfinite(self.volumes).all())
+        self.keep_sample(later.sample)
+
+    def _merge_turned(self, later: Tally) -> None:
+        """Extend the box along the blocks' axes, which is lost where they have different ones."""
+        if not self.rows:
+            self.axes = later.axes.copy()
+        same = np.array_equal(self.axes, later.axes, equal_nan=True)
+        self.turned_apart |= later.turned_apart or not same
+        self.turned[0] = np.fmin(self.turned[0], later.turned[0]) if same else np.nan
+        self.turned[1] = np.fmax(self.turned[1], later.turned[1]) if same else np.nan
+        self.axes[...] = self.axes if same else np.nan
+
+    def keep_sample(self, points: NDArray[np.float64]) -> None:
+        """Keep some centroids of more blocks: every second of all where they get too many."""
+        self._samples.append(points[:: self._stride].copy())
+        if sum(map(len, self._samples)) > _KEPT_SAMPLES:
+            self._stride *= 2
+            self._samples = [np.concatenate(self._samples)[::2]]
+
+    def add_negative(self, later: Mapping[str, NegativeGrades], done: int) -> None:
+        """Add the negative grades of blocks that come after so many."""
+        for name, one in later.items():
+            self.negative.setdefault(name, NegativeGrades(name, one.below)).merge(one, done)
+
+    def _count_met(self, met: Sequence[int]) -> None:
+        """Add the numbers of blocks that meet conditions."""
+        self.met = [sum(both) for both in zip(self.met or [0] * len(met), met, strict=True)]
+
+    def _count(self, points: NDArray[np.float64], verdict: Verdict) -> None:
+        """Add the numbers of blocks."""
+        self.blocks += np.bincount(verdict.codes, minlength=len(self.blocks))
+        for index, found in verdict.found.items():
+            self.own_blocks[index] += np.count_nonzero(found.inside)
+            for count, rows in (
+                (self.doubled, found.doubled),
+                (self.leaking, found.leaking),
+                (self.off, found.off),
+                (self.uncertain, found.uncertain),
+                (self.crossed, found.crossed),
+            ):
+                if rows is not None:
+                    count[index] += np.count_nonzero(rows)
+            self._keep_first_leak(index, points, found.leaking)
+        if verdict.on_wall is not None:
+            self.on_wall += int(verdict.on_wall.sum())
+
+    def _keep_first_leak(
+        self, index: int, points: NDArray[np.float64], leaking: Bools | None
+    ) -> None:
+        """Remember the centroid of the first block that leaks."""
+        if leaking is not None and np.isnan(self.first_leak[index, 0]) and leaking.any():
+            self.first_leak[index] = points[leaking.argmax()]
+
+    def _count_folds(self, points: NDArray[np.float64], folded: Mapping[str, Bools]) -> None:
+        """Add the blocks and columns where surfaces are crossed more than once."""
+        for name, rows in folded.items():
+            self.folds.setdefault(name, Folds()).add(points[rows, :2])
+
+    def _count_overlaps(self, verdict: Verdict, volume: NDArray[np.float64] | None) -> None:
+        """Add the blocks that two solids both have, and their volumes."""
+        near = [index for index in self._solids if index in verdict.found]
+        once, twice = np.zeros((2, len(verdict.codes)), np.bool_)
+        for index in near:
+            inside = verdict.found[index].inside
+            twice |= once & inside
+            once |= inside
+        rows = np.flatnonzero(twice)
+        if not rows.size:
+            return
+        members = np.stack([verdict.found[index].inside[rows] for index in near]).astype(np.int64)
+        place = np.ix_(near, near)
+        self.overlaps[place] += np.triu(members @ members.T, 1)
+        if volume is not None:
+            with np.errstate(over="ignore"):
+                both = np.einsum("ir,jr->ij", members * volume[rows], members)
+                self.overlap_volumes[place] += np.triu(both, 1)
+
+    def _measure(
+        self,
+        points: NDArray[np.float64],
+        sizes: NDArray[np.float64] | None,
+        verdict: Verdict,
+        axes: NDArray[np.float64] | None,
+    ) -> None:
+        """Add the volumes and overlaps, and grow the box."""
+        finite = verdict.codes != len(self.own_blocks) + 1
+        volume = None
+        if sizes is None:
+            self.sized = False
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):
+                volume = sizes[:, 0] * sizes[:, 1] * sizes[:, 2]
+            # One look at the smallest spares nearly every chunk the masks; NaN fails it too.
+            if not (finite.all() and sizes.min(initial=np.inf) > 0 and np.isfinite(volume).all()):
+                usable = finite & (sizes > 0).all(axis=1) & np.isfinite(volume)
+                self._keep_unsized(finite & ~usable, sizes)
+                volume = np.where(usable, volume, 0.0)
+                sizes = np.where(usable[:, None], sizes, 0.0)
+            with np.errstate(over="ignore"):
+                self.volumes += np.bincount(verdict.codes, volume, len(self.volumes))
+                for index, found in verdict.found.items():
+                    # A product of vectors would be BLAS's: it rounds by the number of threads, and
+                    # these wait for the next one in a loop that takes a core from all others.
+                    self.own_volumes[index] += volume[found.inside].sum()
+            self.sized &= not self.unsized and bool(np.isfinite(self.volumes).all())
+        self._count_overlaps(verdict, volume)
+        if axes is not None:
+            self.axes[...] = axes
+            _grow(self.turned, turned(points, axes, (0.0, 0.0, 0.0)), sizes, finite)
+            sizes = None if sizes is None else sizes @ np.abs(axes)  # of the box of a turned block
+        _grow(self.bounds, points, sizes, finite)
+
+    def _keep_unsized(self, unsized: Bools, sizes: NDArray[np.float64]) -> None:
+        """Count blocks without a volume in a chunk that was counted already."""
+        if unsized.any() and self.first_unsized is None:
+            row = int(unsized.argmax())
+            self.first_unsized = self.rows - len(sizes) + row + 1, sizes[row].copy()
+        self.unsized += int(unsized.sum())
+
+
+def _grow(
+    box: NDArray[np.float64],
+    points: NDArray[np.float64],
+    sizes: NDArray[np.float64] | None,
+    finite: Bools,
+) -> None:
+    """Extend a box by the finite blocks."""
+    if not finite.all():
+        points, sizes = points[finite], None if sizes is None else sizes[finite]
+    if not len(points):
+        return
+    for axis in range(3):
+        low, high = _faces(points[:, axis], None if sizes is None else sizes[:, axis])
+        box[0, axis] = np.fmin(box[0, axis], low)
+        box[1, axis] = np.fmax(box[1, axis], high)
+
+
+def _faces(centre: NDArray[np.float64], size: NDArray[np.float64] | None) -> tuple[float, float]:
+    """Return the lowest and the highest face of blocks along an axis."""
+    low, high = centre.min(), centre.max()
+    if size is None:
+        return float(low), float(high)
+    least, most = size.min(), size.max()
+    if least == most:  # rounding is monotone: the lowest centre has the lowest face
+        return float(low - least / 2), float(high + least / 2)
+    # No block has its lowest face below that of the lowest centre with the least size, unless its
+    # centre is near that; a few units in the last place make up for what is rounded. A bound that
+    # is NaN leaves nothing out.
+    with np.errstate(over="ignore", invalid="ignore"):
+        room = (most - least) / 2 + 4 * np.spacing(max(abs(low), abs(high)) + most)
+        lowest, highest = ~(centre > low + room), ~(centre < high - room)
+    return (
+        float((centre[lowest] - size[lowest] / 2).min()),
+        float((centre[highest] + size[highest] / 2).max()),
+    )
+
+
+# --- All that a pass over blocks counts: merged with that of other passes, and stored as arrays.
 
 Arrays = Mapping[str, StoredArray]
 _PLAIN = (*SUMS, "first_leak", "bounds", "axes", "turned")

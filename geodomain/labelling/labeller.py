@@ -1,35 +1,168 @@
-"""Labels of blocks, from domains in their order of priority."""
+"""What was found of blocks: the codes of their labels, and what each domain says by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends import taken
-from geodomain.backends.point_cache import keeping
+from geodomain.compute import taken
+from geodomain.compute.data import Bools
+from geodomain.compute.point_cache import keeping
 from geodomain.domains.domain import Domain
-from geodomain.domains.order import DomainsLike, as_domains
+from geodomain.domains.order import (
+    DomainOrLayer,
+    Domains,
+    DomainsLike,
+    LabelBy,
+    Proportions,
+    as_domains,
+)
+from geodomain.domains.sources import DomainsGiven, DomainSource, domains_to_label
 from geodomain.domains.stack import Stack
-from geodomain.errors import MeshError, warn
-from geodomain.labelling.block_lattice import BlockLattice
-from geodomain.labelling.chunk import BlockChunk, Bools, TiledSurface
+from geodomain.errors import DomainError, MeshError, warn
 from geodomain.labelling.evaluate import (
+    BlockChunk,
+    BlockLattice,
     DomainAnswer,
     Evaluation,
+    Labels,
     Shell,
+    SkinEvaluation,
     SolidEvaluation,
     StackEvaluation,
     SurfaceEvaluation,
+    TiledSurface,
+    labels_of,
+    members_of,
 )
-from geodomain.labelling.membership import members_of
-from geodomain.labelling.skins import SkinEvaluation
-from geodomain.labelling.verdict import BEYOND, KEPT, LEAKING, LOST, Verdict
+from geodomain.labelling.share_settings import ShareSettings, refuse_unused, share_settings
 from geodomain.mesh.fitness import require_balanced, require_fit, warn_once
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.locator import PointLocator, Rule, check_rule, locate
+from geodomain.tables.new_columns import NewColumn
 from geodomain.volumes.distance import MeshDistance
+
+# What codes beyond those of the domains stand for.
+NONE, LOST, LEAKING, BEYOND, KEPT = range(5)
+REST = 5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found of n blocks and k domains, layers of stacks included.
+
+    Attributes
+    ----------
+    codes : (n,) int32
+        The domain whose label the block gets; k none, k + 1 not finite, k + 2 in a leaking
+        column, k + 3 beyond a surface, k + 4 where a label that was there is left.
+    found : mapping of int to DomainAnswer
+        What domains say by themselves; those that are not there have no block and no doubt.
+    folded : mapping of str to (n,) bool
+        For surfaces, the blocks whose vertical line crosses them more than once.
+    on_wall : (n,) bool, optional
+        Blocks exactly on a wall of any mesh, where that was asked for.
+    box : (2, 3) float64, optional
+        That of the centroids, if all of them are finite.
+    """
+
+    codes: NDArray[np.int32]
+    count: int
+    found: Mapping[int, DomainAnswer]
+    folded: Mapping[str, Bools]
+    on_wall: Bools | None
+    box: NDArray[np.float64] | None
+
+    def table(self, what: str) -> Bools:
+        """Return one attribute of all that was found, (k, n) bool, such as "inside"."""
+        rows: Bools = np.zeros((self.count, len(self.codes)), np.bool_)
+        for index, found in self.found.items():
+            part = getattr(found, what)
+            if part is not None:
+                np.copyto(rows[index], part)
+        return rows
+
+    def part(self, begin: int, end: int) -> Verdict:
+        """Return what was found of the blocks from one number to another."""
+        return replace(
+            self,
+            codes=self.codes[begin:end],
+            found={index: one.part(begin, end) for index, one in self.found.items()},
+            folded={name: some[begin:end] for name, some in self.folded.items()},
+            on_wall=None if self.on_wall is None else self.on_wall[begin:end],
+            box=None,
+        )
+
+    @property
+    def uncertain(self) -> Bools:
+        """Return the blocks whose label rounding may have decided."""
+        return np.asarray(self.table("uncertain").any(axis=0))
+
+
+# --- The columns that a labelling adds, and the meaning of their codes.
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """The new columns of a table, and what their codes mean.
+
+    Attributes
+    ----------
+    column : str
+        Name of the domain column.
+    labels : Labels
+        What blocks are labelled with that no solid surely has.
+    flags : bool
+        Add a column of 0 and 1 for each domain, before priority; 0 where there is no sure answer.
+    codes : bool
+        Write the domains' codes, not their names; the labels are to be codes too.
+    uncertain : bool
+        Add a column of 0 and 1: whether rounding may have decided, which only winding numbers
+        of open solids allow.
+    replace : bool
+        Rewrite the domain column where it stands.
+    shares : ShareSettings
+        Which shares of blocks are written, a column for each domain.
+    """
+
+    column: str = "domain"
+    labels: Labels = field(default_factory=Labels)
+    flags: bool = False
+    replace: bool = False
+    codes: bool = False
+    uncertain: bool = False
+    shares: ShareSettings = field(default_factory=ShareSettings)
+
+    def columns(self, targets: Sequence[DomainOrLayer]) -> list[NewColumn]:
+        """Return the new columns, in order."""
+        labels = self.labels
+        rest = (labels.background, labels.unassigned, labels.leaky, labels.unassigned)
+        names = tuple(target.name for target in targets)
+        cells = tuple(map(_code, targets)) if self.codes else names
+        domain = NewColumn(self.column, cells + rest, default=labels.background, numeric=self.codes)
+        flags = [f"in_{name}".lower() for name in (names if self.flags else ())]
+        flags += ["uncertain"] if self.uncertain else []
+        named = [NewColumn(flag, ("0", "1"), default="0", numeric=True) for flag in flags]
+        shares = [
+            NewColumn(self.shares.column(name), default="0", numeric=True, measured=True)
+            for name in (names if self.shares.proportions is not None else ())
+        ]
+        return [domain, *named, *shares]
+
+
+def _code(target: DomainOrLayer) -> str:
+    """Return a domain's code as a cell."""
+    if target.code is None:
+        message = f"{target.name} has no code: give it one, 'code = 1', or write names"
+        raise DomainError(message)
+    return str(target.code)
+
+
+# --- Labels of blocks, from domains in their order of priority.
 
 # Of so many solids each is asked about the cells of a lattice faster than all about points.
 _FEW = 8
@@ -308,3 +441,113 @@ def _by_fraction(mesh: Mesh) -> str:
         f"{mesh.name} is not closed, and is labelled by its generalised winding number, 1/2 or "
         "more: a rounded measure of how far it surrounds a block, not an exact one"
     )
+
+
+# --- Domains, their index and the new columns, made ready once for all blocks of a labelling.
+
+
+class LabelKeywords(TypedDict, total=False):
+    """The keywords of `label_file` that say what blocks are labelled with, all of them optional."""
+
+    column: str
+    replace: bool
+    codes: bool
+    flags: bool
+    uncertain: bool
+    background: str | None
+    unassigned: str | None
+    leaky: str | None
+    rule: Rule
+    allow_open: bool
+    weld: float | None
+    count_on_wall: bool
+    backend: str
+    threads: int | None
+
+
+class ShareKeywords(TypedDict, total=False):
+    """The keywords of `label_file` about shares of blocks, all of them optional."""
+
+    proportions: Proportions | None
+    percent: bool | None
+    by: LabelBy | None
+    lines: int | None
+
+
+class Prepared(NamedTuple):
+    """What blocks are labelled with: the domains as they were read, their index, new columns."""
+
+    source: DomainSource
+    labeller: Labeller
+    plan: ColumnPlan
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the names of the new columns."""
+        return [each.name for each in self.plan.columns(self.labeller.targets)]
+
+
+def refuse_slips(
+    given: LabelKeywords, shares: ShareKeywords | None = None, *, samples: bool = False
+) -> None:
+    """Raise ValueError for options that contradict each other."""
+    asked = shares or {}
+    proportions = bool(asked.get("proportions"))
+    if not given.get("column", "domain"):
+        message = "column= needs a name"
+        raise ValueError(message)
+    if samples and (proportions or asked.get("by") == "majority"):
+        message = "proportions= and by= are for blocks with sizes, which samples do not have"
+        raise ValueError(message)
+    if given.get("replace") and (given.get("flags") or given.get("uncertain") or proportions):
+        message = "replace=True rewrites one column; flags=, uncertain= and proportions= add others"
+        raise ValueError(message)
+    if given.get("leaky") is not None and not given.get("allow_open"):
+        message = "leaky= labels blocks at the holes of open meshes: it needs allow_open=True"
+        raise ValueError(message)
+
+
+def prepare(
+    domains: DomainsGiven,
+    given: LabelKeywords,
+    shares: ShareKeywords | None = None,
+    *,
+    samples: bool = False,
+) -> Prepared:
+    """Read domains and build their index; samples have no shares, whatever the domains say.
+
+    Raises
+    ------
+    DomainError, MeshError, OSError
+        As `domains_to_label`, `Labeller`, `labels_of` and `share_settings`.
+    """
+    source = domains_to_label(domains, weld=given.get("weld"))
+    codes = given.get("codes", False)
+    labeller = Labeller(
+        source.domains,
+        rule=given.get("rule", "parity"),
+        backend=given.get("backend", "auto"),
+        threads=given.get("threads"),
+        allow_open=given.get("allow_open", False),
+        count_on_wall=given.get("count_on_wall", False),
+    )
+    labels = labels_of(
+        source.domains,
+        codes=codes,
+        background=given.get("background"),
+        unassigned=given.get("unassigned"),
+        leaky=given.get("leaky"),
+    )
+    measured = Domains() if samples else source.domains
+    settings = share_settings(measured, **(shares or {}))
+    refuse_unused(measured, settings)
+    plan = ColumnPlan(
+        given.get("column", "domain"),
+        labels,
+        given.get("flags", False),
+        given.get("replace", False),
+        codes,
+        given.get("uncertain", False),
+        settings,
+    )
+    return Prepared(source, labeller, plan)

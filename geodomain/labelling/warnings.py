@@ -1,19 +1,197 @@
-"""Warnings that follow from the counts of a labelling, one sentence each."""
+"""How domains lie to a block model: which have no block, which leave it, which would fit turned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from operator import gt
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.checks.blocks import BlockChecks
+from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain
 from geodomain.domains.order import DomainOrLayer, Domains
 from geodomain.domains.stack import Layer, Stack
-from geodomain.errors import counted
-from geodomain.labelling.placement import placement_warnings
-from geodomain.labelling.tally import MOST_COLUMNS, Folds, Tally
+from geodomain.errors import counted, warn
+from geodomain.labelling.counts import MOST_COLUMNS, MOST_SAMPLES, Folds, Tally
+from geodomain.labelling.evaluate import (
+    EXCHANGES,
+    all_apart,
+    apart,
+    explain_height,
+    meet,
+    say_apart,
+    share_within,
+)
+from geodomain.labelling.labeller import LOST, Labeller
+from geodomain.mesh.mesh import Mesh, volume_beyond
+from geodomain.query.locator import Rule
+
+_SIDES = (("west side", "east side"), ("south side", "north side"), ("bottom", "top"))
+# Less of a solid's volume beyond a side is not worth a remark.
+_SHARE = 0.001
+# A side that faces the vertical within 45 degrees is the top or the bottom.
+_UPRIGHT = math.sqrt(0.5)
+# Solids of whose boxes so much is in the model fit it. With axes exchanged they must have so many
+# times the blocks, and not only a few.
+_FITS, _MORE, _FEWEST = 0.9, 1.3, 20
+
+
+def placement_warnings(domains: Domains, bounds: Floats) -> Iterator[str]:
+    """Yield a warning for solids and surfaces that lie apart from the blocks, (2, 3) their box."""
+    for solid in apart(domains.targets, bounds):
+        yield f"{solid.name} does not meet the block model: no block is in it"
+    if not np.isnan(bounds).any():
+        yield from _one_sided(domains, bounds)
+
+
+def _one_sided(domains: Domains, bounds: Floats) -> Iterator[str]:
+    """Yield a warning for surfaces with all blocks on one side because of a likely mistake."""
+    tiles = [(one.name, one.meshes) for one in domains.domains if one.is_surface]
+    tiles += [(stack.title, meshes) for stack in domains.stacks for meshes in stack.surfaces]
+    for title, meshes in tiles:
+        for mesh in meshes:
+            reason = explain_height(mesh.bounds, bounds)
+            if reason:
+                yield (
+                    f"all blocks are on one side of {mesh.name} of {title}: its heights are "
+                    f"{mesh.bounds[0, 2]:.10g} to {mesh.bounds[1, 2]:.10g}, and those of the "
+                    f"blocks {bounds[0, 2]:.10g} to {bounds[1, 2]:.10g}; {reason}"
+                )
+
+
+def exchanged_axes(
+    domains: Domains,
+    bounds: Floats,
+    sample: Floats,
+    count_inside: Callable[[Floats], Sequence[int]],
+) -> Iterator[str]:
+    """Yield a warning if the solids leave the model, and would fit better with axes exchanged.
+
+    Their boxes must fit no worse, each of them, and must have far more of the blocks: some are
+    labelled again, at exchanged places. Not for samples, which may lie anywhere.
+
+    Parameters
+    ----------
+    domains : Domains
+        Only the solids are looked at.
+    bounds : (2, 3) float64
+        Box of the blocks.
+    sample : (n, 3) float64
+        Some of the centroids.
+    count_inside : callable
+        Gives, for points, how many each of the solids has, in their order.
+    """
+    boxes = [d.bounds for d in domains if d.is_solid]
+    if not boxes or np.isnan(bounds).any() or not all(meet(box, bounds) for box in boxes):
+        return
+    given = [share_within(box, bounds) for box in boxes]
+    if min(given) > _FITS:
+        return
+    for order, what in EXCHANGES:
+        turned = [share_within(box[:, order], bounds) for box in boxes]
+        if sum(turned) <= sum(given) or any(map(gt, given, turned)):
+            continue
+        now, then = count_inside(sample), count_inside(np.asfortranarray(sample[:, order]))
+        more = all(new >= _MORE * old for old, new in zip(now, then, strict=True))
+        if more and sum(then) >= _FEWEST:
+            several = len(boxes) > 1
+            yield (
+                f"with {what} exchanged {'all solids' if several else 'the solid'} would fit the "
+                f"block model better: {sum(then) / len(sample):.0%} of the blocks would be inside, "
+                f"and {sum(now) / len(sample):.0%} are. Check x=, y= and z="
+            )
+            return
+
+
+def notes(domains: Domains, tally: Tally, *, samples: bool = False) -> Iterator[str]:
+    """Yield what need not be wrong, and should be known: no warnings.
+
+    Solids may leave the box of samples as they like.
+    """
+    rows = tally.rows - int(tally.blocks[len(tally.own_blocks) + LOST])
+    if not rows:
+        return
+    for index, target in enumerate(domains.targets):
+        conditions = target.stack.only_if if isinstance(target, Layer) else target.only_if
+        own = int(tally.own_blocks[index])
+        if not tally.blocks[index]:
+            yield _empty(target, own)
+        elif own == rows and not target.is_solid and not conditions:
+            yield f"all blocks are in {target.name}"
+    if tally.turned_apart and not samples:
+        yield (
+            "the parts of the model are not all turned alike, or some are too small to show how: "
+            "what of a solid leaves the model is measured by its box along the axes of the world"
+        )
+    for domain in () if samples else domains:
+        if domain.is_solid and meet(domain.bounds, tally.bounds):
+            for mesh in domain.meshes:
+                yield from _leaving(domain.name, mesh, tally)
+
+
+def _empty(target: Domain | Layer, own: int) -> str:
+    """Say that a domain labels no block, and whether it has any by itself."""
+    what = (
+        f"layer {target.name} of {target.stack.title}"
+        if isinstance(target, Layer)
+        else (target.name)
+    )
+    if not own:
+        return f"{what} has no block"
+    return f"{what} labels no block: other domains take all {own:,} that it has by itself"
+
+
+def _leaving(name: str, mesh: Mesh, tally: Tally) -> Iterator[str]:
+    """Say how much of a closed solid lies beyond which sides of the model, along its own axes."""
+    if not (mesh.is_closed and mesh.is_balanced):
+        return
+    own, model = tally.along(mesh), tally.box
+    below, above = own.bounds[0] < model[0], own.bounds[1] > model[1]
+    if not (below.any() or above.any()):
+        return
+    whole = mesh.volume
+    said = []
+    for axis in range(3):
+        for end, out in ((0, below[axis]), (1, above[axis])):
+            if not out:
+                continue
+            beyond = volume_beyond(own.vertices, own.triangles, axis, model[end, axis])
+            beyond = whole - beyond if end == 0 else beyond
+            if whole and beyond > _SHARE * whole:
+                share = f"{_six_digits(beyond)} ({beyond / whole:.1%})"
+                said.append(f"{share} beyond its {_side(tally, axis, end)}")
+    if said:
+        what = "block model" if tally.sized else "box of the centroids (block sizes are not known)"
+        yield f"{mesh.name} of {name} leaves the {what}: of its volume {_listed(said)}"
+
+
+def _side(tally: Tally, axis: int, end: int) -> str:
+    """Name a side of the model; sides of a turned one by the direction that they face."""
+    if not tally.is_turned:
+        return _SIDES[axis][end]
+    east, north, up = tally.axes[axis] if end else -tally.axes[axis]
+    if abs(up) > _UPRIGHT:
+        return _SIDES[2][int(up > 0)]
+    azimuth = round(math.degrees(math.atan2(east, north)), 1) % 360
+    return f"side that faces azimuth {azimuth:g}"
+
+
+def _six_digits(volume: float) -> str:
+    """Format a volume by six digits, and zeros after them: 15,334,200,000."""
+    return f"{float(f'{volume:.6g}'):,.15g}"
+
+
+def _listed(said: Sequence[str]) -> str:
+    """Join phrases by commas and a last "and"."""
+    *most, last = said
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+# --- Warnings that follow from the counts of a labelling, one sentence each.
 
 # A regular model can miss its wireframe's volume by about so much; more deserves a look.
 _VOLUME_TOLERANCE = 0.02
@@ -147,3 +325,75 @@ def _doubled(solid: DomainOrLayer, blocks: int) -> str:
         f"{said} in overlapping shells of {solid.name}, or in a void that faces "
         "outward: outside by parity, inside by winding"
     )
+
+
+# --- Warnings about blocks in memory and domains: those of a file, without its counts.
+
+
+def warn_of_blocks(
+    points: Floats,
+    sizes: Floats | None,
+    domains: Domains,
+    *,
+    whole: bool,
+    rule: Rule,
+    backend: str,
+    threads: int | None,
+    allow_open: bool,
+    reach: bool = False,
+    axes: Floats | None = None,
+) -> None:
+    """Warn of what `label_file` would: domains apart from the blocks, exchanged axes.
+
+    Parameters
+    ----------
+    points, sizes : (n, 3) float64
+        Of the blocks; without sizes they may be samples, and lie anywhere.
+    domains : Domains
+        What they were labelled by.
+    whole : bool
+        Whether these are all the blocks, which some domain should meet.
+    rule, backend, threads, allow_open
+        As for `Labeller`; a second look is on the CPU.
+    reach : bool
+        Whether a domain meets blocks that it enters, however their centroids lie.
+    axes : (3, 3) float64, optional
+        Directions of the blocks' edges, a row each, where they are not those of the world.
+    """
+    bounds = _bounds(points)
+    if reach and sizes is not None:
+        half = np.sqrt(np.nanmax(np.square(sizes).sum(axis=1), initial=0.0)) / 2
+        bounds = bounds + np.array([[-half], [half]])
+    if not whole or np.isnan(bounds).any():
+        return
+    if all_apart(domains.targets, bounds):
+        warn(say_apart(domains.targets, bounds, "the frame"))
+        return
+    checks = BlockChecks()
+    checks.add(points, sizes, axes=axes)
+    for sentence in (*placement_warnings(domains, bounds), *checks.warnings(mend="make it NaN")):
+        warn(sentence)
+    if sizes is None:
+        return
+
+    def count_solids(some: Floats) -> list[int]:
+        labeller = Labeller(
+            domains, rule=rule, backend="cpu", threads=threads, allow_open=allow_open
+        )
+        return labeller.count_solids(some)
+
+    sample = points[:: 1 + len(points) // MOST_SAMPLES]
+    sample = np.asfortranarray(sample[np.isfinite(sample).all(axis=1)])
+    for sentence in exchanged_axes(domains, bounds, sample, count_solids):
+        warn(sentence)
+
+
+def _bounds(points: Floats) -> Floats:
+    """Return the box of the finite points, (2, 3), NaN where there is none."""
+    bounds = np.array([points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)])
+    if not np.isfinite(bounds).all():
+        points = points[np.isfinite(points).all(axis=1)]
+        if not len(points):
+            return np.full((2, 3), np.nan)
+        bounds = np.array([points.min(axis=0), points.max(axis=0)])
+    return bounds

@@ -12,18 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.backends.lattice_rows import expand_lattice
-from geodomain.backends.threads import thread_count
+from geodomain.compute.data import Bools
+from geodomain.compute.native import thread_count
+from geodomain.compute.rows import expand_lattice
 from geodomain.errors import PointError
-from geodomain.io.blocks.cells import LatticeCells
+from geodomain.formats.cells import LatticeCells
+from geodomain.labelling.counts import MOST_SAMPLES, Tally
 from geodomain.labelling.evaluate import Shell, SolidEvaluation
-from geodomain.labelling.labeller import Labeller
-from geodomain.labelling.tally import MOST_SAMPLES, Tally
-from geodomain.labelling.verdict import NONE, REST
+from geodomain.labelling.labeller import NONE, REST, Labeller
 from geodomain.lattice import MOST_CELLS, EvenLattice, Span, cells_in_words, even_lattice
 from geodomain.query.lattice import Axes, label_bits
 
-Bools = NDArray[np.bool_]
 Codes = NDArray[np.uint8]
 
 # Layers of a word of bits, and bytes of bools that are held at a time.

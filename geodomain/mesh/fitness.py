@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from geodomain.backends.mesh_checks import merge_equal
+from geodomain.compute.meshes import merge_equal
 from geodomain.errors import MeshError, counted, warn
-from geodomain.mesh.faults.duplicates import encloses_nothing, star_cancels, whole_places
-from geodomain.mesh.faults.edge_table import edge_table
-from geodomain.mesh.faults.edges import open_edges_sentence, place
-from geodomain.mesh.faults.relations import relate
-from geodomain.mesh.faults.report import NOTHING_INSIDE, report_on
-from geodomain.mesh.faults.shell_counts import cancelling, count_shells
-from geodomain.mesh.faults.warnings import mesh_warnings
+from geodomain.mesh.check import NOTHING_INSIDE, mesh_warnings, report_on
+from geodomain.mesh.edges import edge_table
 from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.open_edges import open_edges_sentence, place
+from geodomain.mesh.shells import (
+    cancelling,
+    count_shells,
+    encloses_nothing,
+    relate,
+    star_cancels,
+    whole_places,
+)
 
 if TYPE_CHECKING:
-    from geodomain.mesh.faults.relations import Relations
-
+    from geodomain.mesh.shells import Relations
 
 # Most pairs of triangles to compare in a query for points: a second or two.
 _IN_PASSING = 10_000_000

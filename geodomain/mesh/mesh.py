@@ -1,4 +1,4 @@
-"""The wireframe: a triangulated mesh, checked once and read-only."""
+"""Areas and volumes of triangles, rounded to float64."""
 
 from __future__ import annotations
 
@@ -11,16 +11,85 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_doubles
-from geodomain.backends import mesh_checks
+from geodomain.compute import meshes
+from geodomain.compute.data import Floats
 from geodomain.errors import MeshError
-from geodomain.html.table import html_table
-from geodomain.mesh import datasets, measure
-from geodomain.mesh.faces import Faces, triangles_of
+from geodomain.html import html_table
+from geodomain.mesh import pyvista as datasets
+from geodomain.mesh.polygons import Faces, triangles_of
 
 if TYPE_CHECKING:
     import pyvista
 
-Floats = NDArray[np.float64]
+
+def normals(vertices: Floats, triangles: NDArray[np.integer]) -> Floats:
+    """Return the cross products of two sides of each triangle, (t, 3) float64."""
+    a, b, c = vertices[triangles.T]
+    p, q = b - a, c - a
+    out: Floats = np.empty_like(p)
+    for k, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
+        out[:, k] = p[:, i] * q[:, j] - p[:, j] * q[:, i]
+    return out
+
+
+def area(crosses: Floats) -> float:
+    """Return the area of the triangles that have these normals."""
+    x, y, z = crosses.T
+    return float(np.hypot(np.hypot(x, y), z).sum() / 2)
+
+
+def sixfold_volumes(arms: Floats, crosses: Floats) -> Floats:
+    """Return six times the signed volume between an origin and each triangle, (t,).
+
+    The arms lead from the origin to a corner of each triangle.
+    """
+    volumes: Floats = np.einsum("ij,ij->i", arms, crosses)
+    return volumes
+
+
+def enclosed_volume(vertices: Floats, triangles: NDArray[np.integer], bounds: Floats) -> float:
+    """Return the magnitude of the signed volume of a closed mesh.
+
+    Measured about the middle of its box: about 0 the terms would cancel at mine coordinates.
+    """
+    if not len(triangles):
+        return 0.0
+    middle = bounds[0] + (bounds[1] - bounds[0]) / 2
+    moved = vertices - middle
+    terms = sixfold_volumes(moved[triangles[:, 0]], normals(moved, triangles))
+    return abs(float(terms.sum())) / 6
+
+
+def volume_beyond(
+    vertices: Floats, triangles: NDArray[np.integer], axis: int, height: float
+) -> float:
+    """Give the volume of a closed mesh on the side of a plane where a coordinate is higher.
+
+    By the divergence theorem: the sum, over triangles, of the mean of max(coordinate - height, 0)
+    times the area that the triangle has along the axis, with its sign.
+    """
+    crosses = normals(vertices - vertices.mean(axis=0), triangles)
+    low, middle, high = np.sort(vertices[:, axis][triangles] - height, axis=1).T
+    return abs(float((_mean_above(low, middle, high) * crosses[:, axis]).sum()) / 2)
+
+
+def _mean_above(low: Floats, middle: Floats, high: Floats) -> Floats:
+    """Give the mean, over a triangle, of the positive part of a linear function.
+
+    The arguments are its values at the corners, ascending. Where one corner has a sign of its own,
+    the part with that sign is a triangle whose sides are cut in known ratios.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        top = high**3 / (3 * (high - middle) * (high - low))
+        bottom = low**3 / (3 * (middle - low) * (high - low))
+    mean = (low + middle + high) / 3
+    found = np.where(middle > 0, mean - bottom, top)
+    found = np.where(low >= 0, mean, found)
+    return np.asarray(np.where(high <= 0, 0.0, found))
+
+
+# --- The wireframe: a triangulated mesh, checked once and read-only.
+
 Indices = NDArray[np.int32]
 Number = TypeVar("Number", bound=np.generic)
 
@@ -76,7 +145,7 @@ class Mesh:
     def __init__(self, vertices: ArrayLike, triangles: ArrayLike, *, name: str = "mesh") -> None:
         points = _rows_of_three(as_doubles(vertices, f"{name}: vertices"), f"{name}: vertices")
         corners = _rows_of_three(_as_indices(triangles, name, len(points)), f"{name}: triangles")
-        checked = mesh_checks.check(points, corners)
+        checked = meshes.check(points, corners)
         _refuse_vertex(name, points, checked.bad_vertex)
         _refuse_triangle(name, corners, checked.bad_triangle, len(points))
         for array in (checked.vertices, checked.triangles, checked.bounds):
@@ -117,12 +186,12 @@ class Mesh:
     @cached_property
     def _by_value(self) -> tuple[bool, bool]:
         """Whether the mesh is closed and is balanced; equal vertices taken as one."""
-        return mesh_checks.closed_by_value(self.vertices, self.triangles)
+        return meshes.closed_by_value(self.vertices, self.triangles)
 
     @cached_property
     def area(self) -> float:
         """Area of all the triangles, in squares of the unit, rounded to about 15 digits."""
-        return measure.area(measure.normals(self.vertices, self.triangles))
+        return area(normals(self.vertices, self.triangles))
 
     @cached_property
     def volume(self) -> float:
@@ -149,7 +218,7 @@ class Mesh:
                 "outwards; orient them alike"
             )
             raise MeshError(message)
-        return measure.enclosed_volume(self.vertices, self.triangles, self.bounds)
+        return enclosed_volume(self.vertices, self.triangles, self.bounds)
 
     @property
     def is_closed(self) -> bool:
@@ -163,10 +232,10 @@ class Mesh:
         return bool(self.__dict__["_by_index"][1]) or self._by_value[1]
 
     @cached_property
-    def bodies(self) -> mesh_checks.Bodies:
+    def bodies(self) -> meshes.Bodies:
         """What hangs together by vertices; those that are equal are one, where edges need it."""
-        merged = None if self.__dict__["_by_index"][0] else mesh_checks.merge_equal(self.vertices)
-        return mesh_checks.find_bodies(self.triangles, merged, len(self.vertices))
+        merged = None if self.__dict__["_by_index"][0] else meshes.merge_equal(self.vertices)
+        return meshes.find_bodies(self.triangles, merged, len(self.vertices))
 
     @classmethod
     def from_faces(cls, faces: Faces, *, name: str = "mesh") -> Mesh:

@@ -9,15 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.arrays import ask, host_room, is_on_device, refuse_row
-from geodomain.backends import choose
-from geodomain.backends.threads import thread_count
+from geodomain.compute import choose
+from geodomain.compute.native import thread_count
 from geodomain.errors import MeshError
-from geodomain.inputs.kinds import MeshesLike, MeshLike, PointsLike
-from geodomain.inputs.meshes import as_meshes, is_mesh_like
-from geodomain.inputs.points import LatticePoints, lattice_of, point_rows
+from geodomain.inputs import (
+    LatticePoints,
+    MeshesLike,
+    MeshLike,
+    PointsLike,
+    as_meshes,
+    is_mesh_like,
+    lattice_of,
+    point_rows,
+)
 from geodomain.mesh import fitness
-from geodomain.mesh.datasets import is_dataset
 from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.pyvista import is_dataset
 from geodomain.query import lattice
 from geodomain.query.locator import PointLocator, locate
 

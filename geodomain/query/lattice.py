@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_doubles, device_room, host_room, is_on_device
-from geodomain.backends.api import Backend, PointIndex
-from geodomain.backends.data import Columns
-from geodomain.backends.device_memory import DeviceRoom
-from geodomain.backends.lattice_rows import expand_lattice, recognise
+from geodomain.compute.api import Backend, PointIndex
+from geodomain.compute.data import Columns, DeviceRoom, Floats
+from geodomain.compute.rows import expand_lattice, recognise
 from geodomain.errors import PointError
 from geodomain.mesh.mesh import Mesh
 
-Floats = NDArray[np.float64]
 Ranks = NDArray[np.int32] | None
 _TOO_SMALL = (
     "a coordinate of the lattice is not zero and so small (below 2^-306) that a block's label "

@@ -8,13 +8,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodomain.arrays import Floats, as_rows
+from geodomain.arrays import as_rows
+from geodomain.compute.data import Floats
 from geodomain.errors import MeshError
-from geodomain.inputs.kinds import MeshesLike, PointsLike
-from geodomain.inputs.meshes import as_meshes
-from geodomain.inputs.points import point_rows
+from geodomain.inputs import MeshesLike, PointsLike, as_meshes, point_rows
+from geodomain.mesh.edges import rim
 from geodomain.mesh.mesh import Mesh
-from geodomain.mesh.rim import rim
 from geodomain.query.locator import PointLocator
 
 Extend = Literal["unassigned", "nearest"]

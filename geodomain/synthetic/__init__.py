@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from geodomain.synthetic.across import SegmentChunk, segments_across
-from geodomain.synthetic.blocks import BlockTable
-from geodomain.synthetic.deposit import Deposit, deposit
+from geodomain.synthetic.deposit import BlockTable, Deposit, deposit
 from geodomain.synthetic.scenes import (
     MINE,
     Axes,
+    SegmentChunk,
     lattice_over,
+    segments_across,
     staircase,
     star_shaped_orebody,
     terrain,
+    undulating_terrain,
 )
-from geodomain.synthetic.undulation import undulating_terrain
 
 __all__ = [
     "MINE",

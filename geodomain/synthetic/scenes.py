@@ -1,15 +1,321 @@
-"""Meshes of a chosen size for tests and benchmarks; geology is made elsewhere."""
+"""The geodesic sphere over an icosahedron, with exactly shared vertices; nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain.compute.data import Floats
 from geodomain.mesh.mesh import Mesh
-from geodomain.synthetic.icosphere import geodesic_sphere
-from geodomain.synthetic.sheets import Floats, grid
+from geodomain.synthetic.deposit import Triangles, grid
+
+GOLDEN = (1 + np.sqrt(5)) / 2
+LARGEST_FREQUENCY = 511
+
+
+def geodesic_sphere(frequency: int) -> tuple[Floats, Triangles]:
+    """Divide the faces of an icosahedron and put the vertices on the unit sphere.
+
+    A corner of the icosahedron has coordinates p + q * golden ratio with integers
+    p and q, so a vertex of the division, summed in integers, has the same six
+    numbers from whichever face it is reached: vertices are merged exactly.
+
+    Parameters
+    ----------
+    frequency : int
+        Parts into which each edge is divided, 1 to 511.
+
+    Returns
+    -------
+    points : ndarray of shape (10 frequency^2 + 2, 3), float64
+    triangles : ndarray of shape (20 frequency^2, 3), int32
+        Counter-clockwise seen from outside.
+
+    Raises
+    ------
+    ValueError
+        For a frequency out of range.
+    """
+    if not 1 <= frequency <= LARGEST_FREQUENCY:
+        message = f"a frequency is 1 to {LARGEST_FREQUENCY}, not {frequency}"
+        raise ValueError(message)
+    corners, faces = icosahedron()
+    weights, cells = divided_triangle(frequency)
+    lattice = np.einsum("wc,fcx->fwx", weights, corners[faces]).reshape(-1, 6)
+    # Six integers of ten bits each: |p|, |q| <= frequency <= 511.
+    key = (lattice + 512) @ (1 << np.arange(0, 60, 10))
+    _, first, vertex = np.unique(key, return_index=True, return_inverse=True)
+    exact = lattice[first]
+    points = exact[:, 0::2] + GOLDEN * exact[:, 1::2]
+    points /= np.sqrt((points**2).sum(axis=1))[:, None]
+    offsets = np.arange(len(faces))[:, None, None] * len(weights)
+    return points, vertex[(cells + offsets).reshape(-1, 3)].astype(np.int32)
+
+
+def icosahedron() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the corners as (12, 6) integers px qx py qy pz qz, and the faces (20, 3)."""
+    corners = []
+    for turn, one, golden in product(range(3), (-1, 1), (-1, 1)):
+        corner = np.zeros((3, 2), dtype=np.int64)
+        corner[turn, 0], corner[(turn + 1) % 3, 1] = one, golden
+        corners.append(corner.ravel())
+    lattice = np.array(corners)
+    place = lattice[:, 0::2] + GOLDEN * lattice[:, 1::2]
+    distance = ((place[:, None] - place) ** 2).sum(axis=2)
+    near = (distance > 0) & (distance < 4.5)  # an edge has length 2, the next diagonal 3.2
+    faces = [
+        (a, b, c)
+        for a, b, c in product(range(12), repeat=3)
+        if a < min(b, c) and near[a, b] and near[b, c] and near[c, a]
+        if np.linalg.det(place[[a, b, c]]) > 0
+    ]
+    return lattice, np.array(faces)
+
+
+def divided_triangle(frequency: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the integer barycentric weights (w, 3) of a divided triangle and its cells (c, 3)."""
+    side = np.arange(frequency + 1)
+    i, j = (index.ravel() for index in np.meshgrid(side, side, indexing="ij"))
+    inside = i + j <= frequency
+    number = np.cumsum(inside) - 1
+    here = np.arange(i.size).reshape(len(side), -1)[:-1, :-1].ravel()
+    right, up = here + len(side), here + 1
+    cells = np.concatenate([np.stack([here, right, up], 1), np.stack([right, right + 1, up], 1)])
+    cells = cells[inside[cells].all(axis=1)]
+    weights = np.stack([frequency - i - j, i, j], axis=1)[inside]
+    return weights, number[cells]
+
+
+# --- The terrain on which segments are tested: cosines summed over a jittered grid; no segments.
+
+EXTENT = (3000.0, 2500.0)  # metres along x and y
+
+# Every coordinate is a multiple of this, in metres. Below 2^14 m such numbers are the same in
+# float32 and in float64, and the last bit in which one machine's cosine differs is hidden.
+STEP = 2.0**-10
+
+# How far a line of the grid may move to either side, in cells: lines never meet.
+_JITTER = 0.125
+
+# Amplitude, wavelengths along x and along y, in metres, and a phase. The shortest are below the
+# size of a cell at 29,260 triangles, which roughens the terrain from one node to the next.
+_WAVES = (
+    (23.0, 2750.0, 1900.0, 0.3),
+    (6.0, 1610.0, 2240.0, 1.8),
+    (2.0, 470.0, 390.0, 5.2),
+    (2.4, 170.0, 205.0, 3.6),
+    (1.7, 74.0, 41.0, 0.9),
+    (0.9, 19.0, 13.0, 2.2),
+)
+
+
+def grid_cells(triangles: int) -> tuple[int, int]:
+    """Return the cells along x and y of the grid that comes nearest to so many triangles.
+
+    Cells are as square as the numbers allow; 29,260 triangles are 133 x 110 cells.
+    """
+    ideal = int((triangles / 2 * EXTENT[0] / EXTENT[1]) ** 0.5)
+    shapes = [(x, max(1, round(triangles / 2 / x))) for x in (max(1, ideal), ideal + 1)]
+    return min(shapes, key=lambda shape: abs(2 * shape[0] * shape[1] - triangles))
+
+
+def require_possible(triangles: int) -> None:
+    """Raise ValueError for a number of triangles that no such terrain can have."""
+    if triangles < 2:
+        message = f"a grid has at least 2 triangles, not {triangles}"
+        raise ValueError(message)
+    if cell_size(triangles) < 64 * STEP:
+        message = f"{triangles:,} triangles are too many: cells would be below {64 * STEP} m"
+        raise ValueError(message)
+
+
+def cell_size(triangles: int) -> float:
+    """Return the shorter side of a cell of that grid, before it is jittered, in metres."""
+    return min(length / cells for length, cells in zip(EXTENT, grid_cells(triangles), strict=True))
+
+
+def undulating_terrain(triangles: int = 29_260, *, seed: int = 0) -> Mesh:
+    """Make the open terrain of R. Leung, arXiv 2209.02878: summed cosines on a jittered grid.
+
+    Parameters
+    ----------
+    triangles : int
+        About how many, two to a cell of the grid: the nearest number whose cells are
+        nearly square. 29,260 (134 x 111 nodes) is the paper's, and exact.
+    seed : int
+        Of the jitter: each line of the grid but the outermost is moved by up to an
+        eighth of a cell.
+
+    Returns
+    -------
+    Mesh
+        3000 x 2500 m from (0, 0), its lowest node at height 0; counter-clockwise
+        seen from above. No vertical line crosses it twice. Every coordinate is a
+        multiple of 2^-10 m, so float32 files hold it exactly.
+
+    Raises
+    ------
+    ValueError
+        For less than 2 triangles, or for so many that lines of the grid would meet.
+
+    Examples
+    --------
+    >>> from geodomain.synthetic import undulating_terrain
+    >>> undulating_terrain(29_260)
+    Mesh('terrain', 14874 vertices, 29260 triangles)
+    """
+    require_possible(triangles)
+    random = np.random.Generator(np.random.PCG64(seed))
+    cells = grid_cells(triangles)
+    x, y = (_lines(*side, random) for side in zip(EXTENT, cells, strict=True))
+    east, north = (axis.ravel() for axis in np.meshgrid(x, y, indexing="ij"))
+    height = _stepped(_height(east, north))
+    vertices = np.stack([east, north, height - height.min()], axis=1)
+    return Mesh(vertices, grid(len(x), len(y)), name="terrain")
+
+
+def _lines(length: float, cells: int, random: np.random.Generator) -> Floats:
+    """Place the lines of the grid along one axis."""
+    moved = np.arange(cells + 1) + _JITTER * (2 * random.random(cells + 1) - 1)
+    moved[[0, -1]] = 0, cells
+    return _stepped(moved * (length / cells))
+
+
+def _stepped(values: Floats) -> Floats:
+    """Round to the step."""
+    rounded: Floats = np.round(values / STEP) * STEP
+    return rounded
+
+
+def _height(x: Floats, y: Floats) -> Floats:
+    """Sum the waves."""
+    total = np.zeros_like(x)
+    for amplitude, along_x, along_y, phase in _WAVES:
+        total += amplitude * np.cos(2 * np.pi / along_x * x + phase)
+        total += amplitude * np.cos(2 * np.pi / along_y * y - 2 * phase)
+    return total
+
+
+# --- Segments along the normals of a mesh, half of them across it; any number, a chunk at a time.
+
+CHUNK = 1 << 18
+
+# Segments are made as long as this part of their full length, at random, but not within the gap
+# around the half of it, where they would end on their triangle.
+_LENGTHS = (0.6, 1.0)
+_GAP = (0.498, 0.502)
+
+# How far from the centroid a perturbed segment goes through, in parts of two edges: always inside.
+_PERTURBATION = 0.1
+
+
+@dataclass(frozen=True)
+class SegmentChunk:
+    """Some segments, and whether each was made to cross.
+
+    Attributes
+    ----------
+    starts, ends : ndarray of shape (n, 3), float64
+        In metres.
+    triangles : ndarray of shape (n,), int64
+        Through or towards which triangle each was drawn.
+    through : ndarray of shape (n,), bool
+        Whether it reaches beyond that triangle. It may cross others.
+    """
+
+    starts: Floats
+    ends: Floats
+    triangles: NDArray[np.int64]
+    through: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.starts)
+
+
+def segments_across(
+    mesh: Mesh,
+    count: int,
+    *,
+    reach: float,
+    seed: int = 0,
+    perturb: bool = False,
+    chunk: int = CHUNK,
+) -> Iterator[SegmentChunk]:
+    """Draw segments through triangles along their normals, as R. Leung, arXiv 2209.02878.
+
+    A segment starts below a triangle drawn at random, half of ``reach`` U(0.6, 1) from
+    its centroid, and goes along the normal for U(0, 1) of ``reach`` U(0.6, 1): half of
+    the segments go through the triangle. None ends within 0.2 % of that length of it.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Triangles of an area that is not 0.
+    count : int
+        How many segments.
+    reach : float
+        The longest a segment can be; the paper's is four cells of its grid.
+    seed : int
+        Of everything random. The first segments of a larger ``count`` are those of a
+        smaller one, and ``chunk`` has no influence.
+    perturb : bool
+        Go through a point up to a tenth of each of two edges beside the centroid.
+    chunk : int
+        The most segments that are held at a time.
+
+    Yields
+    ------
+    SegmentChunk
+        Coordinates are multiples of 2^-10, in the unit of the mesh.
+
+    Raises
+    ------
+    ValueError
+        If there is no triangle to draw from.
+
+    Examples
+    --------
+    >>> from geodomain import synthetic
+    >>> terrain = synthetic.undulating_terrain(200)
+    >>> (few,) = synthetic.segments_across(terrain, 1000, reach=100.0)
+    >>> len(few), int(few.through.sum())
+    (1000, 515)
+    """
+    if not len(mesh.triangles):
+        message = f"{mesh.name} has no triangles to draw segments through"
+        raise ValueError(message)
+    random = np.random.Generator(np.random.PCG64([seed, 1]))
+    for begin in range(0, count, chunk):
+        # Row by row, so that neither the count nor the chunk changes what a row gets.
+        yield _drawn(mesh, random.random((min(chunk, count - begin), 5)), reach, perturb)
+
+
+def _drawn(mesh: Mesh, numbers: Floats, reach: float, perturb: bool) -> SegmentChunk:
+    """Return segments from five numbers in [0, 1) each."""
+    pick, scale, part, first, second = numbers.T
+    triangles = (pick * len(mesh.triangles)).astype(np.int64)
+    a, b, c = np.moveaxis(mesh.vertices[mesh.triangles[triangles]], 1, 0)
+    normal = np.cross(b - a, c - a)
+    normal /= np.sqrt((normal**2).sum(axis=1))[:, None]
+    middle = (a + b + c) / 3
+    if perturb:
+        aside = _PERTURBATION * (2 * np.stack([first, second]) - 1)
+        middle += aside[0][:, None] * (b - a) + aside[1][:, None] * (c - a)
+    length = reach * (_LENGTHS[0] + (_LENGTHS[1] - _LENGTHS[0]) * scale)
+    through = part >= 0.5
+    part = np.where(through, _GAP[1] + (part - 0.5) * 2 * (1 - _GAP[1]), part * 2 * _GAP[0])
+    starts = middle - (length / 2)[:, None] * normal
+    ends = starts + (length * part)[:, None] * normal
+    starts, ends = (np.round(each / STEP) * STEP for each in (starts, ends))
+    return SegmentChunk(starts, ends, triangles, through)
+
+
+# --- Meshes of a chosen size for tests and benchmarks; geology is made elsewhere.
 
 Axes = tuple[Floats, Floats, Floats]
 

@@ -1,30 +1,279 @@
-"""The shares of blocks anywhere that lie inside a solid, or above or below a surface."""
+"""The weight of each triangle of a solid in a volume, by shell and rule."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodomain.arrays import Floats, as_doubles, as_rows, host_room
-from geodomain.backends import choose
-from geodomain.backends.api import BlockAnswer, BlockIndex
-from geodomain.backends.footprint_end import EdgeReach, FootprintEnd
-from geodomain.backends.mesh_checks import projection_signs
-from geodomain.backends.overlay import common_shares
-from geodomain.backends.threads import thread_count
+from geodomain.arrays import as_doubles, as_rows, host_room
+from geodomain.compute import choose
+from geodomain.compute.api import BlockAnswer, BlockIndex
+from geodomain.compute.data import Bools, Floats, Ints
+from geodomain.compute.meshes import crossed_triangles, projection_signs, vertex_fans
+from geodomain.compute.native import thread_count
+from geodomain.compute.volumes import EdgeReach, FootprintEnd, common_shares
 from geodomain.errors import counted, warn
-from geodomain.inputs.kinds import MeshLike, PointsLike
-from geodomain.inputs.meshes import as_mesh
-from geodomain.inputs.points import point_rows
+from geodomain.inputs import MeshLike, PointsLike, as_mesh, point_rows
+from geodomain.mesh import fitness
+from geodomain.mesh.edges import edge_table, folds, rim
 from geodomain.mesh.mesh import Mesh
-from geodomain.mesh.rim import folds, rim
+from geodomain.mesh.shells import Relations, components, facing, relate
 from geodomain.query.locator import PointLocator, Rule, check_rule
 from geodomain.query.surfaces import BELOW, OFF, sides_of
-from geodomain.volumes.shells import triangle_weights
+
+
+class TriangleWeights(NamedTuple):
+    """What triangles count in volumes.
+
+    Attributes
+    ----------
+    values : (t,) int8
+        What the volume below each triangle counts, with the triangle's sign.
+    doubtful : (t,) bool
+        Triangles beside which the weights do not tell what is inside: blocks that none of these
+        enters have their shares from the weights; others are to be cut along lines.
+    """
+
+    values: NDArray[np.int8]
+    doubtful: Bools
+
+
+def triangle_weights(mesh: Mesh, rule: Rule) -> TriangleWeights:
+    """Return what the volume below each triangle counts; the mesh remembers the answer.
+
+    A shell counts with what is inside by the rule just within it, less what is inside just
+    without: so shells inside others are holes by parity. Where triangles cross, shells overlap
+    or face opposite ways, that is not the same all over a shell.
+
+    Raises
+    ------
+    MeshError
+        If the mesh is not closed, or has no winding number and the rule is "winding".
+    """
+    fitness.require_fit(mesh, allow_open=False, instead="", rule=rule)
+    if rule == "winding":
+        fitness.require_balanced(mesh)
+    kept: dict[str, TriangleWeights] = mesh.__dict__.setdefault("_triangle_weights", {})
+    if rule not in kept:
+        kept[rule] = _weigh(mesh, rule)
+    return kept[rule]
+
+
+def _weigh(mesh: Mesh, rule: Rule) -> TriangleWeights:
+    count = len(mesh.triangles)
+    if not mesh.is_balanced:
+        return TriangleWeights(np.zeros(count, np.int8), np.ones(count, np.bool_))
+    fans = vertex_fans(mesh.vertices, mesh.triangles)
+    component, outward = facing(mesh, fans)
+    related = relate(mesh) if len(outward) > 1 else None
+    mixed = np.zeros(len(outward), np.bool_)
+    if related is not None:
+        mixed[np.concatenate([related.equal, related.undetermined]).ravel()] = True
+    crossed = _crossed(mesh, fans.parted, component, mixed, related)
+    overlap = related is not None and len(related.overlapping) > 0
+    if crossed.any() or mixed.any() or overlap:
+        crossed |= np.append(mixed, False)[component]  # -1 is the last
+        return TriangleWeights(*weigh_patches(mesh, component, crossed, rule))
+    values = np.append(_of_shells(outward, related, rule), np.int8(0))[component]
+    return TriangleWeights(np.ascontiguousarray(values), np.zeros(count, np.bool_))
+
+
+def _crossed(
+    mesh: Mesh,
+    parted: NDArray[np.uint8],
+    component: NDArray[np.int32],
+    mixed: Bools,
+    related: Relations | None,
+) -> Bools:
+    """Return which triangles cross others, (t,): of their shell, or of one that overlaps it."""
+
+    def compare(pairs: NDArray[np.int64]) -> Bools:
+        groups = component
+        if len(pairs) or mixed.any():
+            shells = components(pairs[:, 0].copy(), pairs[:, 1].copy(), len(mixed))
+            groups = np.append(np.where(mixed, -1, shells), -1)[component].astype(np.int32)
+        return crossed_triangles(
+            mesh.vertices, mesh.triangles, mesh.bounds, groups, parted, thread_count(None)
+        )
+
+    if related is None:
+        return compare(np.zeros((0, 2), np.int64))
+    crossed = compare(related.overlapping)
+    # How others lie to a shell that crosses itself does not follow from what is seen of both.
+    own = np.zeros(len(mixed), np.bool_)
+    own[component[crossed & (component >= 0)]] = True
+    others = related.near[own[related.near].any(axis=1)]
+    return compare(np.concatenate([related.overlapping, others])) if len(others) else crossed
+
+
+def _of_shells(
+    outward: NDArray[np.int8], related: Relations | None, rule: Rule
+) -> NDArray[np.int8]:
+    """Return the weight of each shell, by the shells around it."""
+    if related is None:
+        return outward
+    winding = related.winding
+    within, without = (winding + outward != 0).astype(int), (winding != 0).astype(int)
+    counts = 1 - 2 * (related.depth % 2) if rule == "parity" else within - without
+    weights: NDArray[np.int8] = (counts * outward).astype(np.int8)
+    return weights
+
+
+# --- The weights of triangles of meshes that cross themselves, and beside which they hold.
+
+_MOST = 2000  # patches that are looked at, the largest first; a few milliseconds each at worst
+_TRIES = 4  # triangles of a patch
+
+
+class _Sample(NamedTuple):
+    """What is above a place in the inside of a triangle of a patch."""
+
+    shell: int  # of the triangle
+    sign: int  # of its projection
+    above: tuple[tuple[int, int], ...]  # shells and signs of the triangles crossed above it
+
+
+def weigh_patches(
+    mesh: Mesh, component: NDArray[np.int32], crossed: Bools, rule: Rule
+) -> tuple[NDArray[np.int8], Bools]:
+    """Return weights, (t,) int8, and the triangles beside which they do not hold, (t,) bool.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Balanced.
+    component : (t,) int32
+        The shell of each triangle, each balanced by itself; -1 is none.
+    crossed : (t,) bool
+        Triangles that cross others, or may.
+    rule : {"parity", "winding"}
+    """
+    patch, order = _patches(mesh, crossed | (component < 0))
+    places = _Places(mesh, component)
+    samples = {number: places.sample(rows) for number, rows in order}
+    weights: dict[int, int] = {}
+    for one in samples.values():
+        if one is not None and one.shell not in weights:
+            weights[one.shell] = _weight(one, rule)
+    good = [number for number, one in samples.items() if one and _holds(one, weights, rule)]
+    values = np.zeros(int(component.max(initial=-1)) + 2, np.int8)
+    values[list(weights)] = list(weights.values())
+    doubtful = ~np.isin(patch, good) & (component >= 0)
+    return np.ascontiguousarray(values[component]), doubtful
+
+
+def _patches(mesh: Mesh, apart: Bools) -> tuple[Ints, list[tuple[int, Ints]]]:
+    """Return the patch of each triangle, -1 of those apart, and the largest, with their triangles.
+
+    Triangles hang together by edges that two triangles have, and no others.
+    """
+    corners = edge_table(mesh).triangles
+    count = len(corners)
+    whole = np.flatnonzero((corners != np.roll(corners, 1, axis=1)).all(axis=1))
+    ends = np.sort(np.stack([corners, np.roll(corners, -1, axis=1)], axis=-1)[whole], axis=-1)
+    keys = ends[..., 0].ravel() * (int(corners.max(initial=0)) + 1) + ends[..., 1].ravel()
+    by_edge = np.argsort(keys, kind="stable")
+    owner, key = np.repeat(whole, 3)[by_edge], keys[by_edge]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    pairs = starts[np.diff(starts, append=len(key)) == 2]
+    first, second = owner[pairs], owner[pairs + 1]
+    linked = ~apart[first] & ~apart[second]
+    patch = np.where(apart, -1, components(first[linked], second[linked], count))
+    by_patch = np.argsort(patch, kind="stable")
+    numbers, begin, sizes = np.unique(patch[by_patch], return_index=True, return_counts=True)
+    largest = np.argsort(-sizes, kind="stable")[: _MOST + 1]
+    return patch, [
+        (int(numbers[i]), by_patch[begin[i] : begin[i] + sizes[i]])
+        for i in largest.tolist()
+        if numbers[i] >= 0
+    ]
+
+
+class _Places:
+    """Places in triangles, and what is above them, exactly."""
+
+    def __init__(self, mesh: Mesh, component: NDArray[np.int32]) -> None:
+        self._corners, self._component = mesh.vertices[mesh.triangles], component
+        plan = self._corners[..., :2]
+        self._lows, self._highs = plan.min(axis=1), plan.max(axis=1)
+
+    def sample(self, rows: Ints) -> _Sample | None:
+        """Return what is above one of the broadest triangles; None if that is not clear."""
+        a, b, c = (self._corners[rows, k, :2] for k in range(3))
+        with np.errstate(over="ignore", invalid="ignore"):
+            area = np.abs((b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0])
+        for row in rows[np.argsort(-area, kind="stable")[:_TRIES]].tolist():
+            found = self._above(row)
+            if found is not None:
+                return found
+        return None
+
+    def _above(self, row: int) -> _Sample | None:
+        x, y = (float(v) for v in self._corners[row, :, :2].sum(axis=0) / 3)
+        over = (self._lows <= (x, y)).all(axis=1) & (self._highs >= (x, y)).all(axis=1)
+        over &= self._component >= 0
+        heights: dict[int, tuple[Fraction, int]] = {}
+        for other in np.flatnonzero(over).tolist():
+            met = _crossing(self._corners[other].tolist(), Fraction(x), Fraction(y))
+            if met is None:
+                return None
+            if met[1] != 0:
+                heights[other] = met
+        if row not in heights:
+            return None
+        height, sign = heights.pop(row)
+        if any(level == height for level, _ in heights.values()):
+            return None
+        above = [
+            (int(self._component[other]), turn)
+            for other, (level, turn) in heights.items()
+            if level > height
+        ]
+        return _Sample(int(self._component[row]), sign, tuple(above))
+
+
+def _crossing(corners: list[list[float]], x: Fraction, y: Fraction) -> tuple[Fraction, int] | None:
+    """Return the height of a vertical line through a triangle, and the sign of its projection.
+
+    The sign is 0 where the line passes it by; None where it passes through its outline.
+    """
+    points = [[Fraction(value) for value in corner] for corner in corners]
+    sides = []
+    for p, q in zip(points, points[1:] + points[:1], strict=True):
+        sides.append((p[0] - x) * (q[1] - y) - (p[1] - y) * (q[0] - x))
+    if min(sides) < 0 < max(sides):
+        return Fraction(0), 0
+    if 0 in sides:  # in line with an edge: on it, or all three for a triangle that is a line
+        return None
+    a, b, c = points
+    height = (a[2] * sides[1] + b[2] * sides[2] + c[2] * sides[0]) / sum(sides)
+    return height, 1 if sides[0] > 0 else -1
+
+
+def _inside(signs: list[int], rule: Rule) -> int:
+    return len(signs) % 2 if rule == "parity" else int(sum(signs) != 0)
+
+
+def _weight(one: _Sample, rule: Rule) -> int:
+    """Return the weight with which a triangle counts what is below it, less what is above."""
+    signs = [sign for _, sign in one.above]
+    return one.sign * (_inside([*signs, one.sign], rule) - _inside(signs, rule))
+
+
+def _holds(one: _Sample, weights: dict[int, int], rule: Rule) -> bool:
+    """Tell whether the weights above a place give what is inside, on either side of it."""
+    signs = [sign for _, sign in one.above]
+    above = sum(weights.get(shell, 0) * sign for shell, sign in one.above)
+    below = above + weights[one.shell] * one.sign
+    return above == _inside(signs, rule) and below == _inside([*signs, one.sign], rule)
+
+
+# --- The shares of blocks anywhere that lie inside a solid, or above or below a surface.
 
 Kind = Literal["solid", "above", "below"]
 
@@ -254,7 +503,7 @@ class Shares:
     def cuts(
         self, lows: Floats, highs: Floats, lines: int
     ) -> tuple[NDArray[np.int32], Floats, NDArray[np.int8]]:
-        """Return what lines through blocks cross; see `geodomain.backends.api.BlockIndex`."""
+        """Return what lines through blocks cross; see `geodomain.compute.api.BlockIndex`."""
         return self._index.cuts(
             np.ascontiguousarray(lows),
             np.ascontiguousarray(highs),

@@ -7,14 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.arrays import Floats, as_columns, host_room
-from geodomain.backends import choose
-from geodomain.backends.api import NearestIndex
-from geodomain.backends.threads import thread_count
+from geodomain.arrays import as_columns, host_room
+from geodomain.compute import choose
+from geodomain.compute.api import NearestIndex
+from geodomain.compute.data import Floats
+from geodomain.compute.native import thread_count
 from geodomain.errors import MeshError, PointError
-from geodomain.inputs.kinds import MeshLike, PointsLike
-from geodomain.inputs.meshes import as_mesh
-from geodomain.inputs.points import point_rows
+from geodomain.inputs import MeshLike, PointsLike, as_mesh, point_rows
 from geodomain.mesh import fitness
 from geodomain.mesh.mesh import Mesh
 from geodomain.query.contains import contains_fit

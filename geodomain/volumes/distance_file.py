@@ -1,36 +1,130 @@
-"""Distances of the blocks of a file from meshes, as columns; other columns stay unchanged."""
+"""What distances of a block model were found, as plain values and as a table to read."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Unpack
 
-from geodomain.errors import PointError
-from geodomain.inputs.kinds import MeshLike
-from geodomain.inputs.meshes import as_mesh
-from geodomain.inputs.paths import PathGiven, model_path
-from geodomain.io.blocks.model import (
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Floats
+from geodomain.errors import PointError, counted
+from geodomain.files.outputs import refuse_inputs, require_places
+from geodomain.files.signatures import split_name
+from geodomain.files.streams import STANDARD
+from geodomain.formats.blocks import (
     BlockFile,
     Destination,
-    Floats,
     Relabelling,
     file_of,
     open_model,
     require_same_kind,
 )
-from geodomain.io.conditions import Column
-from geodomain.io.csv.new_columns import NewColumn
-from geodomain.io.files.places import refuse_inputs, require_places
-from geodomain.io.files.standard import STANDARD
-from geodomain.io.header.keywords import TableKeywords, table_options
-from geodomain.io.header.rotation import require_constants
-from geodomain.io.meshes.reading import reading_once
-from geodomain.io.meshes.solids import split_name
+from geodomain.formats.wireframes import reading_once
+from geodomain.html import html_table, text_table
+from geodomain.inputs import MeshLike, PathGiven, as_mesh, model_path
 from geodomain.progress import Progress, show_progress
+from geodomain.tables.conditions import Column
+from geodomain.tables.new_columns import NewColumn
+from geodomain.tables.options import TableKeywords, table_options
+from geodomain.tables.rotation import require_constants
 from geodomain.volumes.distance import MeshDistance
-from geodomain.volumes.distance_summary import DistanceColumn, DistanceSummary
+
+_HEADINGS = ("mesh", "column", "nearest", "farthest", "inside")
+
+
+@dataclass
+class DistanceColumn:
+    """The distances from one mesh.
+
+    Attributes
+    ----------
+    name : str
+        What the mesh is called.
+    column : str
+        The column that holds them.
+    nearest, farthest : float, optional
+        The smallest and the largest of them, signs included; None without a block.
+    inside : int, optional
+        Blocks with a negative distance; None where distances have no sign.
+    """
+
+    name: str
+    column: str
+    nearest: float | None = None
+    farthest: float | None = None
+    inside: int | None = None
+
+    def add(self, distances: NDArray[np.float64]) -> None:
+        """Take the distances of more blocks, NaN for those without a place."""
+        known = distances[~np.isnan(distances)]
+        if known.size:
+            least, most = float(known.min()), float(known.max())
+            self.nearest = least if self.nearest is None else min(self.nearest, least)
+            self.farthest = most if self.farthest is None else max(self.farthest, most)
+        if self.inside is not None:
+            self.inside += int((known < 0).sum())
+
+    def cells(self) -> tuple[str, ...]:
+        """Return a row of the table."""
+        ends = ("-" if end is None else f"{end:,.6g}" for end in (self.nearest, self.farthest))
+        return self.name, self.column, *ends, "" if self.inside is None else f"{self.inside:,}"
+
+
+@dataclass(frozen=True, repr=False)
+class DistanceSummary:
+    """Report the distances of a block model; `str` is a table, and a notebook shows one.
+
+    Attributes
+    ----------
+    rows, missing : int
+        Blocks, and those among them without coordinates, which have no distance.
+    columns : tuple of DistanceColumn
+        By mesh, in the order of the columns.
+    output : str
+        The file.
+    """
+
+    rows: int
+    missing: int
+    columns: tuple[DistanceColumn, ...]
+    output: str
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Lay the table out as lines to read."""
+        return "\n".join([*text_table(self._table(), names=2), self._counted()])
+
+    def __repr__(self) -> str:
+        """Say how many blocks and meshes there are."""
+        names = ", ".join(one.name for one in self.columns)
+        return f"<DistanceSummary of {counted(self.rows, 'block')}: {names}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        headings, *rows = self._table()
+        return html_table("Distances", rows, headings=headings, notes=[self._counted()])
+
+    def _table(self) -> list[tuple[str, ...]]:
+        """Return headings and rows, without the last column where distances have no sign."""
+        signed = any(one.inside is not None for one in self.columns)
+        rows = [_HEADINGS, *(one.cells() for one in self.columns)]
+        return [row if signed else row[:-1] for row in rows]
+
+    def _counted(self) -> str:
+        """Count the blocks."""
+        lost = f", {self.missing:,} without coordinates" if self.missing else ""
+        return f"{counted(self.rows, 'block')}{lost}"
+
+
+# --- Distances of the blocks of a file from meshes, as columns; other columns stay unchanged.
 
 _IN_MEMORY = "use geodomain.distances for points in memory"
 

@@ -7,17 +7,23 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodomain.arrays import Floats, as_doubles, host_room
-from geodomain.backends import choose
-from geodomain.backends.threads import thread_count
-from geodomain.inputs.kinds import MeshLike
-from geodomain.inputs.meshes import as_mesh
+from geodomain.arrays import as_doubles, host_room
+from geodomain.compute import choose
+from geodomain.compute.data import Floats
+from geodomain.compute.native import thread_count
+from geodomain.inputs import MeshLike, as_mesh
 from geodomain.mesh.mesh import Mesh
 from geodomain.query import contains as query
 from geodomain.query.lattice import Axes, label_bits
 from geodomain.query.locator import Rule, check_rule
-from geodomain.volumes.block_shares import SIZES, Kind, Shares, check_kind, sizes_fit
-from geodomain.volumes.shells import triangle_weights
+from geodomain.volumes.block_shares import (
+    SIZES,
+    Kind,
+    Shares,
+    check_kind,
+    sizes_fit,
+    triangle_weights,
+)
 
 
 def proportions_lattice(

@@ -1,22 +1,211 @@
-"""Adds up volumes, tonnes and metal, chunk by chunk; where blocks come from is elsewhere."""
+"""Which benches blocks lie in, and with which part; benches are at multiples of a height."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.densities import DensityChecks, DensityUnit
-from geodomain.checks.labels import LabelSpellings
+from geodomain.checks.columns import DensityChecks, DensityUnit, LabelSpellings
+from geodomain.compute.data import Floats
 from geodomain.errors import TableError
-from geodomain.io.number_columns import BelowDetection, NegativeGrades
-from geodomain.volumes.benches import split_by_bench
-from geodomain.volumes.exact_sums import exact_sums, numbered_keys
-from geodomain.volumes.metal_units import MetalUnit
+from geodomain.tables.numbers import BelowDetection, NegativeGrades
 
-Floats = NDArray[np.float64]
+# A face this close to a multiple of the height, in heights, lies on it: 0.3 / 0.1 is below 3.
+_ON_FACE = 1e-9
+_MOST = 10_000
+
+
+def split_by_bench(
+    z: Floats, dz: Floats, height: float, first_row: int = 1
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the lowest bench of each block, then the next one, as long as any block has another.
+
+    Parameters
+    ----------
+    z, dz : (n,) float64
+        Centres and heights of the blocks. Where either is not known the bench is NaN, and has
+        all of the block.
+    height : float
+        Of a bench, which has its lower end and not its upper one.
+    first_row : int
+        What messages call the first block.
+
+    Yields
+    ------
+    bench : (n,) float64
+        The lower end of the bench.
+    share : (n,) float64
+        The part of the block in it, 0 to 1; 0 where the block has no more benches.
+
+    Raises
+    ------
+    TableError
+        For a block that spans more than 10,000 benches.
+    """
+    low, high = _snapped((z - dz / 2) / height), _snapped((z + dz / 2) / height)
+    known = np.isfinite(low) & np.isfinite(high) & (high > low)
+    first = np.where(known, np.floor(low), np.nan)
+    count = np.where(known, np.ceil(high) - first, 1.0)
+    if (count > _MOST).any():
+        row = int(np.argmax(count > _MOST))
+        message = (
+            f"block {first_row + row} is {dz[row]:g} high, more than {_MOST:,} benches of "
+            f"{height:g}: mend its size, or take higher benches"
+        )
+        raise TableError(message)
+    for step in range(int(count.max(initial=0))):
+        bottom = first + step
+        inside = np.minimum(high, bottom + 1) - np.maximum(low, bottom)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(count > 1, np.clip(inside / (high - low), 0, 1), 1.0)
+        yield bottom * height, np.where(step < count, share, 0.0)
+
+
+def _snapped(heights: Floats) -> Floats:
+    """Put what is very close to a whole number on it."""
+    nearest = np.round(heights)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(heights - nearest) <= _ON_FACE, nearest, heights)
+
+
+# --- Sums of float64 in groups, exactly, as whole numbers: the order and the chunks do not matter.
+
+# Every float64 is a whole multiple of 2^-1126 once its fraction is written with 53 bits.
+_PLACES = 1126
+ONE = 1 << _PLACES
+# A fraction of 53 bits is added as two halves. With at most 2^20 rows in a part each half's sum is
+# below 2^(27 + 20), so that float64 holds it exactly.
+_HALF, _PART = 26, 1 << 20
+
+
+def exact_sums(values: NDArray[np.float64], groups: NDArray[np.intp], count: int) -> list[int]:
+    """Sum finite values, (n,), by their groups, (n,), from 0 to count - 1.
+
+    Returns
+    -------
+    list of int
+        The exact sums in units of 2^-1126, to be added to others; see `nearest_float`.
+
+    Examples
+    --------
+    >>> sums = exact_sums(np.array([1e16, 1.0, -1e16]), np.zeros(3, np.intp), 1)
+    >>> nearest_float(sums[0])
+    1.0
+    """
+    totals = [0] * count
+    for start in range(0, len(values), _PART):
+        part = slice(start, start + _PART)
+        _add(totals, values[part], groups[part])
+    return totals
+
+
+def nearest_float(total: int, weight: int = ONE) -> float:
+    """Return the float64 nearest to an exact sum, or to its ratio to another; infinity beyond."""
+    try:
+        return total / weight
+    except OverflowError:
+        return math.inf if total > 0 else -math.inf
+
+
+def numbered_keys(keys: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the different keys, ascending, and the place of each among them.
+
+    Parameters
+    ----------
+    keys : (n,) intp
+        From 0 to `size` - 1.
+    size : int
+        Sorting is spared where it is not much larger than n.
+
+    Examples
+    --------
+    >>> found, places = numbered_keys(np.array([7, 2, 7]), 9)
+    >>> found.tolist(), places.tolist()
+    ([2, 7], [1, 0, 1])
+    """
+    if size > 4 * len(keys):
+        found, places = np.unique(keys, return_inverse=True)
+        return found, places
+    there = np.bincount(keys, minlength=size) > 0
+    ranks = np.cumsum(there) - 1
+    return np.flatnonzero(there), ranks[keys]
+
+
+def _add(totals: list[int], values: NDArray[np.float64], groups: NDArray[np.intp]) -> None:
+    """Add a part, the fractions of one exponent and one group together."""
+    fractions, exponents = np.frexp(values)
+    lowest, highest = int(exponents.min()), int(exponents.max())
+    keys = (exponents - lowest) * np.intp(len(totals)) + groups
+    found, places = numbered_keys(keys, (highest - lowest + 1) * len(totals))
+    whole = np.ldexp(fractions, 53).astype(np.int64)
+    high = np.bincount(places, weights=whole >> _HALF, minlength=len(found))
+    low = np.bincount(places, weights=whole & ((1 << _HALF) - 1), minlength=len(found))
+    for key, upper, lower in zip(found.tolist(), high.tolist(), low.tolist(), strict=True):
+        steps, group = divmod(key, len(totals))
+        shift = steps + lowest - 53 + _PLACES
+        totals[group] += ((int(upper) << _HALF) + int(lower)) << shift
+
+
+# --- The unit of metal, which follows from the unit of its grade; tonnes are tonnes.
+
+_PER_TONNE = re.compile(r"([A-Za-z]+)/t")
+
+
+@dataclass(frozen=True)
+class MetalUnit:
+    """What grade times tonnes is in.
+
+    Attributes
+    ----------
+    name : str
+    parts : int
+        How many of grade times tonnes are one of it.
+    """
+
+    name: str
+    parts: int = 1
+
+
+_KNOWN = {
+    "gpt": MetalUnit("g"),
+    "%": MetalUnit("t", 100),
+    "ppm": MetalUnit("g"),
+    "ppb": MetalUnit("mg"),
+}
+
+
+def metal_unit(grade: str, unit: str) -> MetalUnit:
+    """Return the unit of the metal of a grade, by the grade's own.
+
+    Raises
+    ------
+    ValueError
+        For a unit that is none of a grade.
+
+    Examples
+    --------
+    >>> metal_unit("AU", "g/t").name, metal_unit("CU", "%").name
+    ('g', 't')
+    """
+    known, mass = _KNOWN.get(unit), _PER_TONNE.fullmatch(unit)
+    if known is not None:
+        return known
+    if mass is None:
+        message = (
+            f"the unit of {grade} is {unit!r}; it can be %, ppm, ppb, or a mass per tonne such as "
+            "g/t"
+        )
+        raise ValueError(message)
+    return MetalUnit(mass[1])
+
+
+# --- Adds up volumes, tonnes and metal, chunk by chunk; where blocks come from is elsewhere.
+
 Places = NDArray[np.intp]
 # Gives a column as numbers, NaN where missing, and the labels of rows: all the different ones so
 # far, beginning with those that are known, and the place of each row's among them.

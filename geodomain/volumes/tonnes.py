@@ -11,32 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from geodomain.checks.blocks import VolumeChecks, realisations_of
-from geodomain.checks.densities import density_unit as unit_of
-from geodomain.checks.densities import refuse_geometry
+from geodomain.checks.columns import density_unit as unit_of
+from geodomain.checks.columns import refuse_geometry
+from geodomain.compute.data import Floats
 from geodomain.errors import TableError, collect_warnings, warn
-from geodomain.inputs.frames import NAME, BlockFrame
-from geodomain.io.blocks.model import (
-    BlockFile,
-    Floats,
-    Relabelling,
-    file_of,
-    open_model,
-    require_text_name,
-)
-from geodomain.io.conditions import Column
-from geodomain.io.files.places import refuse_inputs, require_places
-from geodomain.io.files.standard import STANDARD
-from geodomain.io.files.streams import open_target
-from geodomain.io.header.families import find_column
-from geodomain.io.header.frames import Frame
-from geodomain.io.header.keywords import ColumnKeywords, TableKeywords, table_options
-from geodomain.io.header.rotation import require_constants
-from geodomain.io.number_columns import BelowDetection
+from geodomain.files.outputs import refuse_inputs, require_places
+from geodomain.files.streams import STANDARD, open_target
+from geodomain.formats.blocks import BlockFile, Relabelling, file_of, open_model, require_text_name
 from geodomain.progress import Progress, show_progress
-from geodomain.volumes.metal_units import MetalUnit, metal_unit
-from geodomain.volumes.tonnage import REST, Tonnage, Wanted
-from geodomain.volumes.tonnes_report import report, tonnage_warnings
-from geodomain.volumes.tonnes_table import Tonnes
+from geodomain.tables.conditions import Column
+from geodomain.tables.frames import Frame
+from geodomain.tables.in_memory import NAME, BlockFrame
+from geodomain.tables.numbers import BelowDetection
+from geodomain.tables.options import ColumnKeywords, TableKeywords, table_options
+from geodomain.tables.rotation import require_constants
+from geodomain.tables.vendors import find_column
+from geodomain.volumes.tonnage import REST, MetalUnit, Tonnage, Wanted, metal_unit
+from geodomain.volumes.tonnes_table import Tonnes, report, tonnage_warnings
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

@@ -22,7 +22,7 @@ struct Table {
   std::unique_ptr<Splicer> splicer;
 };
 
-// Keep in step with FOUND in geodomain/io/csv/scanner.py.
+// Keep in step with FOUND in geodomain/tables/scanner.py.
 void report(const Text& text, const Chunk& chunk, std::int64_t* found) {
   const Trouble& trouble = chunk.trouble();
   const std::int64_t lines = chunk.total([](const Piece& piece) { return piece.lines; });

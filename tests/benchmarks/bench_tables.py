@@ -7,10 +7,9 @@ otherwise. The dummy labels leave the text alone to be timed.
 import numpy as np
 import pytest
 
-from geodomain.io.csv.stream import Splice, relabel
-from geodomain.io.files.sources import open_source
-from geodomain.io.files.streams import open_target
-from geodomain.io.header.layout import TableLayout
+from geodomain.files.streams import open_source, open_target
+from geodomain.tables.layout import TableLayout
+from geodomain.tables.text import Splice, relabel
 
 NAMES = ("IJK", "XC", "YC", "ZC", "XINC", "YINC", "ZINC", "AU", "DENSITY")
 HEAD = ",".join(NAMES).encode() + b"\n"

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 import geodomain
-from geodomain.backends.cuda import device, staging
-from geodomain.backends.threads import thread_count
+from geodomain.compute.cuda import buffers, device
+from geodomain.compute.native import thread_count
 
 ROUNDS = 3
 PIECE = 64 << 20
@@ -93,7 +93,7 @@ def fills(source: np.ndarray, teams: int) -> float:
     rings = [np.ones(4 * size, np.uint8) for _ in range(teams)]
 
     def move(team: int) -> None:
-        with staging.Stager(max(1, thread_count(None) // teams)) as stager:
+        with buffers.Stager(max(1, thread_count(None) // teams)) as stager:
             for number, begin in enumerate(range(0, share - size, size)):
                 place = size * (number % 4)
                 stager.copy(flat[share * team + begin :][:size], rings[team][place : place + size])

@@ -16,8 +16,8 @@ import numpy as np
 
 import geodomain
 from geodomain import synthetic, use_devices
-from geodomain.backends.cuda import device
-from geodomain.backends.cuda.distance import CudaNearestIndex
+from geodomain.compute.cuda import device
+from geodomain.compute.cuda.distance import CudaNearestIndex
 
 POINTS, COMPARED = 10_000_000, 200_000
 SCENES = {79_380: 63, 1_003_520: 224}  # triangles: frequency

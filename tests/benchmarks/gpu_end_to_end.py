@@ -21,7 +21,7 @@ from growth import kernels, resident
 
 import geodomain
 from geodomain import PointLocator, synthetic, use_devices
-from geodomain.backends.cuda import device, pools
+from geodomain.compute.cuda import buffers, device
 
 POINTS = 10_000_000
 SIDE = 1000
@@ -186,4 +186,4 @@ if __name__ == "__main__":
     lattice(synthetic.star_shaped_orebody(frequency=224))
     on_device(body, 1_000)
     on_device(body, POINTS)
-    pools.release()
+    buffers.release()

@@ -15,7 +15,7 @@ import sys
 import numpy as np
 
 from geodomain import Mesh, PointLocator, synthetic, use_devices
-from geodomain.backends.cuda import device
+from geodomain.compute.cuda import device
 
 MILLION = 1_000_000
 

@@ -19,13 +19,13 @@ import numpy as np
 
 import geodomain
 from geodomain import synthetic, use_devices
-from geodomain.backends import layout
-from geodomain.backends.cuda import device, lattice_in_place
-from geodomain.backends.cuda import grid_build as grid_building
-from geodomain.backends.cuda import points as cuda
-from geodomain.backends.cuda.buffers import Slot
-from geodomain.backends.cuda.grid import GridOnDevice
-from geodomain.backends.cuda.pycuda_types import Driver
+from geodomain.compute import layout
+from geodomain.compute.cuda import device, lattices
+from geodomain.compute.cuda import points as cuda
+from geodomain.compute.cuda import points as grid_building
+from geodomain.compute.cuda.buffers import Slot
+from geodomain.compute.cuda.driver import Driver
+from geodomain.compute.cuda.points import GridOnDevice
 
 SCENES = {79_380: 63, 1_003_520: 224}  # triangles: frequency
 
@@ -100,7 +100,7 @@ def lattice(mesh: geodomain.Mesh, axes: list[np.ndarray], *, packed: bool) -> No
     expected = geodomain.contains_lattice(mesh, *axes, packed=packed, backend="cpu")
     out = geodomain.DeviceArray(expected.shape, expected.dtype)
     locator = geodomain.PointLocator(mesh, backend="cuda")
-    lattice_in_place.SLAB_BYTES = max(lattice_in_place.SLAB_BYTES, expected.size)  # one slab
+    lattices.IN_PLACE_BYTES = max(lattices.IN_PLACE_BYTES, expected.size)  # one slab
     times = []
     for _ in range(5):
         start = time.perf_counter()

@@ -25,13 +25,12 @@ import numpy as np
 
 import geodomain
 from geodomain import GeodomainWarning, synthetic
-from geodomain.backends import choose
-from geodomain.backends.cuda import device
-from geodomain.backends.cuda.hierarchy import Rooms
-from geodomain.backends.cuda.lattice_shares import ShareLattice, SharePart
+from geodomain.compute import choose
+from geodomain.compute.cuda import device
+from geodomain.compute.cuda.segments import Rooms
+from geodomain.compute.cuda.shares import ShareLattice, SharePart
 from geodomain.query.lattice import Axes, label_bits
-from geodomain.volumes.block_shares import Shares
-from geodomain.volumes.shells import triangle_weights
+from geodomain.volumes.block_shares import Shares, triangle_weights
 
 SCENES = {81_920: 64, 1_003_520: 224}  # triangles: frequency
 

@@ -79,7 +79,7 @@ def first_call() -> dict[str, object]:
     ready = time.perf_counter()
     geodomain.contains(mesh, points, backend="cuda")
     done = time.perf_counter()
-    from geodomain.backends import inventory
+    from geodomain.compute import inventory
 
     found = inventory.take()
     return {

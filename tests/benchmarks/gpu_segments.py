@@ -20,8 +20,8 @@ import time
 import numpy as np
 
 from geodomain import Hits, Mesh, SegmentIntersector, Segments, synthetic, use_devices
-from geodomain.backends.cuda import device
-from geodomain.backends.cuda import segments as cuda_segments
+from geodomain.compute.cuda import device
+from geodomain.compute.cuda import segments as cuda_segments
 
 MILLION = 1_000_000
 COLUMNS = ("segment", "triangle", "t", "u", "v", "distance", "point")

@@ -33,8 +33,8 @@ from gpu_trace import Trace, say
 
 import geodomain
 from geodomain import Mesh, PointLocator, SegmentIntersector, Segments, synthetic
-from geodomain.backends.cuda import device, devices
-from geodomain.backends.threads import thread_count
+from geodomain.compute.cuda import device
+from geodomain.compute.native import thread_count
 
 BATCH = 2_000_000
 POINTS, BLOCKS, SEGMENTS = 100_000_000, 1e10, 100_000_000
@@ -43,13 +43,13 @@ POINTS, BLOCKS, SEGMENTS = 100_000_000, 1e10, 100_000_000
 @contextlib.contextmanager
 def only(numbers: tuple[int, ...]) -> Iterator[None]:
     """Let indexes that were made for several GPUs be asked on these alone."""
-    before = list(devices.chosen)
-    devices.chosen[:] = [numbers]
+    before = list(device.chosen)
+    device.chosen[:] = [numbers]
     device.numbers.cache_clear()
     try:
         yield
     finally:
-        devices.chosen[:] = before
+        device.chosen[:] = before
         device.numbers.cache_clear()
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from gpu_segments import MODES, along_normals, differences, terrain
 
 from geodomain import Hits, Mesh, intersect, use_devices
-from geodomain.backends.cuda import device
+from geodomain.compute.cuda import device
 
 ROOM = 4_000_000_000
 BATCH = 5_000_000

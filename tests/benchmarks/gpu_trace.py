@@ -7,8 +7,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from geodomain.backends.cuda import device, grid, hierarchy, lattice_slabs, pipeline, segments
-from geodomain.backends.gpus import crew
+from geodomain.compute import gpus
+from geodomain.compute.cuda import device, lattices, pipeline, points, segments
 
 
 def say(text: str) -> None:
@@ -21,10 +21,10 @@ class Trace:
 
     # Where the steps are, by module and name; a dot is for a method.
     STEPS = (
-        (crew, "Shift._answer"), (grid, "GridOnDevice.__init__"),
-        (hierarchy, "Hierarchy.__init__"), (segments, "resident"),
-        (segments, "CudaSegmentIndex.ask"), (lattice_slabs, "DeviceLattice"),
-        (lattice_slabs, "_run"), (pipeline, "_copier"),
+        (gpus, "Shift._answer"), (points, "GridOnDevice.__init__"),
+        (segments, "Hierarchy.__init__"), (segments, "resident"),
+        (segments, "CudaSegmentIndex.ask"), (lattices, "DeviceLattice"),
+        (lattices, "_run"), (pipeline, "_copier"),
         (pipeline, "_run"), (segments, "upload"), (segments, "allocate"), (segments, "download"),
     )  # fmt: skip
 

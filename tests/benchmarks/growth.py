@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from geodomain import DeviceArray, Mesh, PointLocator, contains, synthetic, use_devices
-from geodomain.backends import inventory
-from geodomain.backends.threads import thread_count
+from geodomain.compute import inventory
+from geodomain.compute.native import thread_count
 
 ROUNDS, ENOUGH = 30, 5.0  # or seconds after which one is not asked again
 PATIENCE = 120.0
@@ -116,8 +116,8 @@ def kernels(mesh: Mesh, points: np.ndarray) -> Ask:
     """Time the launches of one question by events, behind work that keeps the GPU busy."""
     from gpu_kernels import slot_with
 
-    from geodomain.backends.cuda import device
-    from geodomain.backends.cuda import points as cuda
+    from geodomain.compute.cuda import device
+    from geodomain.compute.cuda import points as cuda
 
     index = cuda.CudaPointIndex(mesh, threads=thread_count(None))
     with device.current() as driver:
@@ -151,7 +151,7 @@ def resident(mesh: Mesh, points: np.ndarray) -> Ask:
 
 
 def on_device(points: np.ndarray) -> DeviceArray:
-    from geodomain.backends.cuda import device
+    from geodomain.compute.cuda import device
 
     there = DeviceArray(points.shape, points.dtype)
     with device.current() as driver:
@@ -283,7 +283,7 @@ def main() -> None:
         draw(*given.draw)
         return
     if given.backend == "cuda":
-        from geodomain.backends.cuda import device
+        from geodomain.compute.cuda import device
 
         use_devices(device.numbers()[:1])
     earlier = json.loads(given.json.read_text("utf-8")) if given.json.exists() else {"rows": []}

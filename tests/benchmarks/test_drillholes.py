@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import geodomain
-from geodomain.drillholes.curves import Curves, make_curves
-from geodomain.drillholes.directions import directions
-from geodomain.drillholes.paths import HolePaths
+from geodomain.drillholes.curves import Curves, HolePaths, directions, make_curves
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from shapes import star

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from geodomain import label_points, synthetic
-from geodomain.synthetic.blocks import BlockTable, regular
+from geodomain.synthetic.deposit import BlockTable, regular
 from geodomain.synthetic.files import write_deposit
 
 BLOCKS = {"800000": (5.0, 5.0, 2.5), "4000000": (2.5, 2.5, 2.0)}

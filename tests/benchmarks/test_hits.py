@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from geodomain import Mesh, SegmentIntersector, Segments
-from geodomain.io.csv.writing import Column, lines_of
 from geodomain.synthetic import segments_across, undulating_terrain
-from geodomain.synthetic.segment_files import longest_segment
+from geodomain.synthetic.files import longest_segment
+from geodomain.tables.text import Column, lines_of
 
 TRIANGLES, SEGMENTS, THREADS = 29_282, 1_000_000, 2
 ROWS = 200_000

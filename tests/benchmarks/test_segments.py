@@ -16,7 +16,7 @@ import pytest
 
 from geodomain import Mesh, SegmentIntersector, Segments
 from geodomain.synthetic import segments_across, undulating_terrain
-from geodomain.synthetic.segment_files import longest_segment
+from geodomain.synthetic.files import longest_segment
 
 TRIANGLES, SEGMENTS = 29_282, 1_000_000
 PLACES = {"at 0": (0.0, 0.0, 0.0), "at a mine": (414_000.0, 7_480_000.0, 0.0)}

@@ -10,10 +10,10 @@ import numpy as np
 import seeds
 
 from geodomain.errors import GeodomainError, TableError
-from geodomain.io.blocks.cell_file import CellModel
-from geodomain.io.blocks.model import Destination, Relabelling, open_model
-from geodomain.io.csv.new_columns import NewColumn
-from geodomain.io.header.options import TableOptions
+from geodomain.formats.blocks import Destination, Relabelling, open_model
+from geodomain.formats.cell_file import CellModel
+from geodomain.tables.new_columns import NewColumn
+from geodomain.tables.options import TableOptions
 
 # Damage may make a lattice of any number of cells.
 _MOST_CELLS = 1_000_000

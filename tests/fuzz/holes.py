@@ -30,7 +30,7 @@ import numpy as np
 
 import geodomain
 from geodomain.drillholes.checks import Finding
-from geodomain.drillholes.collars import check_collars
+from geodomain.drillholes.making import check_collars
 from geodomain.errors import GeodomainError
 
 _WORDS = (

@@ -31,8 +31,8 @@ import seeds
 
 import geodomain
 from geodomain.errors import GeodomainError
-from geodomain.io.blocks.model import Relabelling, open_model
-from geodomain.io.header.options import TableOptions
+from geodomain.formats.blocks import Relabelling, open_model
+from geodomain.tables.options import TableOptions
 
 _SLOW = 20.0  # seconds for a file of a few kilobytes
 _WORDS = (

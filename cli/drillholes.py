@@ -1,0 +1,254 @@
+"""The command `geodomain flag`: add a domain column to samples or intervals of drillholes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from geodomain.cli import hole_options, options
+from geodomain.cli import options as values
+from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.help import Sectioned
+from geodomain.cli.labelling import by_option, domains_of, run_labelling
+
+_EXAMPLE = """\b
+Example:
+  geodomain flag assay.csv --collar collar.csv --survey survey.csv --domains domains.toml -o out.csv
+"""
+# What has no meaning for intervals along holes, by its keyword.
+_OF_POINTS = (
+    "leaky", "flags", "uncertain", "x", "y", "z", "dx", "dy", "dz", "rotation", "origin",
+    "local_origin", "gslib_grid", "count_on_wall", "replace_column", "in_place", "record",
+    "points_are_middles",
+)  # fmt: skip
+
+
+@click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("blocks", metavar="SAMPLES.csv")
+@hole_options.optional_holes
+@by_option(
+    ["middle", "majority"],
+    "With --collar: the domain of each interval's middle, or of its greatest length.  "
+    "[default: middle]",
+)
+@click.option(
+    "--split", is_flag=True, help="With --collar: split intervals wherever they cross a wall."
+)
+@hole_options.min_length_option(
+    "With --split: parts that are shorter are counted, not split off.  [default: 0.001]"
+)
+@click.option(
+    "--coordinates",
+    is_flag=True,
+    help="With --collar: add columns x, y, z of the middle of each interval.",
+)
+@options.domain_options
+@options.output_options
+@options.table_options
+@options.rotation_options
+@options.rule_options
+@options.meeting_options
+@options.machine_options
+@options.replacing_options
+@options.report_options
+def flag(**given: Any) -> None:
+    """Flag the samples of SAMPLES.csv with the domains that they are in.
+
+    Samples get the same domains, by the same exact rule, as blocks get from `geodomain label`, so
+    that samples and blocks on a contact fall on the same side of it.
+
+    With --collar SAMPLES.csv is a table of intervals along drillholes: hole, from, to. The samples
+    may be Parquet, and so is the output then. Without --collar
+    each row needs the coordinates of its middle, and --rotation turns samples from a local grid
+    into world coordinates. Rows without a place are counted and labelled as --unassigned says.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    """
+    if given["collar"]:
+        _flag_intervals(given)
+        return
+    for name in ("by", "split", "min_length", "coordinates"):
+        if given.pop(name) not in (None, False):
+            message = f"--{name.replace('_', '-')} is about drillholes, and needs --collar FILE"
+            raise click.UsageError(message)
+    hole_options.refuse_without_collar(given)
+    run_labelling("flag", given)
+
+
+def _flag_intervals(given: dict[str, Any]) -> None:
+    """Flag intervals along drillholes."""
+    from geodomain.drillholes.flag_files import flag_file
+
+    for name in _OF_POINTS:
+        if given.pop(name) not in (None, False):
+            message = f"--{name.replace('_', '-')} is about points, and not with --collar"
+            raise click.UsageError(message)
+    if given["split"] and given["by"]:
+        message = "--split and --by are different ways to flag an interval: give one of them"
+        raise click.UsageError(message)
+    by = "split" if given.pop("split") else given["by"] or "middle"
+    least = given.pop("min_length")
+    if least is not None and by != "split":
+        message = "--min-length is about parts of intervals, and needs --split"
+        raise click.UsageError(message)
+    output, dry_run = given.pop("output"), given.pop("dry_run")
+    if output is None and not dry_run:
+        message = "no output given: use -o OUT.csv, or --dry-run"
+        raise click.UsageError(message)
+    as_json, quiet, samples = given.pop("as_json"), given.pop("quiet"), given.pop("blocks")
+    asked = hole_options.as_keywords(given)
+    asked |= given | {"by": by, "domains": domains_of(given), "column": given["column"] or "domain"}
+    asked.pop("solids", None)
+    console = Console(quiet or (as_json and output == "-"))
+    with console.listening():
+        found = flag_file(
+            samples,
+            output=None if dry_run else output,
+            min_length=0.001 if least is None else least,
+            **asked,
+        )
+    if as_json:
+        print_json(found.as_dict(), err=output == "-")
+    elif not quiet:
+        print_text(found, err=True)
+
+
+# --- The command `geodomain composite`: samples of drillholes over equal lengths within domains.
+
+_COMPOSITE_EXAMPLE = """\b
+Example:
+  geodomain composite assay.csv --collar collar.csv --survey survey.csv --solid ORE=ore.stl \\
+      --length 2 --weight AU --weight CU -o composites.csv
+"""
+
+
+@click.command(epilog=_COMPOSITE_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("samples", metavar="INTERVALS")
+@hole_options.hole_options
+@options.solid_option("A closed wireframe and its label; a repeated NAME is a union.")
+@options.list_option
+@click.option(
+    "--length",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=values.finite,
+    required=True,
+    metavar="LENGTH",
+    help="Length of a composite.",
+)
+@click.option(
+    "--weight",
+    "grade",
+    multiple=True,
+    metavar="GRADE",
+    help="A column to average, weighted by length; may be repeated.",
+)
+@click.option(
+    "--short",
+    type=click.Choice(["keep", "merge", "drop"]),
+    default="keep",
+    show_default=True,
+    help="What becomes of a last piece shorter than --min-length, where a hole leaves a domain: a "
+    "composite of its own, part of the one before, or nothing.",
+)
+@hole_options.min_length_option("What is short.  [default: half of --length]")
+@options.output_option("OUT.csv", "Where to write; - is stdout.")
+@options.background_option("Label for what is in no domain.")
+@options.overwrite_option
+@options.rule_options
+@options.machine_options
+@options.report_options
+def composite(samples: str, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Average the samples of INTERVALS over equal lengths along the holes, each within one domain.
+
+    Composites begin where a hole enters a domain, and end where it leaves it. Means are weighted by
+    length. Missing values are left out of them and their length is written beside each mean; so are
+    negative values, with a warning. Samples that overlap are refused.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    """
+    from geodomain.drillholes.files import composite_file
+
+    asked = hole_options.as_keywords(given)
+    domains = domains_of(given | {"codes": False})
+    given = {name: value for name, value in given.items() if name not in ("solids", "domains")}
+    if given["min_length"] is not None and given["min_length"] > given["length"]:
+        message = "--min-length is longer than --length"
+        raise click.UsageError(message)
+    to_stdout = given["output"] == "-"
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        found = composite_file(samples, domains, **asked, **given)
+    if as_json:
+        print_json(found.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(found, err=bool(given["output"]))
+
+
+# --- The commands `geodomain holes ...`: what drillholes pass through.
+
+_HOLES_EXAMPLE = """\b
+Example:
+  geodomain holes crossings --collar collar.csv --survey survey.csv --solid ORE=ore.stl -o stays.csv
+"""
+
+
+@click.group(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
+def holes() -> None:
+    """Find what drillholes pass through."""
+
+
+@holes.command(epilog=_HOLES_EXAMPLE, context_settings=options.CONTEXT)
+@hole_options.hole_options
+@hole_options.intervals_option
+@options.solid_option("A closed wireframe and its name; a repeated NAME is a union.")
+@click.option(
+    "--surface",
+    "surfaces",
+    type=values.named_path,
+    multiple=True,
+    metavar="NAME=PATH",
+    help="An open surface and its name.",
+)
+@options.list_option
+@options.output_option("OUT.csv", "Where stays in solids go; - is stdout.")
+@click.option(
+    "--pierce",
+    metavar="OUT.csv",
+    help="Where the points go at which holes go through surfaces; - is stdout.",
+)
+@options.overwrite_option
+@options.rule_options
+@options.machine_options
+@options.report_options
+def crossings(as_json: bool, quiet: bool, **given: Any) -> None:
+    """Write where drillholes enter and leave solids, and where they go through surfaces.
+
+    A row of OUT.csv is one stay of a hole in a solid: hole, domain, from, to, length, the points of
+    entry and exit, and whether the hole begins or ends inside. Holes are arcs between stations, and
+    are crossed as such. The summary says in how many holes the collar, the crossings and the end
+    agree.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    """
+    from geodomain.drillholes.files import crossings_file
+
+    asked = hole_options.as_keywords(given)
+    solids, surfaces = values.by_name(given.pop("solids")), values.by_name(given.pop("surfaces"))
+    if not (solids or surfaces or given["domains"]):
+        message = "nothing to cross: use --solid NAME=PATH, --surface NAME=PATH or --domains FILE"
+        raise click.UsageError(message)
+    if (solids or surfaces) and given["domains"]:
+        message = "--domains lists solids and surfaces: give it, or --solid and --surface"
+        raise click.UsageError(message)
+    listed: Path | None = given.pop("domains")
+    to_stdout = "-" in (given["output"], given["pierce"])
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        found = crossings_file(**asked, **given, solids=solids, surfaces=surfaces, domains=listed)
+    written = given["output"] or given["pierce"]
+    if as_json:
+        print_json(found.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(found, err=bool(written))

@@ -1,0 +1,247 @@
+"""The command `geodomain plot`: sections through a labelled block model, as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from geodomain.cli import hole_options, options
+from geodomain.cli import options as values
+from geodomain.cli.console import Console
+from geodomain.cli.help import Sectioned
+from geodomain.cli.labelling import density_option, density_unit_option, grade_option
+from geodomain.cli.options import by_name, section_option, title_option
+from geodomain.errors import counted
+
+_EXAMPLE = """\b
+Example:
+  geodomain plot labelled.csv --section y=7480200,7480300,50 --domains domains.toml -o sections.pdf
+"""
+
+
+def _colour_map(context: click.Context, option: click.Parameter, value: str) -> str:
+    """Refuse a colour map that there is not, once a grade is drawn."""
+    from geodomain.reporting.look import require_cmap
+
+    if value != option.default:
+        try:
+            require_cmap(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+    return value
+
+
+@click.command(cls=Sectioned, epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("labelled", metavar="LABELLED")
+@section_option(
+    "Where to cut: z=310, or y=7480200,7480300,50 for a run of sections, which are the pages of a "
+    "PDF; may be repeated.  [default: across x, y and z through the middle of the labelled domains]"
+)
+@options.solid_option(
+    "A wireframe, closed or open, whose trace is drawn in the colour of the domain NAME."
+)
+@options.domains_option(
+    "A list of domains whose wireframes are drawn; its background is drawn as ground."
+)
+@options.column_option("Column of the labels.", default="domain", show_default=True)
+@options.background_option(
+    "Label for ground outside every domain; may be repeated.  "
+    "[default: that of --domains, or WASTE]",
+    multiple=True,
+)
+@click.option(
+    "--colour-by",
+    metavar="COLUMN",
+    help="Colour blocks by a column of numbers, such as a grade, not by domain.",
+)
+@click.option(
+    "--cmap",
+    metavar="NAME",
+    callback=_colour_map,
+    default="viridis",
+    show_default=True,
+    help="Colours for --colour-by and --grade: a colour map of matplotlib.",
+)
+@hole_options.optional_holes
+@hole_options.intervals_option
+@hole_options.within_option
+@grade_option(
+    "With --intervals: colour the samples along the holes by this column of the first file.",
+    "sampled",
+    multiple=False,
+)
+@title_option("Title of each page.")
+@click.option("--unit", metavar="TEXT", default="", help="Unit of the coordinates, such as m.")
+@options.output_option(
+    "OUT.png",
+    "Picture to write: .png, .svg or .pdf.",
+    type=click.Path(path_type=Path),
+    required=True,
+)
+@options.overwrite_option
+@click.option(
+    "--exaggerate",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=values.finite,
+    default=1.0,
+    metavar="FACTOR",
+    help="Vertical exaggeration, for flat deposits.  [default: 1]",
+)
+@options.table_options
+@options.box_options
+@options.quiet_option
+def plot(
+    labelled: str,
+    solids: tuple[tuple[str, str], ...],
+    domains: Path | None,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Draw sections through LABELLED, a block model that `geodomain label` has given a column.
+
+    Blocks are drawn by domain or by grade at their true sizes, sub-blocked and rotated ones too,
+    with the traces of wireframes over them and the drillholes near them, all sections to one
+    scale. Sections across x look west, those across y north. A section on faces of blocks shows
+    those above it, to the east or to the north.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    """
+    from geodomain.drillholes.checks import notes_of
+    from geodomain.reporting.plot import plot_sections
+
+    if labelled == "-":
+        message = "the model is read twice: give a file, not -"
+        raise click.UsageError(message)
+    if solids and domains:
+        message = "--solid and --domains both list wireframes: give one of them"
+        raise click.UsageError(message)
+    options.require_rotation(given)
+    samples = hole_options.samples_of(given, "sampled", "grade")
+    holes, within, output = hole_options.read_optional(given), given.pop("within"), given["output"]
+    if (holes is None) != (within is None):
+        message = "--collar and --within go together: which drillholes, and how near to a section"
+        raise click.UsageError(message)
+    console = Console(quiet)
+    with console.listening():
+        drawn = plot_sections(
+            labelled,
+            domains=domains or by_name(solids),
+            holes=holes,
+            within=within,
+            samples=samples,
+            grade=given.pop("sampled"),
+            progress=console.on_terminal,
+            **given,
+        )
+    console.say(
+        f"wrote {output}: {counted(len(drawn), 'section')}, {output.stat().st_size:,} bytes"
+    )
+    if holes is not None:
+        for line in notes_of(holes.report.findings, holes.report.dips):
+            console.say(line)
+
+
+# --- The command `geodomain report`: a labelled block model as one page for the browser.
+
+_REPORT_EXAMPLE = """\b
+Example:
+  geodomain report labelled.csv --domains domains.toml --record run.json -o report.html
+"""
+
+
+@click.command(cls=Sectioned, epilog=_REPORT_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("labelled", metavar="LABELLED")
+@options.solid_option("A wireframe, closed or open, drawn in the colour of the domain NAME.")
+@options.domains_option(
+    "A list of domains whose wireframes are drawn; its background is no domain."
+)
+@options.record_option(
+    "Read options, overlaps and warnings from the record that --record of 'geodomain label' wrote."
+)
+@click.option(
+    "--compare",
+    metavar="OLD",
+    type=click.Path(path_type=Path),
+    help="Say what moved from domain to domain since OLD, an earlier labelling of these blocks.",
+)
+@section_option("Where to cut; may be repeated.  [default: 30 sections through the domains]")
+@options.column_option("Column of the labels.", default="domain", show_default=True)
+@options.background_option(
+    "Label for ground outside every domain; may be repeated.  "
+    "[default: that of --domains or --record, or WASTE]",
+    multiple=True,
+)
+@hole_options.optional_holes
+@hole_options.intervals_option
+@hole_options.within_option
+@click.option(
+    "--sample-grade",
+    metavar="COLUMN",
+    help="With --within and --intervals: colour the samples along these holes by this column of "
+    "the first file.",
+)
+@density_option("Add up tonnes: the column of densities, or one number for all blocks.")
+@density_unit_option()
+@grade_option(
+    "Draw histograms by domain, and grade-tonnage curves with --density; may be repeated."
+)
+@title_option("Title of the page.  [default: the file's name]")
+@click.option("--note", metavar="TEXT", help="Text at the head of the page.")
+@options.output_option(
+    "OUT.html",
+    "Page to write.",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+)
+@options.overwrite_option
+@options.table_options
+@options.box_options
+@options.quiet_option
+def report(
+    labelled: str,
+    solids: tuple[tuple[str, str], ...],
+    domains: Path | None,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Write a report of LABELLED, a block model that `geodomain label` has given a column.
+
+    The report is one HTML file that opens in a browser without a network: blocks and volumes by
+    domain, warnings, the model in three dimensions with its wireframes, sections, and the files
+    with their SHA-256. With --record it also says how the model was labelled.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    """
+    from geodomain.reporting.report_file import report_file
+
+    if labelled == "-":
+        message = "a report holds the SHA-256 of its model: give a file, not -"
+        raise click.UsageError(message)
+    if solids and domains:
+        message = "--solid and --domains both list wireframes: give one of them"
+        raise click.UsageError(message)
+    options.require_rotation(given)
+    samples = hole_options.samples_of(given, "sample_grade")
+    if given["within"] is not None and not given["collar"]:
+        message = "--within is about drillholes, and needs --collar FILE"
+        raise click.UsageError(message)
+    if samples and given["within"] is None:
+        message = "--sample-grade needs --within: how near to a section samples are drawn"
+        raise click.UsageError(message)
+    if given["density_unit"] and given["density"] is None:
+        message = "--density-unit is of the densities: give --density"
+        raise click.UsageError(message)
+    holes = hole_options.read_optional(given)
+    console = Console(quiet)
+    with console.listening():
+        done = report_file(
+            labelled,
+            domains=domains or by_name(solids),
+            holes=holes,
+            samples=samples,
+            progress=console.on_terminal,
+            **given,
+        )
+    console.say(str(done))

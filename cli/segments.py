@@ -1,0 +1,258 @@
+"""Options of the commands that make a test surface and segments across it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from geodomain.cli import options
+from geodomain.cli import options as values
+from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.options import Decorator, together
+from geodomain.errors import counted
+
+if TYPE_CHECKING:
+    from geodomain.synthetic.files import SceneFiles
+
+
+def scene_options(rays: str) -> Decorator:
+    """Make the options that say what a test surface and its segments are."""
+    return together(
+        click.option(
+            "--triangles",
+            type=values.terrain_triangles,
+            default="29260",
+            show_default=True,
+            metavar="N",
+            help="Approximate number of triangles; the cells of the grid stay square.",
+        ),
+        click.option(
+            "--rays",
+            type=values.count,
+            default=rays,
+            show_default=True,
+            metavar="N",
+            help="Number of segments; half of them cross the surface.",
+        ),
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+    )
+
+
+# --- The command `geodomain intersect`: where segments cross a surface, as files or as a table.
+
+_INPUTS = "{MESH SEGMENTS.csv | VERTICES TRIANGLES FROM TO}"
+
+_OF_TABLES = ("start", "end", "delimiter", "decimal", "missing")
+_FLOATS = click.Choice(["float32", "float64"])
+
+_EXAMPLE = """\b
+Examples:
+  geodomain intersect topography.ply holes.csv --start XC YC ZC --end XE YE ZE -o hits.csv
+  geodomain intersect vertices_f32 triangles_i32 rayFrom_f32 rayTo_f32 --mode barycentric -o found
+"""
+
+
+@click.command(
+    short_help="Find where line segments cross a surface.",
+    epilog=_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
+@click.argument("inputs", nargs=-1, type=click.Path(path_type=Path), metavar=_INPUTS, required=True)
+@click.option(
+    "--mode",
+    type=click.Choice(["boolean", "barycentric", "intercept_count", "all"]),
+    help="What to report: whether a segment crosses, its first crossing, the number of crossings, "
+    "or every crossing (tables only). [default: boolean, for a table barycentric]",
+)
+@options.output_option(
+    "OUT", "Folder for the answers [default: .], or table to write; - is stdout."
+)
+@click.option(
+    "--vertex-type", type=_FLOATS, help="Number type of VERTICES, if it cannot be detected."
+)
+@click.option(
+    "--ray-type", type=_FLOATS, help="Number type of FROM and TO, if it cannot be detected."
+)
+@click.option(
+    "--start", nargs=3, metavar="X Y Z", help="Columns of the segments' starts in SEGMENTS.csv."
+)
+@click.option("--end", nargs=3, metavar="X Y Z", help="Columns of their ends.")
+@options.segment_table_options
+@options.machine_options
+@options.overwrite_option
+@options.report_options
+def intersect(inputs: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
+    """Find where segments cross a surface, exactly.
+
+    MESH is any wireframe, open or closed, and SEGMENTS.csv has six columns for the ends, such as
+    x1, y1, z1, x2, y2, z2; - is stdin. HITS.csv gets the row of the segment, t from 0 at its start
+    to 1 at its end, the distance from the start in the unit of the coordinates, the point, the
+    triangle, and where on it (u, v); rows and triangles count from 0.
+
+    The other four are raw little-endian files: float32 or float64 vertices and ends, int32
+    triangles. DIR gets results_i32 (1 or 0, or the count), or for barycentric
+    intersectTriangle_i32 (-1 for a miss) and barycentricT_f32, U and V (2.5e8, 0, 0 for a miss).
+
+    A segment stands for itself moved by an infinitesimal, up first, then east, then north: a hole
+    collared on the ground crosses it going down, not going up; along a plane nothing is crossed.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    """
+    from geodomain.query.segment_files import intersect_file
+
+    surface, segments = _inputs(inputs, given)
+    given["output"] = given["output"] or "."
+    to_stdout = given["output"] == "-"
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        summary = intersect_file(surface, segments, **given, progress=console.on_terminal)
+    if as_json:
+        print_json(summary.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(summary, err=True)
+
+
+def _inputs(inputs: tuple[Path, ...], given: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the surface and the segments, from a table or from raw files."""
+    if len(inputs) == 2:
+        _refuse(given, ("vertex_type", "ray_type"), "raw files, and SEGMENTS.csv is a table")
+        if given["output"] is None:
+            _misuse("no output given: use -o HITS.csv, or -o - for stdout")
+        if bool(given["start"]) != bool(given["end"]):
+            _misuse("--start and --end go together")
+        return inputs[0], str(inputs[1])
+    if len(inputs) != 4:
+        _misuse(f"give MESH SEGMENTS.csv, or VERTICES TRIANGLES FROM TO, not {len(inputs)} inputs")
+    _refuse(given, _OF_TABLES, "a table, and FROM and TO are raw files")
+    if given["mode"] == "all":
+        _misuse("--mode all writes a table: give MESH SEGMENTS.csv")
+    if given["output"] == "-":
+        _misuse("raw files go to a folder: -o - is for a table")
+    return inputs[:2], inputs[2:]
+
+
+def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
+    """Raise a usage error for options that belong to the other kind of input."""
+    for name in names:
+        if given[name]:
+            _misuse(f"--{name.replace('_', '-')} is for {why}")
+
+
+def _misuse(message: str) -> NoReturn:
+    """End with exit code 2."""
+    raise click.UsageError(message)
+
+
+# --- The command `geodomain synthesize`: a test surface, segments across it, and the truth.
+
+_SYNTHESIZE_EXAMPLE = """\b
+Example:
+  geodomain synthesize scene --rays 1e6
+  geodomain intersect scene/vertices_f32 scene/triangles_i32 scene/rayFrom_f32 scene/rayTo_f32 \\
+      -o found
+"""
+
+
+@click.command(
+    short_help="Make a test surface and line segments across it.",
+    epilog=_SYNTHESIZE_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+@scene_options(rays="1e7")
+@click.option(
+    "--perturb", is_flag=True, help="Let segments pass beside the centroids of triangles."
+)
+@click.option("--float64", is_flag=True, help="Write vertices and segments in double precision.")
+@options.threads_option
+@options.overwrite_option
+@options.report_options
+def synthesize(folder: Path, float64: bool, as_json: bool, quiet: bool, **asked: Any) -> None:
+    """Write a test surface and segments across it to DIR, as raw little-endian files.
+
+    An undulating terrain, 3000 x 2500 m, and segments along the normals of its triangles, after
+    R. Leung, arXiv 2209.02878. The same options give the same files. truth_boolean_i32 and
+    truth_count_i32 say for each segment whether it crosses the surface and how many times, by
+    exact arithmetic on the numbers in the files; parameters.json says what was made.
+    """
+    from geodomain.synthetic.files import write_scene
+
+    kind = "float64" if float64 else "float32"
+    made = write_scene(folder, float_type=kind, progress=Console(quiet).on_terminal, **asked)
+    if as_json:
+        print_json(made)
+    elif not quiet:
+        print_text(_summary(folder, made), err=True)
+
+
+def _summary(folder: Path, made: SceneFiles) -> str:
+    """Say what was made and where."""
+    share = made["crossing"] / made["rays"]
+    return (
+        f"{counted(made['triangles'], 'triangle')} and {counted(made['rays'], 'segment')}, of "
+        "which "
+        f"{made['crossing']:,} ({share:.1%}) cross, in {folder}:\n  "
+        + "\n  ".join((*made["files"], *made["truth"], "parameters.json"))
+    )
+
+
+# --- The command `geodomain bench`: compare ways to intersect segments.
+
+_BENCH_EXAMPLE = """\b
+Example:
+  geodomain bench --rays 1e6 --chart bench.png
+"""
+
+
+@click.command(
+    short_help="Compare ways to intersect segments on this machine.",
+    epilog=_BENCH_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
+@scene_options(rays="1e6")
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Number of repetitions; the fastest counts.",
+)
+@options.threads_option
+@click.option(
+    "--chart",
+    type=values.Picture((".png", ".svg", ".pdf"), "matplotlib"),
+    metavar="PNG",
+    help="Draw a chart of the rates to this file.",
+)
+@click.option(
+    "--tree",
+    type=(click.IntRange(min=0), values.Picture((".png",), "pyvista")),
+    metavar="LEVEL PNG",
+    help="Draw the boxes of one level of the hierarchy to a file; level 0 has the largest.",
+)
+@options.overwrite_option
+@options.report_options
+def bench(as_json: bool, quiet: bool, **asked: Any) -> None:
+    """Time segments against a triangulated surface, by geodomain and by other libraries.
+
+    Repeats the tables of R. Leung, arXiv 2209.02878, on this machine: the scene of `geodomain
+    synthesize`, the same segments for everyone in one run, and every answer compared with exact
+    arithmetic. Beside this machine's figures stand the paper's ("published, Titan X"). A slow
+    library gets only the first segments. The report names the libraries that are not installed
+    (pip install 'geodomain[bench]').
+    """
+    from geodomain.benching.report import LevelError
+    from geodomain.benching.running import compare
+
+    with Console(quiet).steps() as step:
+        try:
+            report = compare(**asked, step=step)
+        except LevelError as error:
+            raise click.BadParameter(str(error), param_hint="--tree") from None
+    if as_json:
+        print_json(report.as_dict())
+    elif not quiet:
+        print_text(report)

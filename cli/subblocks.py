@@ -1,0 +1,174 @@
+"""Options of the commands that split blocks and join sub-blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from geodomain.cli import options
+from geodomain.cli.console import Console, print_json, print_text
+from geodomain.cli.labelling import domains_of
+
+
+def extensive_option(what: str) -> options.Decorator:
+    """Make the option that names columns of amounts."""
+    return click.option("--extensive", metavar="COLUMN,...", help=what)
+
+
+def columns_of(value: str | None) -> list[str]:
+    """Split the names of columns."""
+    return [name for name in (value or "").split(",") if name]
+
+
+scheme_options = options.together(
+    click.option(
+        "--scheme",
+        type=click.Choice(["octree", "grid", "seam"]),
+        required=True,
+        help="octree: halve along each axis that still may be, and again what a wireframe enters; "
+        "grid: cut into equal cells at once; seam: equal in plan, cut along z where a wireframe "
+        "crosses.",
+    ),
+    click.option(
+        "--min",
+        "minimum",
+        required=True,
+        metavar="DX,DY,DZ",
+        help="Smallest size of a sub-block; one number stands for all three.",
+    ),
+    click.option(
+        "--merge", is_flag=True, help="Join sub-blocks of a block that have the same domain."
+    ),
+    click.option(
+        "--resolution",
+        default="0.001",
+        show_default=True,
+        metavar="LENGTH",
+        help="What the cuts of a seam are rounded to, and in text those that do not end, such as "
+        "thirds.",
+    ),
+    extensive_option(
+        "Columns of amounts of a whole block, such as VOLUME,TONNES, which its sub-blocks share by "
+        "volume."
+    ),
+)
+
+
+def parent_option(what: str) -> options.Decorator:
+    """Make the option that names the column of the parents."""
+    return click.option("--parent", metavar="NAME", default="parent", show_default=True, help=what)
+
+
+# --- The command `geodomain subblock`: split blocks at wireframes.
+
+_EXAMPLE = """\b
+Example:
+  geodomain subblock blocks.csv --solid ORE=ore.stl --scheme octree --min 2.5,2.5,1.25 -o sub.csv
+"""
+
+
+@click.command(epilog=_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("model", metavar="MODEL")
+@options.solid_option("A closed wireframe and its label, as for 'geodomain label'.")
+@options.list_option
+@scheme_options
+@options.output_option("OUT.csv", "File to write; - is stdout.", required=True)
+@options.column_option("Name of the column of domains.  [default: domain]")
+@parent_option("Name of the column of parents' rows.")
+@options.background_option("Label for blocks outside every domain.")
+@options.unassigned_option
+@options.leaky_option
+@options.overwrite_option
+@options.table_options
+@options.box_options
+@options.rule_options
+@options.disjoint_option
+@options.machine_options
+@options.report_options
+def subblock(as_json: bool, quiet: bool, **given: Any) -> None:
+    """Split the blocks of MODEL at wireframes, and label the sub-blocks.
+
+    MODEL is text (- for stdin), Parquet or VTK with block sizes; the output has the same format
+    (VTK: .vtu). A block is split while a wireframe enters it and it is larger than --min.
+    Sub-blocks keep the other columns byte for byte, have coordinates and sizes of their own, and
+    two columns more: the row of their parent, from 0, and their domain. The summary goes to stderr.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    """
+    from geodomain.blocks.splitting import subblock_file
+
+    options.require_rotation(given)
+    _require_sense(given)
+    given |= {
+        "domains": domains_of(given | {"codes": False}),
+        "extensive": columns_of(given["extensive"]),
+        "column": given["column"] or "domain",
+    }
+    del given["solids"]
+    to_stdout = given["output"] == "-"
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        found = subblock_file(**given, progress=console.on_terminal)
+    if as_json:
+        print_json(found.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(found, err=True)
+
+
+def _require_sense(given: dict[str, Any]) -> None:
+    """Raise a usage error for sizes and columns that cannot be."""
+    from geodomain.blocks.settings import resolution_of
+    from geodomain.cli.console import as_options
+
+    try:
+        resolution_of(given["resolution"], given["minimum"])
+    except ValueError as error:
+        raise click.UsageError(as_options(str(error))) from None
+    if not given["parent"] or given["column"] == "":
+        message = "--parent and --column need names"
+        raise click.UsageError(message)
+    if given["leaky"] is not None and not given["allow_open"]:
+        message = "--leaky needs --allow-open: it labels rows at the holes of open meshes"
+        raise click.UsageError(message)
+
+
+# --- The command `geodomain merge`: join sub-blocks into fewer blocks.
+
+_MERGE_EXAMPLE = """\b
+Example:
+  geodomain merge sub.csv --extensive VOLUME,TONNES -o merged.csv
+"""
+
+
+@click.command(epilog=_MERGE_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("model", metavar="SUB")
+@options.output_option("MERGED.csv", "File to write; - is stdout.", required=True)
+@parent_option("Column that says which blocks belong together.")
+@extensive_option("Columns of amounts, such as VOLUME,TONNES, which are added up.")
+@options.overwrite_option
+@options.table_options
+@options.box_options
+@options.threads_option
+@options.report_options
+def merge(as_json: bool, quiet: bool, **given: Any) -> None:
+    """Join neighbours in SUB that have the same parent and agree in all other columns.
+
+    SUB is text (- for stdin), Parquet or .vtu with block sizes, such as 'geodomain subblock'
+    writes; the blocks of a parent follow each other. Joined blocks fill what their parts filled,
+    exactly. The number of blocks before and after goes to stderr.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 130 interrupted.
+    """
+    from geodomain.blocks.merging import merge_file
+
+    options.require_rotation(given)
+    given["extensive"] = columns_of(given["extensive"])
+    to_stdout = given["output"] == "-"
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        found = merge_file(**given, progress=console.on_terminal)
+    if as_json:
+        print_json(found.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(found, err=True)

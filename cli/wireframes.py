@@ -1,0 +1,220 @@
+"""The command `geodomain check`: report mesh faults, weld and fill holes on request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack
+
+import click
+
+from geodomain.cli import options
+from geodomain.cli.console import Console, print_error, print_json, print_text, said_of
+from geodomain.cli.options import by_name, named_path
+from geodomain.errors import counted, visible
+
+if TYPE_CHECKING:
+    from geodomain.tables.options import TableKeywords
+
+    class DistanceOptions(TableKeywords):
+        """The options that `distance_file` takes by the same names."""
+
+        signed: bool
+        output: str
+        overwrite: bool
+        backend: str
+        threads: int | None
+
+
+_NOT_FIT = 3
+
+_EXAMPLE = """\b
+Example:
+  geodomain check ore.stl --weld 0.001 -o closed.stl
+"""
+
+
+@click.command(
+    short_help="Report what is wrong with wireframes, weld them, and fill holes.",
+    epilog=_EXAMPLE,
+    context_settings=options.CONTEXT,
+)
+@click.argument(
+    "meshes", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="MESH..."
+)
+@options.json_option
+@options.weld_option("Join vertices that are this close, and report on the result.", zero=True)
+@click.option(
+    "--fill",
+    type=click.IntRange(min=3),
+    metavar="MAX_EDGES",
+    help="Close holes of at most MAX_EDGES edges by new triangles, after welding, and say where "
+    "each hole is, and how large.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice(["solid", "surface"]),
+    default="solid",
+    show_default=True,
+    help="What the meshes are to be used as: a surface is open, with kind = above or below.",
+)
+@options.output_option(
+    "OUT", "Write the welded or filled mesh to OUT.", type=click.Path(path_type=Path)
+)
+@options.overwrite_option
+def check(
+    meshes: tuple[Path, ...],
+    as_json: bool,
+    weld: float | None,
+    fill: int | None,
+    kind: Literal["solid", "surface"],
+    output: Path | None,
+    overwrite: bool,
+) -> None:
+    """Report whether each MESH is fit to label blocks with, and if not, why and where.
+
+    A wireframe must be closed, and none of its shells may overlap. For open ones, reports whether
+    welding would close them. --weld and --fill change a mesh on the way to OUT, and say how. An
+    open surface is fit as --kind surface.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 a mesh not fit to label with, 4 input or output.
+    """
+    from geodomain.errors import GeodomainError
+    from geodomain.wireframes import check_file
+
+    _require_one_change(meshes, output, changed=weld is not None or fill is not None)
+    found, wrong = [], list[Exception]()
+    console = Console(quiet=False)
+    with console.listening():
+        for path in meshes:
+            try:
+                one = check_file(path, output, weld=weld, fill=fill, kind=kind, overwrite=overwrite)
+                found.append(one)
+            except (GeodomainError, OSError) as error:
+                wrong.append(error)
+                if len(meshes) > 1:  # the last of them ends the command
+                    print_error(said_of(error))
+                continue
+            if not as_json:
+                print_text(found[-1])
+    if as_json and (found or not wrong):
+        print_json([one.as_dict() for one in found])
+    if len(meshes) > 1 and wrong:
+        console.tell()  # of those that could be read
+        message = f"{len(wrong)} of {counted(len(meshes), 'mesh', 'meshes')} could not be read"
+        raise type(wrong[-1])(message)
+    if wrong:
+        raise wrong[0]
+    if not all(one.fit for one in found):
+        raise SystemExit(_NOT_FIT)
+
+
+def _require_one_change(meshes: tuple[Path, ...], output: Path | None, *, changed: bool) -> None:
+    """Refuse an output without a change, or for several meshes."""
+    if output is not None and not changed:
+        message = "-o writes a mesh that is changed: give --weld or --fill"
+        raise click.UsageError(message)
+    if output is not None and len(meshes) > 1:
+        message = f"-o is one file, and there are {len(meshes)} meshes: change one at a time"
+        raise click.UsageError(message)
+
+
+# --- The command `geodomain convert`: wireframes and block models from one format to another.
+
+_CONVERT_EXAMPLE = """\b
+Example:
+  geodomain convert pit.dxf pit.omf
+  geodomain convert labelled.csv labelled.vtu
+"""
+
+
+@click.command(epilog=_CONVERT_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("source", metavar="IN")
+@click.argument("output", metavar="OUT", type=click.Path(path_type=Path))
+@options.overwrite_option
+def convert(source: str, output: Path, overwrite: bool) -> None:
+    """Write the wireframes or blocks of IN in the format that the extension of OUT names.
+
+    IN is any file of wireframes, or FILE:NAME for one of its solids. OUT ends in .dxf, .dtm (with
+    .str), .msh, .ts, .omf, .ply, .obj, .off, .vtp or .stl. Vertices keep all their digits, but in
+    .stl. Names of solids are kept where OUT holds names (.dxf, .ts, .omf).
+
+    A block model (text, Parquet, VTK, OMF, Datamine, GSLIB, GOCAD Voxet) goes to .csv, .parquet,
+    .vtu, .vti (blocks of one size that fill a lattice) or .omf. Of an .omf with both, the
+    wireframes go to .omf; IN:NAME is one of its block models.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output.
+    """
+    from geodomain.formats.blocks import convert_blocks, converts_blocks
+    from geodomain.formats.wireframes import convert_file, holds_names
+
+    with Console(quiet=False).listening():
+        if converts_blocks(source, output):
+            count = convert_blocks(source, output, overwrite=overwrite)
+            print_text(counted(count, "block"), err=True)
+            return
+        solids = convert_file(source, output, overwrite=overwrite)
+    for name, mesh in solids.items():
+        print_text(f"{visible(name)}: {counted(len(mesh.triangles), 'triangle')}", err=True)
+    if len(solids) > 1 and not holds_names(output):
+        print_text(f"{output.name} holds no names: it has all {len(solids)} as one mesh", err=True)
+
+
+# --- The command `geodomain distance`: add the distance from wireframes to a block model.
+
+_DISTANCE_EXAMPLE = """\b
+Example:
+  geodomain distance blocks.csv --mesh ORE=ore.stl --mesh FAULT=fault.dxf -o distances.csv
+"""
+
+
+@click.command(epilog=_DISTANCE_EXAMPLE, context_settings=options.CONTEXT)
+@click.argument("blocks", metavar="BLOCKS")
+@click.option(
+    "--mesh",
+    "meshes",
+    type=named_path,
+    multiple=True,
+    required=True,
+    metavar="NAME=PATH",
+    help="A wireframe, open or closed, whose column is dist_<name>; may be repeated. Without NAME= "
+    "each solid of the file has a column.",
+)
+@click.option("--signed", is_flag=True, help="Make distances inside negative; meshes are closed.")
+@options.output_option("OUT.csv", "File to write; - is stdout.", required=True)
+@options.overwrite_option
+@options.table_options
+@options.frame_options
+@options.machine_options
+@options.report_options
+def distance(
+    blocks: str,
+    meshes: tuple[tuple[str, str], ...],
+    as_json: bool,
+    quiet: bool,
+    **given: Unpack[DistanceOptions],
+) -> None:
+    """Add a column with the distance of each block of BLOCKS from each mesh, in the mesh's unit.
+
+    BLOCKS is any block model that `geodomain label` takes, and the output has the same format: a
+    text table keeps every byte and gains columns. Distances are of centroids, and float64; a block
+    without coordinates has none. The summary goes to stderr.
+
+    Exit codes: 0 ok, 1 a bug, 2 usage, 3 bad input, 4 input or output, 5 device, 130 interrupted.
+    """
+    from geodomain.volumes.distance_file import distance_file
+
+    options.require_rotation(given)
+    named = by_name(meshes)
+    twice = [name for name, paths in named.items() if len(paths) > 1]
+    if twice:
+        message = f"--mesh names {twice[0]} twice: give each mesh a name of its own"
+        raise click.UsageError(message)
+    to_stdout = given["output"] == "-"
+    console = Console(quiet or (as_json and to_stdout))
+    with console.listening():
+        paths = {name: path for name, (path,) in named.items()}
+        found = distance_file(blocks, paths, progress=console.on_terminal, **given)
+    if as_json:
+        print_json(found.as_dict(), err=to_stdout)
+    elif not quiet:
+        print_text(found, err=True)

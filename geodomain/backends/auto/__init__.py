@@ -1,1 +1,0 @@
-"""The backend that chooses between the CPU and the GPU, call by call."""

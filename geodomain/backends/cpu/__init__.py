@@ -1,1 +1,0 @@
-"""The CPU backend: the kernels' launch loops through ctypes; no geometry."""

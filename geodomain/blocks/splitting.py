@@ -1,0 +1,410 @@
+"""One pass over a model's blocks: each is split, its parts are labelled, joined and given out."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.blocks.schemes import Boundaries, Boxes, Parents, Pieces, Scheme, Splitter
+from geodomain.blocks.settings import (
+    IN_MEMORY,
+    NegativeAmounts,
+    SubblockSummary,
+    amount_columns,
+    refuse_new,
+    require_output,
+    require_scheme,
+    resolution_of,
+    rewritable,
+    shared,
+    smallest_sizes,
+    unshared_warnings,
+)
+from geodomain.compute.data import Bools, Floats, Ints
+from geodomain.domains.order import allowed_rows, condition_columns
+from geodomain.domains.sources import DomainsGiven, domains_to_label
+from geodomain.errors import PointError, collect_warnings, counted, warn
+from geodomain.files.outputs import refuse_inputs
+from geodomain.formats.blocks import Destination, open_model
+from geodomain.formats.rewriting import Added, BlockRows, NewRows, Rewriting, Space
+from geodomain.inputs import PathGiven, model_path
+from geodomain.labelling.counts import Tally
+from geodomain.labelling.evaluate import labels_of, refuse_disjoint
+from geodomain.labelling.labeller import ColumnPlan, Labeller
+from geodomain.labelling.summary import parts_of, summarise
+from geodomain.labelling.warnings import tally_warnings
+from geodomain.progress import Progress, show_progress
+from geodomain.query.locator import Rule
+from geodomain.tables.numbers import NegativeGrades, Numbers, Resolution
+from geodomain.tables.options import TableKeywords, table_options
+from geodomain.tables.rotation import refuse_misfit, require_constants, require_known_turn
+
+# About so many sub-blocks are made at a time.
+_TOGETHER = 1 << 19
+
+
+class Splitting:
+    """What is done to the blocks, and what is counted.
+
+    Parameters
+    ----------
+    splitter : Splitter
+    labeller : Labeller
+    space : Space
+        The frame of the blocks.
+    resolution : Resolution
+    asked : mapping of str to int
+        The columns of conditions.
+    constants : mapping of int to float
+        Columns that say what the coordinates stand for.
+    names : sequence of str
+        Of all columns.
+    join : bool
+        Whether parts of a block with the same label are joined.
+    threads : int, optional
+
+    Attributes
+    ----------
+    tally : Tally
+        Of the parts before they are joined.
+    parents, split, written, dropped, missing : int
+        Blocks; those that were split; blocks that are written; cuts that were dropped; blocks
+        without coordinates or sizes, which are as they were.
+    """
+
+    def __init__(
+        self,
+        splitter: Splitter,
+        labeller: Labeller,
+        space: Space,
+        resolution: Resolution,
+        asked: Mapping[str, int],
+        constants: Mapping[int, float],
+        names: Sequence[str],
+        *,
+        join: bool,
+        threads: int | None,
+    ) -> None:
+        self._splitter, self._labeller, self._space = splitter, labeller, space
+        self._resolution, self._asked, self._constants = resolution, asked, constants
+        self._names, self._join, self._threads = names, join, threads
+        self.tally = Tally(labeller.targets)
+        self.parents = self.split = self.written = self.dropped = self.missing = 0
+        self.unsized = 0
+        self.first_unsized: int | None = None
+
+    def rewrite(self, rows: BlockRows) -> Iterator[NewRows]:
+        """Give the parts of some blocks, some blocks at a time."""
+        require_constants(
+            self._constants, rows.column, self._names, self._splitter.name, rows.first
+        )
+        if not rows.first:
+            self._require_known_frame(rows)
+        coordinates = self._space.local(rows.coordinates)
+        parents = Parents(coordinates, rows.sizes, self._space.at_corner, self._resolution)
+        entered = self._entered(parents)
+        parts = self._splitter.parts(parents, entered, rows.first)
+        parts[~entered] = 1
+        negative: dict[str, NegativeGrades] = {}
+        allowed = allowed_rows(
+            self._labeller.domains, lambda named: rows.column(self._asked[named]), negative
+        )
+        self.tally.add_negative(negative, rows.first)
+        self.parents += len(rows)
+        unsized = rows.missing & np.isfinite(rows.points).all(axis=1)
+        if self.first_unsized is None and unsized.any():
+            self.first_unsized = rows.first + int(unsized.argmax()) + 1
+        self.unsized += int(unsized.sum())
+        self.missing += int(rows.missing.sum())
+        expected = np.cumsum(self._splitter.expected(parts, entered)) // _TOGETHER
+        for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(expected)) + 1):
+            yield self._made(rows, parents, some, parts[some], entered[some], allowed)
+
+    def _require_known_frame(self, rows: BlockRows) -> None:
+        """Refuse blocks that are turned where nothing says so, or otherwise than is said."""
+        frame, name = self._space.frame, self._splitter.name
+        usable = ~rows.missing
+        points, sizes = rows.points[usable], _stacked(rows.sizes)[usable]
+        refuse_misfit(points, sizes, frame, name)
+        if not self._space.is_turned:
+            require_known_turn(points, sizes, frame, name, "split")
+
+    def _entered(self, parents: Parents) -> Bools:
+        """Tell the blocks that any triangle enters."""
+        lows, highs = np.empty((2, len(parents), 3))
+        for axis, size in enumerate(parents.sizes):
+            lows[:, axis] = parents.face(axis, size - size)
+            highs[:, axis] = parents.face(axis, size)
+        return self._splitter.boundaries.entered(lows, highs)
+
+    def _made(
+        self,
+        rows: BlockRows,
+        parents: Parents,
+        some: Ints,
+        parts: Ints,
+        entered: Bools,
+        allowed: Sequence[Bools | None] | None,
+    ) -> NewRows:
+        """Split some blocks."""
+        own = parents.take(some)
+        pieces = self._splitter.split(own, parts, entered)
+        boxes = pieces.boxes(own)
+        written = self._space.written(boxes.coordinates)
+        placed = Boxes(written, boxes.sizes)
+        codes = self._labelled(rows, some[pieces.parent], pieces.alone, placed, allowed)
+        self.split += int((~pieces.alone & (np.diff(pieces.parent, prepend=-1) != 0)).sum())
+        self.dropped += pieces.dropped
+        if self._join:
+            pieces, first = pieces.joined(codes, self._threads)
+            boxes, codes = pieces.boxes(own), codes[first]
+            written = self._space.written(boxes.coordinates)
+        self.written += len(pieces)
+        row = some[pieces.parent]
+        return NewRows(
+            row=row,
+            unchanged=pieces.alone,
+            coordinates=written,
+            sizes=boxes.sizes,
+            amounts=self._shared(rows, row, pieces, boxes),
+            added=[rows.first + row, codes.astype(np.int64)],
+        )
+
+    def _labelled(
+        self,
+        rows: BlockRows,
+        row: Ints,
+        alone: Bools,
+        boxes: Boxes,
+        allowed: Sequence[Bools | None] | None,
+    ) -> NDArray[np.int32]:
+        """Label parts by their centroids, as they will be read."""
+        sizes = _stacked(boxes.sizes)
+        points = self._space.world(_stacked(boxes.coordinates), sizes)
+        points[alone] = rows.points[row[alone]]
+        met = None if allowed is None else [None if a is None else a[row] for a in allowed]
+        try:
+            verdict = self._labeller.judge(np.asfortranarray(points), met)
+        except PointError as error:
+            message = f"{self._splitter.name}, in block {rows.first + int(row[0]) + 1} on: {error}"
+            raise PointError(message) from None
+        axes = self._space.axes if self._space.is_turned else None
+        self.tally.add(points, sizes, verdict, met, axes)
+        return verdict.codes
+
+    def _shared(self, rows: BlockRows, row: Ints, pieces: Pieces, boxes: Boxes) -> list[Numbers]:
+        """Share the amounts of blocks among their parts."""
+        if not rows.amounts:
+            return []
+        volumes = _stacked(boxes.sizes).prod(axis=1)
+        volumes[rows.missing[row]] = 1.0
+        starts = np.diff(row, prepend=-1) != 0
+        place, own = np.cumsum(starts) - 1, row[starts]
+        return [shared(amount.take(own), place, volumes) for amount in rows.amounts]
+
+
+def _stacked(numbers: tuple[Numbers, Numbers, Numbers]) -> Floats:
+    """Give three columns as rows of float64."""
+    return np.column_stack([each.doubles() for each in numbers])
+
+
+# --- Split the blocks of a model in a file at wireframes.
+
+
+def subblock_file(
+    model: PathGiven,
+    domains: DomainsGiven,
+    output: PathGiven,
+    *,
+    scheme: Scheme,
+    minimum: float | str | Sequence[float | str],
+    merge: bool = False,
+    resolution: float | str = "0.001",
+    extensive: str | Sequence[str] = (),
+    column: str = "domain",
+    parent: str = "parent",
+    overwrite: bool = False,
+    background: str | None = None,
+    unassigned: str | None = None,
+    leaky: str | None = None,
+    rule: Rule = "parity",
+    allow_open: bool = False,
+    weld: float | None = None,
+    allow_disjoint: bool = False,
+    backend: str = "auto",
+    threads: int | None = None,
+    progress: Progress | bool = False,
+    **table: Unpack[TableKeywords],
+) -> SubblockSummary:
+    r"""Split the blocks of a model in a file at wireframes, label the parts, and write them.
+
+    A block is split while a triangle of a domain has a point strictly inside of it, and it is
+    larger than the smallest size. Its parts have its other columns byte for byte, coordinates and
+    sizes of their own, and two columns more: the row of their parent, from 0, and their domain,
+    which is that of their centroid. A block that is not split keeps its row as it is.
+
+    Parameters
+    ----------
+    model : path
+        Text, Parquet or VTK with block sizes, in the world or rotated.
+    domains : mapping, sequence of Domain and Stack, Domains, or path
+        As for `label_file`.
+    output : path
+        The file to write, of the model's kind; a VTK data set becomes .vtu.
+    scheme : {"octree", "grid", "seam"}
+        "octree" halves a block along each axis along which it may be halved, and again those of
+        its parts that are entered. "grid" cuts it into equal cells at once. "seam" cuts it into
+        equal cells in plan, and each of them along z where a wireframe crosses its centre line: at
+        the mean height of the sheet that spans the cell, else at the crossing. Cuts nearer than
+        the smallest size to a face or to another cut are dropped and counted.
+    minimum : float or three of them
+        The smallest size along x, y and z, in the unit of the model.
+    merge : bool
+        Join parts of a block with the same domain, as `merge_file` does.
+    resolution : float
+        Text: cuts that do not end, such as thirds, are multiples of it. The cuts of a seam always
+        are.
+    extensive : str or sequence of str
+        Columns of amounts, such as a block's volume or tonnes, which its parts share by volume.
+    column, parent : str
+        Names of the new columns.
+    overwrite, background, unassigned, leaky, rule, allow_open, weld, allow_disjoint
+        As for `label_file`.
+    backend, threads, progress, **table
+        As for `label_file`.
+
+    Returns
+    -------
+    SubblockSummary
+        ``print`` it. In text coordinates and sizes are exact decimals, and the volumes of the
+        parts add up to the block's exactly; in binary files they are float64, and add up to within
+        4 units in the last place. With ``frame`` the coordinates of parts are turned into the
+        world, and rounded to 6 decimals in text.
+
+    Raises
+    ------
+    TableError, MeshError, DomainError, OSError
+        As `label_file`, and for a model without sizes; nothing is left behind.
+    ValueError
+        For a smallest size or a resolution that cannot be.
+
+    Warns
+    -----
+    GeodomainWarning
+        As `label_file`; for columns that look like amounts and are not shared; for numbers of
+        Parquet that are written as float64.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "blocks.csv").write_text("X,Y,Z,DX,DY,DZ,AU\n5,5,5,10,10,10,2.50\n")
+    >>> corners = [[x, y, z] for z in (0, 5) for y in (0, 10) for x in (0, 10)]
+    >>> quads = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+    >>> faces = [t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]
+    >>> ore = {"ORE": geodomain.Mesh(corners, faces)}
+    >>> out = folder / "sub.csv"
+    >>> found = geodomain.subblock_file(
+    ...     folder / "blocks.csv", ore, out, scheme="octree", minimum=5, merge=True
+    ... )
+    >>> print(out.read_text())
+    X,Y,Z,DX,DY,DZ,AU,parent,domain
+    5,5,2.5,10,10,5,2.50,0,ORE
+    5,5,7.5,10,10,5,2.50,0,
+    <BLANKLINE>
+    """
+    began = time.perf_counter()
+    smallest, step = smallest_sizes(minimum), resolution_of(resolution, minimum)
+    require_scheme(scheme)
+    options, source = table_options(**table), model_path(model, IN_MEMORY)
+    target = os.fspath(output)
+    outputs = require_output(source, target, overwrite=overwrite)
+    with collect_warnings() as warned, show_progress(progress, "splitting") as told:
+        given = domains_to_label(domains, weld=weld)
+        refuse_inputs(outputs, given.files)
+        for domain in given.domains:
+            if domain.within is not None or domain.beyond is not None:
+                warn(
+                    f"{domain.name} has within or beyond: blocks are split at wireframes only, and "
+                    "not at that distance from them, where they stay as large as they are"
+                )
+        labeller = Labeller(
+            given.domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
+        )
+        labels = labels_of(given.domains, background=background, unassigned=unassigned, leaky=leaky)
+        (labelled,) = ColumnPlan(column, labels).columns(labeller.targets)
+        with open_model(source, options) as opened:
+            file = rewritable(opened)
+            refuse_new(opened, (parent, "parent="), (column, "column="))
+            asked = condition_columns(given.domains, opened.columns, opened.name)
+            shares = amount_columns(opened, extensive)
+            negative = NegativeAmounts([opened.columns[field] for field in shares])
+            boundaries = Boundaries(given.domains.meshes, file.space, threads)
+            work = Splitting(
+                Splitter(scheme, smallest, boundaries, opened.name),
+                labeller,
+                file.space,
+                step,
+                asked,
+                opened.constants,
+                opened.columns,
+                join=merge,
+                threads=threads,
+            )
+
+            def before_commit() -> None:
+                if not allow_disjoint:
+                    refuse_disjoint(labeller.targets, work.tally.bounds, opened.name)
+                # Blocks without a size are told as blocks of the model, not as sub-blocks.
+                work.tally.unsized, work.tally.first_unsized = 0, None
+                if work.first_unsized is not None:
+                    warn(
+                        f"{counted(work.unsized, 'block')} without a size above 0 along each axis "
+                        f"{'stays as it is' if work.unsized == 1 else 'stay as they are'}; the "
+                        f"first is block {work.first_unsized:,} of the table"
+                    )
+                parts = parts_of(labeller.targets, work.tally, labels)
+                for sentence in tally_warnings(labeller.domains, work.tally, parts):
+                    warn(sentence)
+                for sentence in (
+                    *unshared_warnings(opened.columns, shares),
+                    *negative.warnings(),
+                ):
+                    warn(sentence)
+
+            file.rewrite(
+                Rewriting(
+                    negative.counted(work.rewrite),
+                    Destination(target, overwrite),
+                    (Added(parent), Added(column, labelled.cells, labelled.default)),
+                    amounts=shares,
+                    also=[*asked.values(), *opened.constants],
+                    threads=threads,
+                    progress=told,
+                    before_commit=before_commit,
+                )
+            )
+    return SubblockSummary(
+        scheme=scheme,
+        parents=work.parents,
+        split=work.split,
+        missing=work.missing,
+        subblocks=work.tally.rows,
+        written=work.written,
+        dropped=work.dropped,
+        labels=summarise(
+            labeller,
+            work.tally,
+            labels,
+            seconds=time.perf_counter() - began,
+            columns=[parent, column],
+            output=target,
+            welds=given.welds,
+            warnings=warned,
+        ),
+    )

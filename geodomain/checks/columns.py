@@ -1,0 +1,248 @@
+"""Check densities: their unit, and values that no rock has."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Floats
+from geodomain.errors import TableError, counted
+from geodomain.tables.conditions import Column
+from geodomain.tables.vendors import plain_name
+
+# Bulk densities of rock in t/m3: pumice and peat lie below the first, massive galena at the second.
+_ROCK = (0.5, 8.0)
+# The densest rock that is mined has ten times the density of the lightest.
+_SPREAD = 20.0
+
+
+@dataclass(frozen=True)
+class DensityUnit:
+    """A mass per cubed unit of the coordinates.
+
+    Attributes
+    ----------
+    name : str
+    low, high : float
+        What rock can have.
+    tonnes : tuple of int
+        One unit of its mass in tonnes of 1,000 kg: numerator and denominator, exact.
+    """
+
+    name: str
+    low: float
+    high: float
+    tonnes: tuple[int, int] = (1, 1)
+
+
+_FOOT = 0.3048
+_POUND = 0.00045359237
+DENSITY_UNITS = {
+    unit.name: unit
+    for unit in (
+        DensityUnit("t/m3", *_ROCK),
+        DensityUnit(
+            "lb/ft3",
+            _ROCK[0] * _FOOT**3 / _POUND,
+            _ROCK[1] * _FOOT**3 / _POUND,
+            (45_359_237, 100_000_000_000),
+        ),
+        DensityUnit("t/ft3", _ROCK[0] * _FOOT**3, _ROCK[1] * _FOOT**3),
+        DensityUnit("kg/m3", _ROCK[0] * 1000, _ROCK[1] * 1000, (1, 1000)),
+    )
+}
+# The same number, in the words of laboratories.
+_ALIASES = {"g/cm3": "t/m3", "g/cm\u00b3": "t/m3"}
+
+
+def density_unit(name: str | None) -> DensityUnit | None:
+    """Return a unit by its name; ValueError for another name."""
+    if name is None:
+        return None
+    name = _ALIASES.get(name, name).replace("\u00b3", "3")
+    if name not in DENSITY_UNITS:
+        message = f"density_unit is {name!r}; it can be {', '.join(DENSITY_UNITS)}"
+        raise ValueError(message)
+    return DENSITY_UNITS[name]
+
+
+def refuse_geometry(
+    density: str | float, centroid: Sequence[str], sizes: Sequence[str], table: str
+) -> None:
+    """Raise TableError for a column of densities that is a coordinate or a size of the blocks."""
+    if not isinstance(density, str):
+        return
+    for names, what in ((centroid, "coordinate"), (sizes, "size")):
+        for axis, name in zip("xyz", names, strict=False):
+            if plain_name(name) == plain_name(density):
+                message = (
+                    f"{density} is the {what} of the blocks in {axis} in {table}, and cannot be "
+                    "their density too: name the column of densities with density="
+                )
+                raise TableError(message)
+
+
+class DensityChecks:
+    """What densities say of themselves, gathered chunk by chunk.
+
+    Parameters
+    ----------
+    density : str or float
+        The column, or one density for all blocks.
+    grades : sequence of str
+        Columns of grades, none of which should be the density.
+    unit : DensityUnit, optional
+        Of the densities.
+    """
+
+    def __init__(
+        self, density: str | float, grades: Sequence[str] = (), unit: DensityUnit | None = None
+    ) -> None:
+        self._density, self._unit = density, unit
+        self._is_grade = isinstance(density, str) and plain_name(density) in map(plain_name, grades)
+        self._outside, self._first, self._zero = 0, (0, 0.0), 0
+        self._least, self._most = math.inf, 0.0
+
+    def add(self, densities: Floats, row: int) -> None:
+        """Add a chunk of densities, (n,), NaN where missing; `row` is how many came before."""
+        self._zero += int((densities == 0).sum())
+        rock = densities > 0
+        if not rock.any():
+            return
+        some = densities[rock]
+        self._least = min(self._least, float(some.min()))
+        self._most = max(self._most, float(some.max()))
+        if self._unit is None or (self._unit.low <= self._least and self._most <= self._unit.high):
+            return
+        outside = rock & ((densities < self._unit.low) | (densities > self._unit.high))
+        if outside.any():
+            if not self._outside:
+                place = int(outside.argmax())
+                self._first = row + place + 1, float(densities[place])
+            self._outside += int(outside.sum())
+
+    def warnings(self) -> Iterator[str]:
+        """Yield a warning for a grade as density, and for densities that no rock has."""
+        if self._is_grade:
+            yield f"{self._density} is both the density and a grade: one of them is another column"
+        if self._unit is None or not self._outside:
+            return
+        block, value = self._first
+        rock = f"rock has {self._unit.low:.3g} to {self._unit.high:.4g} {self._unit.name}"
+        if not isinstance(self._density, str):
+            yield f"the density is {value:g} {self._unit.name}, and {rock}: is it in another unit?"
+            return
+        has = "1 block has" if self._outside == 1 else f"{self._outside:,} blocks have"
+        yield (
+            f"{has} a density in {self._density} that no rock has, the first block {block:,} with "
+            f"{value:g}; "
+            f"{rock}: are they in another unit, or marks of missing values (missing=)?"
+        )
+
+    def notes(self) -> Iterator[str]:
+        """Yield what is worth knowing: densities of zero, and a wide spread of unknown unit."""
+        if self._zero:
+            yield (
+                f"density 0: {counted(self._zero, 'block')}, in the volume, and 0 tonnes (air and "
+                "water may be so)"
+            )
+        if self._unit is None and self._most > _SPREAD * self._least:
+            yield (
+                f"{self._density} reaches from {self._least:g} to {self._most:g} above 0, more "
+                f"than {_SPREAD:g} times as much: rock differs by less. Say its unit with "
+                "density_unit=, and the blocks outside of what rock can be are counted"
+            )
+
+
+# --- Check labels: names that read as missing values, and labels that differ by case alone.
+
+# What pandas reads as a missing value besides nan, which no domain may be called, in any case.
+_MISSING = {"na", "n/a", "#n/a", "#na", "<na>", "null", "none"}
+_SHOWN = 5
+_PLAIN = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{0,18})?")
+
+
+def read_as_missing(names: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for each new label that other programs read as a missing value."""
+    for name in dict.fromkeys(names):
+        if name.lower() in _MISSING:
+            yield (
+                f"the label {name!r} is one that pandas and Excel read as a missing value: choose "
+                "another, or read the column as text"
+            )
+
+
+class LabelSpellings:
+    """How the labels of a column are spelled, chunk by chunk.
+
+    Parameters
+    ----------
+    column : str
+        What notes call it.
+    """
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+        self._plain: dict[str, int] = {}
+        self._padded: dict[str, int] = {}
+
+    def distinct(
+        self, column: Column, known: Sequence[str] = ()
+    ) -> tuple[list[str], NDArray[np.intp]]:
+        """Return the different labels of a chunk, as `Column.distinct` does, and count them."""
+        texts, codes = column.distinct(known)
+        self.add(texts, codes, column.padded())
+        return texts, codes
+
+    def add(self, texts: Sequence[str], codes: NDArray[np.intp], padded: NDArray[np.bool_]) -> None:
+        """Count the labels of a chunk, and those with blanks around them."""
+        for held, rows in ((self._plain, ~padded), (self._padded, padded)):
+            counts = np.bincount(codes[rows], minlength=len(texts))
+            for place in np.flatnonzero(counts).tolist():
+                text = texts[place].strip()
+                held[text] = held.get(text, 0) + int(counts[place])
+
+    def notes(self) -> Iterator[str]:
+        """Yield a note for labels that are alike, and for those with and without blanks."""
+        yield from alike_labels([*self._plain, *self._padded], self._column)
+        both = sorted((text, count) for text, count in self._padded.items() if text in self._plain)
+        if both := [one for one in both if one[0]]:
+            said = "; ".join(f"{text!r} in {count:,} rows" for text, count in both[:_SHOWN])
+            more = f" and {len(both) - _SHOWN:,} more" if len(both) > _SHOWN else ""
+            yield (
+                f"{self._column} has labels with blanks around them, which count as those "
+                f"without: {said}{more}"
+            )
+
+
+def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
+    """Yield a note for labels of a column that differ by case, blanks or spelt numbers alone."""
+    known = dict.fromkeys(labels)
+    for what, key in (("case or blanks", _folded), ("the way a number is written", _number)):
+        groups: dict[object, list[str]] = {}
+        for label in known:
+            groups.setdefault(key(label), []).append(label)
+        alike = [names for names in groups.values() if len(names) > 1]
+        said = [" and ".join(repr(name) for name in sorted(names)) for names in alike[:_SHOWN]]
+        if said:
+            more = f" and {len(alike) - _SHOWN:,} more" if len(alike) > _SHOWN else ""
+            yield (
+                f"{column} has labels that differ by {what} alone, and count apart: "
+                f"{'; '.join(said)}{more}"
+            )
+
+
+def _folded(label: str) -> object:
+    """Return what labels of the same letters have in common."""
+    return " ".join(label.casefold().split())
+
+
+def _number(label: str) -> object:
+    """Return the number of a label such as 1 or 1.0, exactly, or the label itself."""
+    return Decimal(label) if _PLAIN.fullmatch(label) else label

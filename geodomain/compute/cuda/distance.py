@@ -1,0 +1,139 @@
+"""Distances on a GPU, through PyCUDA: neighbours go together, a thread to a point.
+
+One kernel notes the few triangles that may be nearest, others decide.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+
+import numpy as np
+
+from geodomain.compute import layout
+from geodomain.compute.cuda import device
+from geodomain.compute.cuda import points as bins
+from geodomain.compute.cuda.buffers import Slot, allocate
+from geodomain.compute.cuda.driver import CudaStream
+from geodomain.compute.cuda.kernels import Argument
+from geodomain.compute.cuda.pipeline import answer_all
+from geodomain.compute.cuda.segments import Hierarchy, Rooms
+from geodomain.compute.data import Columns, Floats, Indices, MeshArrays
+
+FILE = "distance.cu"
+
+
+class Scratch:
+    """Rooms that a stream uses again for each chunk, given out in the same order."""
+
+    def __init__(self, room: Rooms) -> None:
+        self._room = room
+        self._given: list[tuple[int, int]] = []
+        self._next = itertools.count()
+
+    def begin(self) -> None:
+        """Give out from the first room again."""
+        self._next = itertools.count()
+
+    def __call__(self, size: int) -> int:
+        """Return the address of so many bytes."""
+        number = next(self._next)
+        if number == len(self._given):
+            self._given.append((0, 0))
+        if self._given[number][1] < size:
+            self._given[number] = (self._room(size), size)
+        return self._given[number][0]
+
+
+class CudaNearestIndex:
+    """The hierarchy over one mesh's triangles on the device, asked for the nearest."""
+
+    def __init__(self, mesh: MeshArrays) -> None:
+        self._hierarchy = held = Hierarchy(mesh, brute=False)
+        with device.current():
+            self._memory = [allocate(size) for size in _sizes(held)]
+            self._frame = held.frame.tobytes()
+            self._surround(*map(int, self._memory))
+
+    def _surround(self, nodes: int, of_nodes: int, of_packets: int, rows: int) -> None:
+        """Write flat triangles, and nodes and cylinders from the packets up to the root."""
+        held, count = self._hierarchy, self._hierarchy.packet_count
+        _launch("packets", count, held.packets, count, self._frame, held.mesh, of_packets, rows)
+        for begin, end in reversed(list(itertools.pairwise(held.firsts))):
+            _launch(
+                "nodes", end - begin,
+                held.nodes, begin, end, self._frame, nodes, of_nodes, of_packets,
+            )  # fmt: skip
+        self._view = layout.structure("NearestView").pack(
+            frame=self._frame, nodes=nodes, of_nodes=of_nodes, of_packets=of_packets, rows=rows,
+            mesh=held.mesh,
+        )  # fmt: skip
+
+    def __del__(self) -> None:
+        """Give the memory back, in the context that it came from."""
+        device.free(*getattr(self, "_memory", ()))
+
+    def nearest(
+        self,
+        points: Columns,
+        distance: Floats,
+        threads: int,
+        *,
+        triangle: Indices | None = None,
+        place: Floats | None = None,
+    ) -> int:
+        """Write the distance of each point, its nearest triangle, and the place on it, (n, 3).
+
+        Returns the first row beyond a mesh's range, or -1.
+        """
+        whole = triangle is not None or place is not None
+        out = np.empty((len(distance), 5)) if whole else distance
+        with device.current(), Rooms() as room:
+            scratch: dict[int, Scratch] = {}
+
+            def kernels(slot: Slot) -> int:
+                mine = scratch.setdefault(id(slot), Scratch(room))
+                mine.begin()
+                return self._ask(slot, mine, whole=whole)
+
+            refused = answer_all(points, out, threads, kernels, together=True)
+        if whole:
+            distance[:] = out[:, 0]
+        if place is not None:
+            place[:] = out[:, 1:4]
+        if triangle is not None:
+            triangle[:] = out[:, 4]
+        return refused
+
+    def _ask(self, slot: Slot, room: Scratch, *, whole: bool) -> int:
+        """Answer a chunk, in an order in which neighbours are near; return the answers' address."""
+        rows, order, stream = slot.rows, int(slot.open_rows), slot.stream
+        cells, count = bins.curve(self._frame, rows)
+        bins.order_by("draw_points", cells, count, slot.view, rows, order, room, stream)
+        slot.clear_lists()
+        noted, counts = room(4 * layout.constant("kMostNoted") * rows), int(slot.counts)
+        on_edges = layout.row_list(int(slot.unsure_rows), counts)
+        others = layout.row_list(room(4 * rows), counts + 4)
+        answers, some = int(slot.answers), device.list_threads(rows)
+        asked = self._hierarchy.mesh, slot.view, order, rows, noted, ctypes.c_int32(whole), answers
+        launch = functools.partial(_launch, stream=stream)
+        launch("note", rows, self._view, slot.view, order, rows, noted)
+        launch("inside", rows, *asked, slot.refused, on_edges, others)
+        launch("edges", some, *asked, on_edges)
+        launch("others", some, *asked, others)
+        launch("rest", rows, self._view, *asked[1:])
+        return answers
+
+
+def _launch(step: str, threads: int, *fields: Argument, stream: CudaStream | None = None) -> None:
+    device.launch(FILE, f"geodomain_distance_{step}", threads, *fields, stream=stream)
+
+
+def _sizes(held: Hierarchy) -> list[int]:
+    """Return the bytes of the nodes, of the cylinders of nodes and packets, of flat triangles."""
+    nodes, packets = held.firsts[-1], held.packet_count
+    counts = {"NearestNode": nodes, "Cylinder": nodes}
+    sizes = [layout.structure(name).size * count for name, count in counts.items()]
+    sizes.append(layout.structure("Cylinder").size * packets)
+    return [*sizes, layout.structure("FlatRow").size * layout.constant("kDevicePacket") * packets]

@@ -1,0 +1,572 @@
+"""What is used of PyCUDA, which has no types of its own."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, TypedDict, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import DeviceError
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+class CudaMemory(Protocol):
+    """Memory of the device, or a copy of it in a pool."""
+
+    def __int__(self) -> int:
+        """Return its address."""
+        ...
+
+    def free(self) -> None:
+        """Free it."""
+        ...
+
+
+Place = int | CudaMemory  # an address on the device
+Image = NDArray[np.generic] | memoryview | bytes  # what is copied from
+
+
+class CudaStream(Protocol):
+    """Work of the device in its order."""
+
+    def synchronize(self) -> None:
+        """Wait for it."""
+        ...
+
+
+class CudaEvent(Protocol):
+    """A mark in a stream."""
+
+    def record(self, stream: CudaStream | None = None) -> CudaEvent:
+        """Put it after what was sent."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for it."""
+        ...
+
+    def query(self) -> bool:
+        """Whether it has been reached."""
+        ...
+
+    def time_till(self, event: CudaEvent) -> float:
+        """Return the milliseconds to a later one."""
+        ...
+
+
+class CudaContext(Protocol):
+    """A context of the device."""
+
+    def push(self) -> None:
+        """Make it current."""
+        ...
+
+
+class ContextStack(Protocol):
+    """The contexts of a thread, the current one last."""
+
+    def pop(self) -> None:
+        """Make the one before current."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for all the work of the current one."""
+        ...
+
+
+class CudaDevice(Protocol):
+    """One GPU."""
+
+    def name(self) -> str:
+        """Return what its maker calls it."""
+        ...
+
+    def compute_capability(self) -> tuple[int, int]:
+        """Return its major and minor version."""
+        ...
+
+    def total_memory(self) -> int:
+        """Return its bytes."""
+        ...
+
+    def get_attribute(self, attribute: object) -> int:
+        """Return one of the driver's attributes of it."""
+        ...
+
+    def retain_primary_context(self) -> CudaContext:
+        """Return the context that libraries of a process share."""
+        ...
+
+
+class CudaDevices(Protocol):
+    """The GPUs that the driver shows."""
+
+    def __call__(self, number: int) -> CudaDevice:
+        """Return one of them."""
+        ...
+
+    def count(self) -> int:
+        """Return how many there are."""
+        ...
+
+
+class CudaKernel(Protocol):
+    """A kernel, ready to be launched."""
+
+    def prepare(self, arg_types: Sequence[str]) -> object:
+        """Tell the types of its arguments, as `struct` writes them."""
+        ...
+
+    def prepared_async_call(
+        self,
+        grid: tuple[int, int],
+        block: tuple[int, int, int],
+        stream: CudaStream | None,
+        *arguments: bytes,
+    ) -> None:
+        """Launch it with arguments of those types."""
+        ...
+
+
+class CudaModule(Protocol):
+    """The kernels of one file."""
+
+    def get_function(self, name: str) -> CudaKernel:
+        """Return one of them."""
+        ...
+
+
+class EventFlags(Protocol):
+    """Options of an event."""
+
+    DISABLE_TIMING: int
+
+
+class DeviceAttributes(Protocol):
+    """What can be asked of a device."""
+
+    SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO: object
+
+
+class MemoryPool(Protocol):
+    """`pycuda.tools.DeviceMemoryPool`: memory that is lent again."""
+
+    @property
+    def held_blocks(self) -> int:
+        """Return how many blocks wait to be lent."""
+        ...
+
+    def allocate(self, size: int) -> CudaMemory:
+        """Lend so many bytes."""
+        ...
+
+    def free_held(self) -> None:
+        """Free what waits."""
+        ...
+
+    def stop_holding(self) -> None:
+        """Free at once what is returned from here on."""
+        ...
+
+
+class Driver(Protocol):
+    """The module `pycuda.driver`."""
+
+    Error: type[Exception]
+    MemoryError: type[Exception]
+    CompileError: type[Exception]
+    Device: CudaDevices
+    Context: ContextStack
+    Stream: Callable[[], CudaStream]
+    Event: Callable[..., CudaEvent]
+    event_flags: EventFlags
+    device_attribute: DeviceAttributes
+
+    def init(self) -> None:
+        """Start the driver."""
+        ...
+
+    def get_driver_version(self) -> int:
+        """Return 1000 times the major version of CUDA, and 10 times the minor."""
+        ...
+
+    def module_from_buffer(self, image: bytes) -> CudaModule:
+        """Load a cubin or PTX."""
+        ...
+
+    def mem_alloc(self, size: int) -> CudaMemory:
+        """Return so many bytes of the device."""
+        ...
+
+    def pagelocked_empty(
+        self, shape: int | tuple[int, ...], dtype: type[Number]
+    ) -> NDArray[Number]:
+        """Return an array in page-locked memory."""
+        ...
+
+    def memcpy_htod(self, dest: Place, src: Image) -> None:
+        """Copy to the device."""
+        ...
+
+    def memcpy_htod_async(self, dest: Place, src: Image, stream: CudaStream) -> None:
+        """Copy to the device in a stream's order."""
+        ...
+
+    def memcpy_dtoh(self, dest: NDArray[np.generic], src: Place) -> None:
+        """Copy from the device."""
+        ...
+
+    def memcpy_dtoh_async(self, dest: NDArray[np.generic], src: Place, stream: CudaStream) -> None:
+        """Copy from the device in a stream's order."""
+        ...
+
+    def memcpy_dtod_async(
+        self, dest: Place, src: Place, size: int, stream: CudaStream | None = None
+    ) -> None:
+        """Copy on the device."""
+        ...
+
+    def memset_d8(self, dest: Place, data: int, count: int) -> None:
+        """Fill with a byte."""
+        ...
+
+    def memset_d32(self, dest: Place, data: int, count: int) -> None:
+        """Fill with a word."""
+        ...
+
+    def memset_d32_async(
+        self, dest: Place, data: int, count: int, stream: CudaStream | None = None
+    ) -> None:
+        """Fill with a word in a stream's order."""
+        ...
+
+
+# --- Calls of the CUDA driver that PyCUDA has no name for, through ctypes; nothing is owned here.
+
+# From cuda.h: attributes of a pointer, a kind of memory, an error, an input of the linker.
+_MEMORY_TYPE, _DEVICE_ORDINAL = 2, 9
+_HOST_MEMORY = 1
+_NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
+_PTX = 1  # CU_JIT_INPUT_PTX
+_LEAST = {_MEMORY_TYPE: 1, _DEVICE_ORDINAL: 0}  # what is less stands for unknown memory
+
+
+@functools.cache
+def library() -> ctypes.CDLL | None:
+    """Return the driver's library, which PyCUDA loads too, or None."""
+    try:
+        return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return None
+
+
+def driver_version() -> int | None:
+    """Return the CUDA version that the driver is for, as 1000 times the major plus 10 the minor."""
+    known, version = library(), ctypes.c_int(0)
+    if known is None or known.cuDriverGetVersion(ctypes.byref(version)):
+        return None
+    return version.value
+
+
+def device_count() -> int | str:
+    """Return the number of devices that the driver shows, or the name of the error that it gives.
+
+    It makes no context.
+    """
+    known, count = library(), ctypes.c_int(0)
+    if known is None:
+        return "there is none"
+    status: int = known.cuInit(0) or known.cuDeviceGetCount(ctypes.byref(count))
+    if status == _NO_DEVICE:
+        return 0
+    if status == 0:
+        return count.value
+    name = ctypes.c_char_p()
+    known.cuGetErrorName(status, ctypes.byref(name))
+    return (name.value or b"CUDA error %d" % status).decode()
+
+
+def is_pinned(address: int, size: int) -> bool:
+    """Return whether memory of ``size`` bytes is page-locked, by whomever; a context is current."""
+    if size == 0:
+        return False
+    ends = (address, address + size - 1)
+    return all(_attribute(_MEMORY_TYPE, place) == _HOST_MEMORY for place in ends)
+
+
+def ordinal(address: int) -> int | None:
+    """Return the number of the device that has an address, or None where that is unknown."""
+    return _attribute(_DEVICE_ORDINAL, address)
+
+
+def wait_for_stream(handle: int) -> bool:
+    """Wait for a stream of another library by its handle; False where that cannot be done."""
+    known = library()
+    return known is not None and bool(known.cuStreamSynchronize(ctypes.c_void_p(handle)) == 0)
+
+
+def current_context() -> int | None:
+    """Return the handle of the context that is current in this thread, or None."""
+    known, handle = library(), ctypes.c_void_p()
+    if known is None or known.cuCtxGetCurrent(ctypes.byref(handle)):
+        return None
+    return handle.value
+
+
+def linked(ptx: bytes, context: int) -> bytes | None:
+    """Return machine code of PTX for a context's device, or None where the driver makes none.
+
+    Other threads run meanwhile, and can make some too; this one has no context before and after.
+    """
+    known, was = library(), ctypes.c_void_p()
+    if known is None or known.cuCtxPushCurrent_v2(ctypes.c_void_p(context)):
+        return None
+    try:
+        return _linked(known, ptx)
+    finally:
+        known.cuCtxPopCurrent_v2(ctypes.byref(was))
+
+
+def _linked(known: ctypes.CDLL, ptx: bytes) -> bytes | None:
+    state, cubin, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+    if known.cuLinkCreate_v2(ctypes.c_uint(0), None, None, ctypes.byref(state)):
+        return None
+    try:
+        length = ctypes.c_size_t(len(ptx) + 1)  # with the zero byte that ends it
+        options = ctypes.c_uint(0), None, None
+        failed = known.cuLinkAddData_v2(state, _PTX, ptx, length, b"kernel.ptx", *options)
+        if failed or known.cuLinkComplete(state, ctypes.byref(cubin), ctypes.byref(size)):
+            return None
+        return ctypes.string_at(cubin, size.value)  # the linker's own until it is destroyed
+    finally:
+        known.cuLinkDestroy(state)
+
+
+def _attribute(number: int, address: int) -> int | None:
+    """Return an attribute of an address, or None for memory that the driver does not know.
+
+    The call for several attributes answers for such memory too, with a type of 0 and a device
+    below 0; the call for one fails, which tools that watch for errors report.
+    """
+    known = library()
+    if known is None:
+        return None
+    value = ctypes.c_int(0)
+    status = known.cuPointerGetAttributes(
+        ctypes.c_uint(1),
+        (ctypes.c_int * 1)(number),
+        (ctypes.c_void_p * 1)(ctypes.addressof(value)),
+        ctypes.c_uint64(address),
+    )
+    return value.value if status == 0 and value.value >= _LEAST[number] else None
+
+
+# --- CUDA error translation and recovery.
+
+_COMPLAINT = re.compile(r"^nvcc fatal|\berror\b.*:")  # in what nvcc writes
+
+
+class OutOfDeviceMemory(DeviceError):
+    """The device has no room: a smaller chunk, or the CPU, may do."""
+
+
+class DeadContext(DeviceError):
+    """Nothing on the device can be used any more."""
+
+
+class RefusedCall(DeviceError):
+    """What was asked cannot be done, on this device or on another; the device still works."""
+
+
+def meaning_of(cuda: Driver, error: Exception) -> DeviceError:
+    """Return what PyCUDA's error means for the call, having asked whether the context lives.
+
+    After an illegal address or a failed launch every later call of the context fails, and no
+    result that was on its way can be trusted; other errors leave the context as it was.
+    """
+    if isinstance(error, cuda.MemoryError):
+        message = "not enough GPU memory; free some of it, or use backend='cpu'"
+        return OutOfDeviceMemory(message)
+    if is_dead(cuda):
+        message = (
+            f"the GPU failed, and only a new process can use it again: {error}; no results were "
+            "returned: run again, or use backend='cpu'"
+        )
+        return DeadContext(message)
+    return RefusedCall(f"the GPU reported an error: {error}; use backend='cpu'")
+
+
+def is_dead(cuda: Driver) -> bool:
+    """Ask whether the current context is beyond use, by whatever call."""
+    try:
+        cuda.Context.synchronize()
+    except cuda.Error:
+        return True
+    return False
+
+
+def no_kernels(
+    cuda: Driver, file: str, architecture: str, refused: Exception | None
+) -> DeviceError:
+    """Return why a kernel file cannot be loaded: refused by the driver, or nowhere to be found."""
+    if refused is None:
+        message = (
+            f"no compiled kernels of {file} for {architecture} were found, and no nvcc on the PATH "
+            "to compile them: install a CUDA toolkit that supports it, or use backend='cpu'"
+        )
+        return DeviceError(message)
+    lines = [line.strip() for line in str(refused).splitlines()]
+    reason = next((line for line in lines if _COMPLAINT.search(line)), lines[0])
+    if isinstance(refused, (cuda.CompileError, OSError)):
+        message = f"nvcc cannot compile {file}: {reason}; repair it, or use backend='cpu'"
+        return DeviceError(message)
+    version = version_text(cuda.get_driver_version())
+    message = (
+        f"the NVIDIA driver, which is for CUDA {version}, refuses the kernels ({reason}): update "
+        "the driver to the CUDA toolkit's version or newer, or use backend='cpu'"
+    )
+    return DeviceError(message)
+
+
+def version_text(version: int) -> str:
+    """Say a version that the driver gives as 1000 times the major plus 10 times the minor."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+# --- Where an array on a GPU is, as the CUDA array interface and DLPack say it.
+
+
+class ArrayInterface(NamedTuple):
+    """An array's memory, and what owns it.
+
+    Attributes
+    ----------
+    address : int
+    read_only : bool
+    shape : tuple of int
+    strides : tuple of int, optional
+        In bytes; None where the elements follow each other, the last axis fastest.
+    typestr : str
+        The type, as NumPy writes it.
+    stream : int, optional
+        Whose work comes first; None where there is nothing to wait for, -1 for all of it.
+    owner : object
+        What keeps the memory.
+    """
+
+    address: int
+    read_only: bool
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    typestr: str
+    stream: int | None
+    owner: object
+
+
+class CudaInterface(TypedDict, total=False):
+    """What ``__cuda_array_interface__`` holds."""
+
+    shape: tuple[int, ...]
+    typestr: str
+    data: tuple[int, bool]
+    strides: tuple[int, ...] | None
+    stream: int | None
+    mask: object
+    version: int
+
+
+class DlpackArray(Protocol):
+    """An array that gives its memory by DLPack."""
+
+    def __dlpack__(self, *, stream: int) -> object:
+        """Return a capsule."""
+        ...
+
+
+# --- Arrays on a GPU by DLPack, read through ctypes; no other library is needed.
+
+_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}  # types of DLPack, as NumPy says them
+_NAME, _USED = b"dltensor", b"used_dltensor"
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("kind", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),  # in elements; null where contiguous
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Managed(ctypes.Structure):
+    pass
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
+_Managed._fields_ = (
+    ("tensor", _Tensor),
+    ("context", ctypes.c_void_p),
+    ("deleter", _Deleter),
+)
+
+_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+_set_name = ctypes.pythonapi.PyCapsule_SetName
+_set_name.restype, _set_name.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.c_char_p)
+
+
+class _Owner:
+    """Keep a DLPack tensor until it is used no more."""
+
+    def __init__(self, managed: ctypes._Pointer[_Managed]) -> None:
+        self._managed = managed
+
+    def __del__(self) -> None:
+        """Tell the producer that it is not used any more."""
+        if self._managed.contents.deleter:
+            self._managed.contents.deleter(self._managed)
+
+
+def interface(values: DlpackArray, stream: int) -> ArrayInterface:
+    """Return where an array's memory is, and what owns it.
+
+    The producer's work is done when ``stream`` is.
+    """
+    capsule = values.__dlpack__(stream=stream)
+    managed = ctypes.cast(_get_pointer(capsule, _NAME), ctypes.POINTER(_Managed))
+    _set_name(capsule, _USED)  # from here on the deleter is ours to call
+    owner, tensor = _Owner(managed), managed.contents.tensor
+    if tensor.lanes != 1 or tensor.kind not in _KINDS:
+        message = "points must be real numbers"
+        raise TypeError(message)
+    size = tensor.bits // 8
+    shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
+    return ArrayInterface(
+        address=(tensor.data or 0) + tensor.byte_offset,
+        read_only=False,
+        shape=shape,
+        strides=_strides(tensor, shape, size),
+        typestr=f"{'|' if size == 1 else '<'}{_KINDS[tensor.kind]}{size}",
+        stream=-1,
+        owner=owner,
+    )
+
+
+def _strides(tensor: _Tensor, shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    if tensor.strides:
+        return tuple(tensor.strides[axis] * size for axis in range(tensor.ndim))
+    return tuple(size * math.prod(shape[axis + 1 :]) for axis in range(tensor.ndim))

@@ -1,0 +1,431 @@
+"""C values one after the other, as kernels take them; no driver needed."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import os
+import re
+import shutil
+import stat
+import struct
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from geodomain.compute.cuda import driver
+from geodomain.compute.cuda import driver as cuda_errors
+from geodomain.compute.cuda.driver import CudaKernel, CudaModule, Driver
+from geodomain.compute.native import headers, kernel_folders, stamp, thread_count
+
+# An address or a count of 64 bits, a double, a number of 32 bits, the bytes of a structure.
+Argument: TypeAlias = int | float | bytes | ctypes.c_float | ctypes.c_int32 | ctypes.c_uint32
+
+# A field of eight bytes begins where C would have it; "0Q" is nothing but the gap before it.
+_FORMATS: dict[type, str] = {
+    int: "Q",
+    float: "d",
+    ctypes.c_float: "f",
+    ctypes.c_int32: "i",
+    ctypes.c_uint32: "I",
+}
+_PYTHONS = (int, float, bytes)
+
+
+def arguments(*fields: Argument) -> bytes:
+    """Return a kernel's arguments one after the other, as C aligns them.
+
+    A field is an int (a 64-bit address or count), a float, a ctypes value of 32 bits, or the bytes
+    of a structure, which begin at a multiple of eight: `kernels/platform/layout.h` sees to it that
+    every structure which kernels take by value is aligned so. What is packed ends where the last
+    field does: with padding after it, a launch fails for want of resources.
+    """
+    shape = tuple([len(field) if isinstance(field, bytes) else type(field) for field in fields])
+    values = [field if isinstance(field, _PYTHONS) else field.value for field in fields]
+    return _packer(shape).pack(*values)
+
+
+@functools.lru_cache(maxsize=256)
+def _packer(shape: tuple[int | type, ...]) -> struct.Struct:
+    """Return what packs fields of these types; a number stands for so many bytes."""
+    codes = [f"0Q{kind}s" if isinstance(kind, int) else _FORMATS[kind] for kind in shape]
+    return struct.Struct("@" + "".join(codes))
+
+
+# --- The PTX of a kernel file cut into its kernels; no driver needed.
+
+# The name of a kernel, or of a function of its own, behind what the latter returns.
+_NAME = re.compile(r"\n(?:\.visible )?\.(?:entry|func)\s+(?:\([^)]*\)\s*)?(\w+)")
+_DECLARED = re.compile(r"\n\.func\s+(?:\([^)]*\)\s*)?(\w+)\s*\([^)]*\)\s*;")
+_ENTRY = re.compile(r"\.entry\s+(\w+)")
+
+
+def kernels(text: str) -> set[str]:
+    """Return the names of the kernels."""
+    return set(_ENTRY.findall(text))
+
+
+def only(text: str, kernel: str) -> str:
+    """Return the PTX of one kernel and of what it calls; all of it where that is not found."""
+    parts = _parts(text)
+    bodies = {name: part for name, part in parts if name}
+    functions = {name for name, part in bodies.items() if part.startswith("\n.func")}
+    needed, new = set[str](), {kernel} & bodies.keys()
+    while new:
+        needed |= new
+        new = {name for name in functions - needed if any(name in bodies[one] for one in new)}
+    if not needed:
+        return text
+
+    def declared(found: re.Match[str]) -> str:
+        return found[0] if found[1] in needed else ""
+
+    kept = [_DECLARED.sub(declared, part) if not name else part for name, part in parts]
+    names = [name for name, _ in parts]
+    return "".join(part for name, part in zip(names, kept, strict=True) if name in {"", *needed})
+
+
+def _parts(text: str) -> list[tuple[str, str]]:
+    """Split PTX into kernels and functions with a body, by name, and what is between, by "".
+
+    Compilers put the braces around a body, and no others, alone at the beginning of a line.
+    """
+    parts, begin = [], 0
+    while (body := text.find("\n{\n", begin)) >= 0:
+        end = text.index("\n}\n", body) + 2
+        head = max(text.rfind(word, begin, body) for word in ("\n.func", "\n.visible .entry"))
+        found = _NAME.match(text, head)
+        if head < 0 or found is None:
+            return [("", text)]
+        parts += [("", text[begin:head]), (found[1], text[head:end])]
+        begin = end
+    return [*parts, ("", text[begin:])]
+
+
+# --- Compiled kernels on disk: what identifies one, and how it gets there; no driver needed.
+
+FLAGS = ("--fmad=false", "-std=c++17", "-O3")
+_INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
+_VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
+_TARGET = re.compile(r"^\.target sm_(\d+)", re.MULTILINE)
+# Where systems keep users' caches: in the folder that a variable names, or in one of their homes.
+_CACHES = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
+_NVCC_READS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")  # flags, from the environment
+_DIGEST_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kernel file in a form that a driver loads.
+
+    Attributes
+    ----------
+    origin : str
+        "cache", "nvcc" or "PTX".
+    read : callable
+        Returns its bytes.
+    path : Path, optional
+        Where the cache has it.
+    """
+
+    origin: str
+    read: Callable[[], bytes]
+    path: Path | None = None
+
+    def discard(self) -> None:
+        """Take it out of the cache, because the driver refuses it."""
+        if self.path is not None:
+            discard(self.path)
+
+
+def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Iterator[Image]:
+    """Return a kernel file's images, the best first; the next one where the driver refuses it.
+
+    The cache's; one that nvcc makes, where there is one; the PTX of the wheel, which every
+    driver compiles that is not older than the toolkit that wrote it, for a device that is not
+    older than its target. A cache that cannot be
+    read or written costs a compilation, nothing else. No process is started before nvcc itself.
+    """
+    text = source(name)
+    made_by = compiler()
+    for path in _candidates(text, architecture, made_by):
+        binary = read(path)
+        if binary is not None:
+            yield Image("cache", binary.__bytes__, path)
+    if made_by is not None:
+        path = folder() / key(text, architecture, made_by)
+        yield Image("nvcc", lambda: keep(path, build(text)), path)
+    ptx = shipped(name)
+    if ptx is not None and _serves(ptx, architecture):
+        yield Image("PTX", ptx.read_bytes)
+
+
+def source(name: str) -> str:
+    """Return a kernel file of `kernels/faces` with our own headers put in place, each once."""
+    root, seen = _root(name), set[str]()
+
+    def text(file: str) -> str:
+        if file in seen:
+            return ""
+        seen.add(file)
+        path = root / file
+        if not path.is_file():
+            raise FileNotFoundError(_missing(file))
+        body = path.read_text(encoding="utf-8").replace("#pragma once\n", "")
+        return _INCLUDE.sub(lambda match: text(match[1]), body)
+
+    return text(f"faces/{name}")
+
+
+def _root(name: str) -> Path:
+    """Return the folder of kernels that has a kernel file."""
+    for folder in kernel_folders():
+        if (folder / "faces" / name).is_file():
+            return folder
+    raise FileNotFoundError(_missing(name))
+
+
+def _missing(file: str) -> str:
+    return f"the kernel source {file} is missing; reinstall geodomain"
+
+
+def shipped(name: str) -> Path | None:
+    """Return the PTX that was made with the wheel, or None: its builder had no nvcc.
+
+    None, too, where the sources are no longer those that it was made from.
+    """
+    for folder in kernel_folders():
+        path = folder / Path(name).with_suffix(".ptx")
+        made = path.with_name(path.name + ".sha256")
+        if path.is_file() and made.is_file() and made.read_text().strip() == _made_from(name):
+            return path
+    return None
+
+
+def shipped_version() -> int | None:
+    """Return the CUDA version that a driver must be for to take the PTX: at least 12000, say.
+
+    The version of the PTX language says it: 8.0 is of CUDA 12.0, 9.0 of CUDA 13.0.
+    """
+    for folder in kernel_folders():
+        for path in folder.glob("*.ptx"):
+            version = _VERSION.search(path.read_text(encoding="utf-8"))
+            if version is not None:
+                return (int(version[1]) + 4) * 1000 + int(version[2]) * 10
+    return None
+
+
+def _serves(ptx: Path, architecture: str) -> bool:
+    """Return whether a device is not older than what PTX was made for."""
+    target = _TARGET.search(ptx.read_text(encoding="utf-8"))
+    return target is None or int(target[1]) <= int(architecture.removeprefix("sm_"))
+
+
+def _made_from(name: str) -> str:
+    """Return the hash of the hashes of all headers and a kernel file, as CMakeLists.txt has it."""
+    root = _root(name)
+    return stamp(root, [*headers(root), f"faces/{name}"])
+
+
+def compiler() -> str | None:
+    """Return what identifies nvcc here without running it, or None where there is none."""
+    path = shutil.which("nvcc")
+    if path is None:
+        return None
+    status = Path(path).resolve().stat()
+    return f"{Path(path).resolve()} {status.st_size} {status.st_mtime_ns}"
+
+
+def folder() -> Path:
+    """Return the cache's folder: GEODOMAIN_CACHE, or the user's cache."""
+    chosen = os.environ.get("GEODOMAIN_CACHE")
+    if chosen:
+        return Path(chosen)
+    variable, usual = _CACHES.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    base = Path(os.environ.get(variable, ""))
+    if base.is_absolute():
+        return base / "geodomain"
+    try:
+        return Path.home() / usual / "geodomain"
+    except RuntimeError:  # a user of no name, as in a container
+        owner = getattr(os, "getuid", lambda: "cache")()
+        return Path(tempfile.gettempdir()) / f"geodomain-{owner}"
+
+
+def is_private(place: Path) -> bool:
+    """Return whether only this user can have put code into a folder; true where there is none."""
+    try:
+        status = place.stat()
+    except OSError:
+        return True
+    if not hasattr(os, "getuid"):
+        return True
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def key(text: str, architecture: str, made_by: str) -> str:
+    """Return the file name of a cubin."""
+    return f"{_what(text, architecture)}-{_hash(made_by)}.cubin"
+
+
+def _what(text: str, architecture: str) -> str:
+    added = [os.environ.get(variable, "") for variable in _NVCC_READS]
+    return _hash("\0".join((text, architecture, *FLAGS, *added)))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _candidates(text: str, architecture: str, made_by: str | None) -> list[Path]:
+    """Name the cached cubins: this compiler's, or, where nvcc has gone, any compiler's."""
+    place = folder()
+    if made_by is not None:
+        return [place / key(text, architecture, made_by)]
+    return sorted(place.glob(f"{_what(text, architecture)}-*.cubin"))
+
+
+def read(path: Path) -> bytes | None:
+    """Return a cubin as it was stored; None where it is not there, damaged, or maybe another's."""
+    try:
+        stored = path.read_bytes() if is_private(path.parent) else b""
+    except OSError:
+        return None
+    binary, digest = stored[:-_DIGEST_BYTES], stored[-_DIGEST_BYTES:]
+    return binary if hashlib.sha256(binary).digest() == digest else None
+
+
+def keep(path: Path, binary: bytes) -> bytes:
+    """Store what was compiled, if the cache will have it, and return it."""
+    with contextlib.suppress(OSError):
+        _store(path, binary)
+    return binary
+
+
+def discard(path: Path) -> None:
+    """Take a cubin out of the cache."""
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def _store(path: Path, binary: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not is_private(path.parent):
+        return
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".making-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(binary + hashlib.sha256(binary).digest())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+# --- The wheel's PTX as modules: the driver makes kernels into machine code, several at a time.
+
+_THREADS = 8
+# What a question launches of a file, in order, by what follows "geodomain_": begun together, at the
+# first of them. A kernel that is not here is begun alone.
+TOGETHER = tuple(
+    tuple(f"geodomain_{word}" for word in line.split())
+    for line in (
+        "build_extents build_plan build_count build_count_large build_mark_full build_sums "
+        "build_offsets build_lists build_scatter",
+        "look_up count_quick count_full",
+        "codes_look_up codes_quick codes_full",
+        "lattice_toggle lattice_full",
+        "shares_shed shares_count shares_settle",
+        "bvh_boxes bvh_codes bvh_climb bvh_begin bvh_gather bvh_fill",
+        "radix_count radix_add_up radix_scatter",
+        "distance_packets distance_nodes distance_note distance_inside distance_edges "
+        "distance_others distance_rest",
+        "segments_boolean segments_boolean_full",
+        "segments_count segments_count_full",
+        "segments_nearest segments_nearest_full segments_describe",
+        "segments_all segments_all_full segments_describe",
+        "bins_draw bins_add_up bins_begin bins_order",
+        "bins_draw_points bins_add_up bins_begin bins_order",
+    )
+)
+
+# By where the cache has it, for all devices: machine code, or None where the driver made none.
+_made: dict[Path, Future[bytes | None]] = {}
+
+
+class PtxModule:
+    """A kernel file that the wheel brings as PTX; each of its kernels is loaded by itself.
+
+    Parameters
+    ----------
+    cuda : Driver
+    text : str
+    architecture : str
+        Of the device, such as sm_90.
+    """
+
+    def __init__(self, cuda: Driver, text: str, architecture: str) -> None:
+        self._cuda, self._text, self._architecture = cuda, text, architecture
+        self._hash = hashlib.sha256(text.encode()).hexdigest()
+        self._made_by = f"driver {cuda.get_driver_version()}"
+        self._loaded: dict[str, CudaModule] = {}
+
+    def get_function(self, name: str) -> CudaKernel:
+        """Have the driver compile a kernel, in the current context, and return it.
+
+        Those that are launched with it are begun meanwhile. No two threads may call this at once.
+        """
+        if name not in self._loaded:
+            self._begin(name)
+            self._loaded[name] = self._load(name)
+        return self._loaded[name].get_function(name)
+
+    def _path(self, kernel: str) -> Path:
+        what = f"{kernel} of {self._hash}"
+        return folder() / key(what, self._architecture, self._made_by)
+
+    def _begin(self, name: str) -> None:
+        """Begin a kernel and those that are launched with it, where they are not begun yet."""
+        here, context = kernels(self._text), driver.current_context()
+        if name not in here or context is None or self._path(name) in _made:
+            return
+        asked = [name, *(one for some in TOGETHER if name in some for one in some if one in here)]
+        paths = {one: path for one in asked if (path := self._path(one)) not in _made}
+        pool = ThreadPoolExecutor(min(len(paths), thread_count(None), _THREADS))
+        with contextlib.suppress(RuntimeError):  # no thread: one too many, or the process ends
+            for one, path in paths.items():
+                cut = functools.partial(only, self._text, one)
+                _made[path] = pool.submit(_machine_code, path, cut, context)
+        pool.shutdown(wait=False)
+
+    def _load(self, name: str) -> CudaModule:
+        """Load a kernel's machine code; its PTX where that cannot be had."""
+        cuda, path = self._cuda, self._path(name)
+        made = _made.get(path)
+        binary = None if made is None else made.result()
+        if binary is not None:
+            try:
+                return cuda.module_from_buffer(binary)
+            except cuda.MemoryError:
+                raise
+            except cuda.Error:
+                if cuda_errors.is_dead(cuda):
+                    raise
+                discard(path)
+        return cuda.module_from_buffer(only(self._text, name).encode())
+
+
+def _machine_code(path: Path, cut: Callable[[], str], context: int) -> bytes | None:
+    """Return a kernel's machine code: the cache's, or, kept there, what the driver makes of PTX."""
+    binary = read(path)
+    if binary is None:
+        binary = driver.linked(cut().encode(), context)
+        if binary is not None:
+            keep(path, binary)
+    return binary

@@ -1,0 +1,393 @@
+"""A lattice on the device, and the launches that label a part of it; nothing is copied out."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute import cpu as cpu_lattices
+from geodomain.compute import layout
+from geodomain.compute.api import PointIndex
+from geodomain.compute.cuda import device, driver
+from geodomain.compute.cuda.buffers import Pool, Stager, allocate, allocate_pooled, upload
+from geodomain.compute.cuda.device import cpu_instead, wait_for
+from geodomain.compute.cuda.driver import CudaMemory, CudaStream, OutOfDeviceMemory
+from geodomain.compute.cuda.points import CudaPointIndex, GridOnDevice
+from geodomain.compute.data import Columns, DeviceRoom, Floats, MeshArrays
+from geodomain.compute.native import addresses, core, counts
+
+UNSURE_ROOM = 1 << 20  # pairs of a triangle and a column that quick arithmetic leaves open
+_BLOCKS = 528  # as many as run at a time on a large card
+_AHEAD = 256  # bytes before the bits: as the device aligns memory
+_MANY = 4224  # triangles that keep a card busy with a thread each
+_FEW = 1 << 19  # lanes that are needed anyway: more columns to each would leave a card idle
+
+
+class Workplace:
+    """A stream, and room for the bits of some layers of x."""
+
+    def __init__(self, room: int) -> None:
+        cuda = device.driver()
+        self.room = room
+        self.stream = cuda.Stream()
+        self.memory = cuda.mem_alloc(_AHEAD + room)
+        self.bits = int(self.memory) + _AHEAD
+        self.counts = self.bits - 8  # unsure pairs, undecided ones: cleared with the bits
+        self.unsure_room = UNSURE_ROOM
+        self.unsure = cuda.mem_alloc(layout.structure("Pairing").size * self.unsure_room)
+        self.host_counts = cuda.pagelocked_empty(2, np.uint32)
+
+    def make_room(self, unsure: int) -> None:
+        """Make the list long enough for that many unsure pairs."""
+        del self.unsure  # first, for both may not fit
+        self.unsure = allocate(layout.structure("Pairing").size * unsure)
+        self.unsure_room = unsure
+
+    def bring_counts(self) -> None:
+        """Start a copy of what was counted."""
+        device.driver().memcpy_dtoh_async(self.host_counts, self.counts, self.stream)
+
+
+@dataclass(frozen=True)
+class DeviceMesh:
+    """A mesh, and the grid of an index that has it on the device already, if any."""
+
+    arrays: MeshArrays
+    grid: GridOnDevice | None
+
+
+@dataclass(frozen=True)
+class LatticePart:
+    """Layers of x from ``begin`` to ``end``, with their ruler."""
+
+    begin: int
+    end: int
+    ruler: bytes
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where a part's labels go: columns one after the other, of ``width`` bytes each.
+
+    They are of bits, or, where ``as_bytes``, a byte to a block.
+    """
+
+    address: int
+    width: int
+    as_bytes: bool = False
+
+
+class DeviceLattice:
+    """The mesh and the rulers on the device; freed with this object, in a current context.
+
+    It is cut along x into parts of ``layers``, for each of which all triangles are looked at;
+    the first part has ``first`` of them, so that one who waits for it need not wait long.
+    """
+
+    def __init__(self, mesh: DeviceMesh, axes: Columns, layers: int, first: int) -> None:
+        self.words = (len(axes[2]) + 63) // 64
+        self.width = len(axes[1])
+        self.triangle_count = len(mesh.arrays.triangles)
+        self._grid = mesh.grid  # which keeps its memory
+        self.mesh = mesh.grid.mesh if mesh.grid else self._mesh(mesh.arrays)
+        count = len(axes[0])
+        bounds = [0, *range(first, count, layers), count]
+        cuts = list(itertools.pairwise(bounds))
+        along = [axes[0][begin:end] for begin, end in cuts]
+        self._memory, rulers = upload_rulers([axes[1], axes[2], *along])
+        self._across = rulers[:2]
+        self._parts = [
+            LatticePart(*cut, ruler) for cut, ruler in zip(cuts, rulers[2:], strict=True)
+        ]
+
+    def parts(self) -> Iterator[LatticePart]:
+        """Return the parts in their order."""
+        yield from self._parts
+
+    def launch(self, part: LatticePart, work: Workplace, bits: int, rows: Rows) -> None:
+        """Label a part by way of its bits, whose place may be the rows' where those are words."""
+        cuda, stream = device.driver(), work.stream
+        columns = (part.end - part.begin) * self.width
+        across, along = self._across
+        view = layout.structure("LatticeView").pack(
+            x=part.ruler, y=across, z=along, words=self.words, bits=bits
+        )
+        counts = work.counts
+        unsure = layout.structure("Pairings").pack(
+            pairs=int(work.unsure), count=counts, room=work.unsure_room
+        )
+        size = 2 * columns * self.words
+        if bits == work.bits:
+            cuda.memset_d32_async(counts, 0, 2 + size, stream)
+        else:
+            cuda.memset_d32_async(bits, 0, size, stream)
+            cuda.memset_d32_async(counts, 0, 2, stream)
+        times = min(max(1, _MANY // max(1, self.triangle_count)), self.width, 65535)
+        device.launch(
+            "lattice.cu", "geodomain_lattice_toggle", self.triangle_count,
+            view, self.mesh, unsure, stream=stream, times=times,
+        )  # fmt: skip
+        device.launch(
+            "lattice.cu", "geodomain_lattice_full", _BLOCKS * device.block_threads(),
+            view, self.mesh, unsure, counts + 4, stream=stream,
+        )  # fmt: skip
+        self._settle(view, columns, rows, stream)
+
+    def _settle(self, view: bytes, columns: int, rows: Rows, stream: CudaStream) -> None:
+        """Make labels of toggles, and rows of labels."""
+        lanes = min(32, 1 << (self.words - 1).bit_length())  # a word to each, where enough
+        name, width = "geodomain_lattice_settle", [ctypes.c_int32(rows.width)]
+        in_flight = layout.constant("kBitsInFlight")
+        if rows.width % 8 and 2 <= self.words <= lanes:
+            name = "geodomain_lattice_settle_tile"
+        if not rows.as_bytes and columns * lanes <= _FEW:
+            name, in_flight = "geodomain_lattice_settle_few", 1
+        if rows.as_bytes:
+            name, width = "geodomain_lattice_settle_bytes", []
+            in_flight = layout.constant("kBytesInFlight")
+        threads = 32 * -(-columns * lanes // (32 * in_flight))
+        device.launch(
+            "lattice.cu", name, threads,
+            view, ctypes.c_int32(lanes), rows.address, *width, stream=stream,
+        )  # fmt: skip
+
+    def _mesh(self, arrays: MeshArrays) -> bytes:
+        self._copies = upload(arrays.vertices, arrays.triangles)
+        copied_vertices, copied_triangles = map(int, self._copies)
+        return layout.mesh_view(copied_vertices, copied_triangles, len(arrays.triangles))
+
+
+def upload_rulers(axes: list[Floats]) -> tuple[CudaMemory, list[bytes]]:
+    """Copy ascending axes and their tables at once; return the memory and the kernels' Rulers."""
+    lengths = counts([len(axis) for axis in axes])
+    image = np.empty(core().rulers_room(lengths, len(axes)), dtype=np.uint8)
+    memory = allocate_pooled(image.nbytes)
+    rulers = layout.structure("Ruler").empty(len(axes))
+    used = ctypes.c_int64()
+    core().rulers(addresses(axes), lengths, len(axes), int(memory), rulers, image, used)
+    device.driver().memcpy_htod(int(memory), image[: used.value])
+    return memory, [ruler.tobytes() for ruler in rulers]
+
+
+# --- A lattice's labels from the device, slab by slab along x: made, packed and copied out at once.
+
+SLAB_BYTES = 16 << 20  # of bits that one slab has, where a layer of x is not larger
+_SLABS = 3  # made, copied out, and waited for
+_LEAST_BYTES = 1 << 20
+
+
+class Slab(Workplace):
+    """Room for the labels of some layers of x, on their way out."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__(room)
+        cuda = device.driver()
+        self.rows = cuda.mem_alloc(room)
+        self.host_rows = cuda.pagelocked_empty(room, np.uint8)
+
+
+class Slabs:
+    """What one lattice at a time works with."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.slabs = [Slab(room) for _ in range(_SLABS)]
+
+
+pool = Pool(Slabs, _LEAST_BYTES)
+
+# Starts a copy of a slab's rows, which are at an address; returns what is left to do after it.
+Fetch = Callable[[Slab, NDArray[np.uint8], int], Callable[[], None]]
+
+
+class TooManyUnsure(Exception):
+    """More pairs were left to the full arithmetic than there is room for."""
+
+
+def label(
+    mesh: DeviceMesh,
+    axes: Columns,
+    out: NDArray[np.uint8],
+    threads: int,
+) -> bool:
+    """Write bits along z to ``out`` of shape (nx, ny, bytes), contiguous; False if undecided.
+
+    ``bytes`` is that of whole words, or of as few bytes as hold the column.
+    """
+    words = (len(axes[2]) + 63) // 64
+    layer = 8 * words * len(axes[1])
+    room = max(layer, min(SLAB_BYTES, layer * len(axes[0])))
+    with device.current():
+        return _label(mesh, axes, out, threads, layer, room)
+
+
+def _label(
+    mesh: DeviceMesh,
+    axes: Columns,
+    out: NDArray[np.uint8],
+    threads: int,
+    layer: int,
+    room: int,
+) -> bool:
+    """Borrow and label; slabs that nobody keeps go with this frame, in the context."""
+    with Stager(threads) as stager, pool.borrowed(room) as slabs:
+        if slabs.room < layer:
+            message = "not enough GPU memory for one layer of the lattice"
+            raise OutOfDeviceMemory(message)
+        layers = max(1, slabs.room // layer)
+        first = max(1, layers // 4) if layers < len(axes[0]) else layers
+        lattice = DeviceLattice(mesh, axes, layers, first)
+        fetch = _fetcher(out, stager)
+        return _run(lattice, out, slabs.slabs, fetch)
+
+
+def _run(lattice: DeviceLattice, out: NDArray[np.uint8], slabs: list[Slab], fetch: Fetch) -> bool:
+    """Send slabs round in turn; each is taken out before its memory comes round again."""
+    under_way: deque[tuple[Slab, Callable[[], None]]] = deque()
+    undecided = 0
+
+    def take_out() -> int:
+        slab, deliver = under_way.popleft()
+        slab.stream.synchronize()
+        deliver()
+        if slab.host_counts[0] > slab.unsure_room:
+            raise TooManyUnsure
+        return int(slab.host_counts[1])
+
+    for number, part in enumerate(lattice.parts()):
+        if len(under_way) == len(slabs):
+            undecided += take_out()
+        slab = slabs[number % len(slabs)]
+        bits, rows = slab.bits, int(slab.rows)
+        address = bits if out.shape[2] == 8 * lattice.words else rows
+        lattice.launch(part, slab, bits, Rows(address, out.shape[2]))
+        deliver = fetch(slab, out[part.begin : part.end], address)
+        slab.bring_counts()
+        under_way.append((slab, deliver))
+    while under_way:
+        undecided += take_out()
+    return undecided == 0
+
+
+def _fetcher(out: NDArray[np.uint8], stager: Stager) -> Fetch:
+    """Return what starts a copy of a slab's rows, and returns what is left to do after it."""
+    cuda = device.driver()
+    if driver.is_pinned(out.ctypes.data, out.nbytes):
+
+        def straight(slab: Slab, part: NDArray[np.uint8], address: int) -> Callable[[], None]:
+            cuda.memcpy_dtoh_async(part, address, slab.stream)
+            return lambda: None
+
+        return straight
+
+    def staged(slab: Slab, part: NDArray[np.uint8], address: int) -> Callable[[], None]:
+        kept = slab.host_rows[: part.nbytes]
+        cuda.memcpy_dtoh_async(kept, address, slab.stream)
+        return lambda: stager.copy(kept, part)
+
+    return staged
+
+
+# --- A lattice's labels in the caller's array on the device, made there; only counts are copied.
+
+IN_PLACE_BYTES = 128 << 20  # of bits at a time: nothing is gained by less where nothing is copied
+
+in_place_pool = Pool(Workplace, _LEAST_BYTES)
+
+
+def label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
+    """Write bools, or bits along z, to an array of shape (nx, ny, any); False if undecided."""
+    with device.current():
+        return _label_in_place(mesh, axes, room)
+
+
+def _label_in_place(mesh: DeviceMesh, axes: Columns, room: DeviceRoom) -> bool:
+    """Borrow and label; what nobody keeps goes with this frame, in the context."""
+    wait_for(room)
+    layer = 8 * ((len(axes[2]) + 63) // 64) * len(axes[1])
+    in_rows = _bits_are_the_rows(room, layer)
+    wanted = 8 if in_rows else max(layer, min(IN_PLACE_BYTES, layer * len(axes[0])))
+    with in_place_pool.borrowed(wanted) as work:
+        layers = len(axes[0]) if in_rows else work.room // layer
+        if layers == 0:
+            message = "not enough GPU memory for one layer of the lattice"
+            raise OutOfDeviceMemory(message)
+        lattice = DeviceLattice(mesh, axes, layers, layers)
+        return all([_make(lattice, part, work, room, in_rows) for part in lattice.parts()])
+
+
+def _bits_are_the_rows(room: DeviceRoom, layer: int) -> bool:
+    """Return whether the array can hold the kernels' words themselves."""
+    row_bytes = room.shape[1] * room.shape[2]
+    return room.dtype == np.uint8 and row_bytes == layer and room.address % 8 == 0
+
+
+def _make(
+    lattice: DeviceLattice, part: LatticePart, work: Workplace, room: DeviceRoom, in_rows: bool
+) -> bool:
+    """Label a part, again where its list of unsure pairs was too short; False if undecided."""
+    depth = room.shape[2]
+    address = room.address + part.begin * room.shape[1] * depth
+    rows = Rows(address, depth, as_bytes=room.dtype == np.bool_)
+    while True:
+        lattice.launch(part, work, address if in_rows else work.bits, rows)
+        work.bring_counts()
+        work.stream.synchronize()
+        unsure, undecided = map(int, work.host_counts)
+        if unsure <= work.unsure_room:
+            return undecided == 0
+        work.make_room(unsure)
+
+
+# --- Labels of a lattice's blocks from the device, or, for want of memory, from the CPU.
+
+
+def lattice_bits(
+    mesh: MeshArrays,
+    axes: Columns,
+    threads: int,
+    index: PointIndex | None = None,
+) -> NDArray[np.uint64] | None:
+    """Return labels of a lattice as bits along z; as the CPU's, None included."""
+    words = (len(axes[2]) + 63) // 64
+    out = np.empty((len(axes[0]), len(axes[1]), words), dtype=np.uint64)
+    decided = lattice_packed(mesh, axes, out.view(np.uint8), threads, index)
+    return out if decided else None
+
+
+def lattice_packed(
+    mesh: MeshArrays,
+    axes: Columns,
+    out: NDArray[np.uint8],
+    threads: int,
+    index: PointIndex | None = None,
+) -> bool:
+    """Write labels of a lattice as bits along z; as the CPU's."""
+    try:
+        return label(DeviceMesh(mesh, _there(index)), axes, out, threads)
+    except OutOfDeviceMemory:
+        cpu_instead(f"a lattice of {' x '.join(str(len(axis)) for axis in axes)} blocks")
+    except TooManyUnsure:
+        pass  # more than the list holds: the CPU takes it all
+    return cpu_lattices.lattice_packed(mesh, axes, out, threads)
+
+
+def lattice_there(
+    mesh: MeshArrays,
+    axes: Columns,
+    room: DeviceRoom,
+    index: PointIndex | None = None,
+) -> bool:
+    """Write labels of a lattice to an array on the device; False if undecided."""
+    return label_in_place(DeviceMesh(mesh, _there(index)), axes, room)
+
+
+def _there(index: PointIndex | None) -> GridOnDevice | None:
+    """Return the grid of an index, whose mesh is on the device."""
+    return index.grid if isinstance(index, CudaPointIndex) else None

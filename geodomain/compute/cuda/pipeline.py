@@ -1,0 +1,327 @@
+"""Answers from the device to the caller's array, piece by piece; no geometry."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute import layout
+from geodomain.compute.cuda import buffers, device, driver
+from geodomain.compute.cuda.buffers import (
+    POINT_BYTES,
+    Buffers,
+    Filler,
+    Kind,
+    Pool,
+    Slot,
+    Stager,
+    filling,
+    memory_pool,
+    pool_of,
+    room_for,
+)
+from geodomain.compute.cuda.device import wait_for
+from geodomain.compute.cuda.driver import CudaStream
+from geodomain.compute.data import Columns, DevicePoints, DeviceRoom, Floats, Points, Room
+from geodomain.compute.point_cache import CachedColumns
+
+_PIECE_BYTES = 8 << 20
+_LEAST_BYTES = 1 << 16
+_PIECES = 3  # filled by the bus, emptied, and waited for
+
+
+class OutletPiece:
+    """Page-locked memory that the bus copies to, and when it has."""
+
+    def __init__(self, room: int) -> None:
+        cuda = device.driver()
+        self.memory = cuda.pagelocked_empty(room, np.uint8)
+        self.full = cuda.Event(cuda.event_flags.DISABLE_TIMING)
+
+
+class Outlet:
+    """Pieces of ``room`` bytes that answers pass through."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.pieces = [OutletPiece(room) for _ in range(_PIECES)]
+
+    def bring(
+        self, address: int, out: NDArray[np.generic], stream: CudaStream, stager: Stager
+    ) -> None:
+        """Copy memory of the device, after a stream's work, to a contiguous array; wait for it."""
+        cuda, flat = device.driver(), out.reshape(-1).view(np.uint8)
+        if driver.is_pinned(flat.ctypes.data, flat.nbytes):
+            cuda.memcpy_dtoh_async(flat, address, stream)
+            stream.synchronize()
+            return
+        under_way: deque[tuple[OutletPiece, NDArray[np.uint8]]] = deque()
+
+        def empty() -> None:
+            piece, part = under_way.popleft()
+            piece.full.synchronize()
+            stager.copy(piece.memory[: part.nbytes], part)
+
+        for number, begin in enumerate(range(0, flat.nbytes, self.room)):
+            if len(under_way) == len(self.pieces):
+                empty()
+            part, piece = flat[begin : begin + self.room], self.pieces[number % len(self.pieces)]
+            cuda.memcpy_dtoh_async(piece.memory[: part.nbytes], address + begin, stream)
+            piece.full.record(stream)
+            under_way.append((piece, part))
+        while under_way:
+            empty()
+
+
+pool = Pool(Outlet, _LEAST_BYTES)
+
+
+def piece_bytes(size: int) -> int:
+    """Return the bytes of a piece for so many in all."""
+    return max(_LEAST_BYTES, min(_PIECE_BYTES, size))
+
+
+# --- The device's copy of points that several queries share.
+
+
+class DeviceCopy:
+    """What of some points is on the device by now; a context is current where one is made.
+
+    Attributes
+    ----------
+    views : dict
+        The kernels' PointsView of rows that are there, by the first and the one past the last.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._memory = memory_pool().allocate(24 * rows)
+        self.address = int(self._memory)
+        self.views: dict[tuple[int, int], bytes] = {}
+
+    def free(self) -> None:
+        """Free the memory in the context that it came from."""
+        device.free(self._memory)
+
+
+def copy_of(points: Points) -> DeviceCopy | None:
+    """Return the copy of points that are kept, with room for them; or None.
+
+    A context is current.
+    """
+    if not isinstance(points, CachedColumns) or len(points[0]) > buffers.IN_FLIGHT:
+        return None
+    where = f"cuda {device.number()}"
+    copy = points.copies.get(where)
+    if not isinstance(copy, DeviceCopy):
+        try:
+            copy = points.copies[where] = DeviceCopy(len(points[0]))
+        except device.driver().MemoryError:
+            return None
+    return copy
+
+
+# --- All the points through the device, chunk by chunk: in, answered, out; no geometry.
+
+Send = Callable[[Slot, int, int], bytes]
+Copy = Callable[[int, Slot, int, int], bytes]
+Fetch = Callable[[Slot, int, int, int], Callable[[], None]]
+# Launches kernels for a slot's chunk on its stream; returns the address of their answers.
+Kernels = Callable[[Slot], int]
+
+
+def answer_all(
+    points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool = False
+) -> int:
+    """Write the answers to all points; return the first refused row or -1.
+
+    ``out`` is an array in memory, contiguous, or a `DeviceRoom`. When this returns, the
+    answers are there, whoever looks. With ``together`` the chunks are large.
+    """
+    if len(out) == 0:
+        return -1
+    with device.current():
+        return _answer(points, out, threads, kernels, together=together)
+
+
+def _answer(points: Points, out: Room, threads: int, kernels: Kernels, *, together: bool) -> int:
+    """Borrow and answer; buffers that nobody keeps go with this frame, in the context."""
+    width = width_of(out)
+    there = isinstance(points, DevicePoints) and isinstance(out, DeviceRoom)
+    kind: Kind = "together" if together else "resident" if there else "sent"
+    with pool_of(kind, width).borrowed(room_for(kind, len(out), width)) as buffers:
+        wait_for(points, out)
+        if isinstance(points, DevicePoints) and isinstance(out, DeviceRoom):
+            return _run(out, buffers, _there(points), kernels, _across(out))
+        with ExitStack() as held:
+            stager = held.enter_context(Stager(threads))
+            if isinstance(points, DevicePoints):
+                send = _there(points)
+            else:
+                send = _sender(points, _copier(points, buffers.room, threads, held))
+            return _run(out, buffers, send, kernels, _fetcher(out, stager))
+
+
+def _run(out: Room, buffers: Buffers, send: Send, kernels: Kernels, fetch: Fetch) -> int:
+    """Send chunks through the slots in turn; each is taken out before its slot comes round."""
+    rows, first_refused = len(out), -1
+    under_way: deque[tuple[int, Slot, Callable[[], None]]] = deque()
+
+    def take_out() -> None:
+        nonlocal first_refused
+        begin, slot, deliver = under_way.popleft()
+        slot.stream.synchronize()
+        deliver()
+        refused = slot.first_refused
+        if first_refused < 0 and refused is not None:
+            first_refused = begin + refused
+
+    for number, begin in enumerate(range(0, rows, buffers.room)):
+        if len(under_way) == len(buffers.slots):
+            take_out()
+        slot = buffers.slots[number % len(buffers.slots)]
+        end = min(begin + buffers.room, rows)
+        slot.rows = end - begin
+        slot.view = send(slot, begin, end)
+        slot.begin(_room_there(out, begin))
+        deliver = fetch(slot, begin, end, kernels(slot))
+        under_way.append((begin, slot, deliver))
+    while under_way:
+        take_out()
+    return first_refused
+
+
+def _room_there(out: Room, row: int) -> int:
+    """Return the address of a row's answer where kernels can write it, or 0."""
+    if not isinstance(out, DeviceRoom) or out.address % out.dtype.itemsize:
+        return 0
+    return out.address + width_of(out) * row
+
+
+def _there(points: DevicePoints) -> Send:
+    """Return what tells how the kernels find rows that are on the device."""
+    return lambda slot, begin, end: points.view(begin)
+
+
+def _sender(points: Columns, send: Copy) -> Send:
+    """Return what brings rows to a slot and tells how the kernels find them there.
+
+    Points that are kept go to a place of their own, once.
+    """
+    kept = copy_of(points)
+    if kept is None:
+        return lambda slot, begin, end: send(int(slot.coordinates), slot, begin, end)
+    start, views = kept.address, kept.views
+
+    def send_once(slot: Slot, begin: int, end: int) -> bytes:
+        if (begin, end) not in views:
+            for first, last in list(views):  # of other chunks, whose place this one takes
+                if first < end and begin < last:
+                    del views[first, last]
+            views[begin, end] = send(start + POINT_BYTES * begin, slot, begin, end)
+        return views[begin, end]
+
+    return send_once
+
+
+def _copier(points: Columns, room: int, threads: int, held: ExitStack) -> Copy:
+    """Return what copies rows to an address, and tells how the kernels find them there."""
+    if _is_pinned_rows(points):
+        return functools.partial(_send_rows, points)
+    if all(_is_pinned_column(column) for column in points):
+        return functools.partial(_send_columns, points)
+    return functools.partial(_send_pieces, held.enter_context(filling(points, room, threads)))
+
+
+def _send_rows(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
+    """Copy x y z, x y z, ... straight from the caller's memory."""
+    source = _bytes_at(points[0].ctypes.data + POINT_BYTES * begin, POINT_BYTES * (end - begin))
+    device.driver().memcpy_htod_async(start, source, slot.stream)
+    return _view_of_rows(start)
+
+
+def _send_columns(points: Columns, start: int, slot: Slot, begin: int, end: int) -> bytes:
+    """Copy three columns straight from the caller's memory."""
+    step = 8 * (end - begin)
+    for axis, column in enumerate(points):
+        place = start + axis * step
+        device.driver().memcpy_htod_async(place, column[begin:end], slot.stream)
+    return layout.points_view((start, start + step, start + 2 * step), (8, 8, 8))
+
+
+def _send_pieces(filler: Filler, start: int, slot: Slot, begin: int, end: int) -> bytes:
+    """Copy from the ring that threads fill to the slot, piece by piece."""
+    filler.send(begin, end, start, slot.stream)
+    return _view_of_rows(start)
+
+
+def _view_of_rows(x: int) -> bytes:
+    return layout.points_view((x, x + 8, x + 16), (POINT_BYTES, POINT_BYTES, POINT_BYTES))
+
+
+def _fetcher(out: Room, stager: Stager) -> Fetch:
+    """Return what starts a copy of a slot's answers, and returns what is left to do after it."""
+    if isinstance(out, DeviceRoom):
+        return _across(out)
+    cuda = device.driver()
+    if driver.is_pinned(out.ctypes.data, out.nbytes):
+
+        def straight(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
+            cuda.memcpy_dtoh_async(out[begin:end], address, slot.stream)
+            return _nothing
+
+        return straight
+
+    def staged(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
+        part = out[begin:end]
+        kept = slot.host_answers[: part.nbytes]
+        cuda.memcpy_dtoh_async(kept, address, slot.stream)
+        return lambda: stager.copy(kept, part)
+
+    return staged
+
+
+def _across(out: DeviceRoom) -> Fetch:
+    """Return what copies a slot's answers to where the kernels have not written them already."""
+    size = width_of(out)
+
+    def across(slot: Slot, begin: int, end: int, address: int) -> Callable[[], None]:
+        place = out.address + size * begin
+        if place != address:
+            device.driver().memcpy_dtod_async(place, address, size * (end - begin), slot.stream)
+        return _nothing
+
+    return across
+
+
+def width_of(out: Room) -> int:
+    """Return the bytes of one answer, which may be several numbers."""
+    return int(math.prod(out.shape[1:]) * out.dtype.itemsize)
+
+
+def _nothing() -> None:
+    """Leave answers where they are."""
+
+
+def _is_pinned_rows(points: Columns) -> bool:
+    """Return whether the columns are one page-locked array, row after row."""
+    places = [column.ctypes.data for column in points]
+    if any(column.strides[0] != POINT_BYTES for column in points):
+        return False
+    together = places[1] == places[0] + 8 and places[2] == places[0] + 16
+    return together and driver.is_pinned(places[0], POINT_BYTES * len(points[0]))
+
+
+def _is_pinned_column(column: Floats) -> bool:
+    return column.strides[0] == 8 and driver.is_pinned(column.ctypes.data, column.nbytes)
+
+
+def _bytes_at(address: int, size: int) -> memoryview:
+    """Return memory as something that PyCUDA copies from; the caller's array keeps it."""
+    return memoryview((ctypes.c_char * size).from_address(address))

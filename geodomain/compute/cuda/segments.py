@@ -1,0 +1,429 @@
+"""The hierarchy of boxes over a mesh, built and held on a GPU; asked in `cuda_segments`."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute import layout
+from geodomain.compute.cpu import CLOSED, STEPS, boxes_of_levels
+from geodomain.compute.cuda import device, points
+from geodomain.compute.cuda.buffers import allocate, allocate_pooled, download, upload
+from geodomain.compute.cuda.driver import CudaEvent, CudaMemory
+from geodomain.compute.cuda.kernels import Argument
+from geodomain.compute.data import Floats, MeshArrays, SegmentRows
+from geodomain.compute.native import core
+
+MOST_ROUNDS = 16  # keys that a thread sorts
+SORT_BLOCKS = 132 * 8  # that keys are shared among, where there are not many
+
+
+class Rooms:
+    """Give out device memory for the length of a `with`."""
+
+    def __enter__(self) -> Rooms:
+        """Begin with none."""
+        self._memory: list[CudaMemory] = []
+        return self
+
+    def __call__(self, size: int) -> int:
+        """Return the address of so many bytes."""
+        self._memory.append(allocate_pooled(size))
+        return int(self._memory[-1])
+
+    def of(self, name: str, count: int) -> int:
+        """Return the address of so many of a structure."""
+        return self(layout.structure(name).size * count)
+
+    def __exit__(self, *_: object) -> None:
+        """Free all of it."""
+        device.free(*self._memory)
+        self._memory = []
+
+
+def _launch(name: str, threads: int, *fields: Argument) -> None:
+    device.launch("bvh_build.cu", f"geodomain_bvh_{name}", threads, *fields)
+
+
+def _sort(keys: int, values: int, n: int, room: Rooms) -> None:
+    """Sort 64-bit keys with 32-bit values where they are: an even number of passes."""
+    block, digits = device.block_threads(), layout.constant("kDigits")
+    rounds = min(1 + n // (SORT_BLOCKS * block), MOST_ROUNDS)
+    tiles = -(-n // (rounds * block))
+    pairs = [(keys, values), (room(8 * n), room(4 * n))]
+    counts, totals = room(4 * digits * tiles), room(4 * digits)
+    tile_count, size = ctypes.c_uint32(tiles), (ctypes.c_uint32(n), ctypes.c_uint32(rounds))
+    bits = layout.constant("kDigitBits")
+    for step in range(layout.constant("kKeyBits") // bits):
+        (keys, values), (to_keys, to_values) = pairs[step % 2], pairs[1 - step % 2]
+        shift, threads = ctypes.c_uint32(bits * step), tiles * block
+        _radix("count", threads, keys, *size, shift, counts)
+        _radix("add_up", digits * block, counts, tile_count, totals)
+        _radix("scatter", threads, keys, values, *size, shift, counts, totals, to_keys, to_values)
+
+
+def _most_nodes(triangle_count: int) -> int:
+    """Return the nodes that a hierarchy can have at most."""
+    return core().most_nodes(triangle_count)
+
+
+def _radix(step: str, threads: int, *fields: Argument) -> None:
+    device.launch("radix_sort.cu", f"geodomain_radix_{step}", threads, *fields)
+
+
+class Hierarchy:
+    """Build the hierarchy of a mesh on the device, and hold it there."""
+
+    def __init__(self, mesh: MeshArrays, *, brute: bool) -> None:
+        self.build_times: dict[str, float] = dict.fromkeys(STEPS, 0.0)
+        self._marks: list[CudaEvent] = []
+        self._kept: list[CudaMemory] = []
+        self.firsts: list[int] = []  # the first node of each level, and the end
+        self.nbytes = 0  # of nodes and packets, or boxes: what is kept beside the mesh
+        self.count = len(mesh.triangles)
+        self.packets = self.packet_count = 0
+        self.frame = layout.structure("BoxFrame").empty()
+        core().surface_frame(np.ascontiguousarray(mesh.bounds), self.frame)
+        with device.current(), Rooms() as room:
+            places = [*map(self._keep, upload(mesh.vertices, mesh.triangles, pooled=True))]
+            self.mesh = layout.mesh_view(places[0], places[1], self.count)
+            frame = self.frame.tobytes()
+            if brute:
+                boxes = self._room("Box", self.count)
+                self._mark()
+                _launch("boxes", self.count, self.mesh, frame, boxes)
+                self._mark()
+                brute_view = layout.structure("BruteView")
+                self.view = brute_view.pack(mesh=self.mesh, boxes=boxes, frame=frame)
+            else:
+                self.nodes, self.packets = self._build(frame, room) if self.count else (0, 0)
+                self.view = layout.structure("BvhView").pack(
+                    nodes=self.nodes, packets=self.packets, frame=frame, triangle_count=self.count
+                )
+            self._tell_times()
+
+    def _keep(self, memory: CudaMemory) -> int:
+        self._kept.append(memory)
+        return int(memory)
+
+    def _room(self, name: str, count: int) -> int:
+        """Return the address of so many of a structure that are kept."""
+        size = layout.structure(name).size * count
+        self.nbytes += size
+        return self._keep(allocate_pooled(size))
+
+    def _mark(self) -> None:
+        """Note on the device when what has been launched is done."""
+        self._marks.append(device.driver().Event().record())
+
+    def _tell_times(self) -> None:
+        """Wait for the last step, and for no other."""
+        marks, self._marks = self._marks, []
+        if marks:
+            marks[-1].synchronize()
+        for step, (begin, end) in zip(STEPS, itertools.pairwise(marks), strict=False):
+            self.build_times[step] = begin.time_till(end) / 1000
+
+    def _build(self, frame: bytes, room: Rooms) -> tuple[int, int]:
+        """Return the addresses of nodes and packets."""
+        n = self.count
+        boxes, codes, order = room.of("Box", n), room(8 * n), room(4 * n)
+        count = ctypes.c_int32(n)
+        self._mark()
+        _launch("boxes", n, self.mesh, frame, boxes)
+        self._mark()
+        _launch("codes", n, frame, boxes, count, codes, order)
+        self._mark()
+        _sort(codes, order, n, room)
+        self._mark()
+        found = self._tree(boxes, codes, order, room)
+        self._mark()
+        return found
+
+    def _tree(self, boxes: int, codes: int, order: int, room: Rooms) -> tuple[int, int]:
+        cuda, n = device.driver(), self.count
+        ends, root = room(4 * n), room(4)
+        cuda.memset_d32_async(ends, 0xFFFFFFFF, n)
+        tree = layout.structure("BinaryTree").pack(
+            leaf_count=n, codes=codes, triangles=order, boxes=boxes, child=room(8 * n),
+            range=room(8 * n), around_node=room.of("Box", n), other_end=ends, root=root,
+        )  # fmt: skip
+        _launch("climb", n, tree)
+        most = _most_nodes(n)
+        nodes, ranges = room.of("WideNode", most), room.of("PacketRange", n)
+        counts = room(4 + 4 * layout.constant("kLevels"))
+        wide = layout.structure("WideTree").pack(
+            nodes=nodes, source=room(4 * most), packets=ranges,
+            packet_count=counts, level_sizes=counts + 4,
+        )  # fmt: skip
+        _launch("begin", 1, tree, wide)
+        node_count, self.packet_count = self._gather(tree, wide, counts)
+        kept = self._room("WideNode", node_count)
+        cuda.memcpy_dtod_async(kept, nodes, layout.structure("WideNode").size * node_count)
+        packets = self._room("Packet", self.packet_count)
+        packet_rows = ctypes.c_uint32(self.packet_count)
+        places = layout.constant("kDevicePacket") * self.packet_count
+        _launch("fill", places, self.mesh, order, ranges, packet_rows, packets)
+        return kept, packets
+
+    def _gather(self, tree: bytes, wide: bytes, counts: int) -> tuple[int, int]:
+        """Gather nodes, level by level; return the numbers of nodes and of packets.
+
+        Sizes of levels stay on the device: as many levels as a tree usually has go off at once,
+        and only then is there a look at whether that was enough.
+        """
+        levels, level = layout.constant("kLevels"), 0
+        made = np.zeros(1 + levels, dtype=np.uint32)
+        usual = 3 + self.count.bit_length() // 2
+        while level == 0 or made[1 + level] > 0:
+            for number in range(level, min(level + usual, levels - 1)):
+                threads = device.list_threads(layout.constant("kWide") ** min(number, 6))
+                _launch("gather", threads, tree, wide, ctypes.c_int32(number))
+            level = min(level + usual, levels - 1)
+            device.driver().memcpy_dtoh(made, counts)
+        self.firsts = [0, *np.cumsum(made[1 : 1 + np.count_nonzero(made[1:])]).tolist()]
+        return self.firsts[-1], int(made[0])
+
+    def levels(self) -> list[Floats]:
+        """Return the boxes of each level, (k, 2, 3), the largest first."""
+        if not self.firsts:
+            return []
+        nodes = layout.structure("WideNode").empty(self.firsts[-1])
+        with device.current() as cuda:
+            cuda.memcpy_dtoh(nodes, self.nodes)
+        return boxes_of_levels(nodes, self.firsts, self.frame[0])
+
+    def __del__(self) -> None:
+        """Free the memory in the context that it came from."""
+        device.free(*getattr(self, "_kept", ()))
+
+
+# --- Segment queries on a GPU, through PyCUDA.
+
+Number = TypeVar("Number", bound=np.generic)
+
+MOST_HITS = 1 << 23  # that room is taken for at a time, however many there are
+BINNED_ROWS = 1 << 20  # with fewer segments bins cost more than they save
+
+
+class Resident:
+    """Segments on the device, and room for the rows that quick arithmetic is unsure of."""
+
+    def __init__(self, packed: Floats, *, sorted: bool) -> None:
+        self.rows = len(packed)
+        self.sorted = sorted
+        self.home = device.number()
+        self._whole: Resident | None = None
+        with device.current():
+            self._memory = [*upload(packed), allocate(self.nbytes - packed.nbytes)]
+        self.ends, self._unsure = map(int, self._memory)
+
+    def unsure(self) -> bytes:
+        """Return the list of unsure rows, empty."""
+        device.driver().memset_d32_async(self._unsure, 0, 1)
+        return layout.row_list(self._unsure + 4, self._unsure)
+
+    def part(self, begin: int, end: int) -> Resident:
+        """Return some of the rows, where they are; the whole stays as long as they do."""
+        part = copy.copy(self)
+        part.rows, part._memory = end - begin, []
+        part.ends = self.ends + layout.structure("Segment").size * begin
+        part._whole = self
+        return part
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of the rows and of the list."""
+        return (layout.structure("Segment").size + 4) * self.rows + 4
+
+    def __del__(self) -> None:
+        """Free the memory in the context that it came from."""
+        device.free(*getattr(self, "_memory", ()))
+
+
+@device.one_at_a_time
+def resident(segments: SegmentRows) -> Resident:
+    """Return the device's copy of segments, made when it is first asked for."""
+    kept = segments.device.get("cuda")
+    if not isinstance(kept, Resident) or kept.home != device.number():
+        kept = segments.device["cuda"] = Resident(
+            segments.packed, sorted=segments.order is not None
+        )
+    return kept
+
+
+def binned(segments: Resident, frame: NDArray[np.void], room: Rooms) -> int:
+    """Return the address of the rows by bins: near segments next to each other."""
+    cells = layout.structure("Bins").empty()
+    core().bins_of(frame, segments.rows, cells)
+    order, count = room(4 * segments.rows), int(cells[0]["count"])
+    points.order_by("draw", cells.tobytes(), count, segments.ends, segments.rows, order, room)
+    return order
+
+
+class CudaSegmentIndex:
+    """One surface's triangles on the device, ready to be asked about segments."""
+
+    def __init__(self, mesh: MeshArrays, *, strategy: str, grid: int | None) -> None:
+        self._held: Hierarchy | None = Hierarchy(mesh, brute=strategy == "brute")
+        self._brute = strategy == "brute"
+        self._grid = grid
+
+    @property
+    def _hierarchy(self) -> Hierarchy:
+        """Return what is on the device, which stays there while it is held; ValueError if freed."""
+        held = self._held
+        if held is None:
+            raise ValueError(CLOSED)
+        return held
+
+    @property
+    def build_times(self) -> Mapping[str, float]:
+        """Return the seconds that each step of building took."""
+        return self._hierarchy.build_times
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes that the device holds, beside the mesh's own arrays."""
+        return self._hierarchy.nbytes
+
+    def levels(self) -> list[Floats]:
+        """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
+        return self._hierarchy.levels()
+
+    def close(self) -> None:
+        """Free the device's memory, once no thread asks."""
+        self._held = None
+
+    @device.one_at_a_time  # the list of unsure rows is begun, filled and read
+    def ask(self, question: str, segments: Resident, *fields: Argument) -> None:
+        """Run a question over all rows, quickly, then over the unsure ones in full."""
+        unsure, hierarchy = segments.unsure(), self._hierarchy
+        threads = segments.rows if self._grid is None else self._grid * device.block_threads()
+        some = device.list_threads(threads)
+        name = f"geodomain_segments_{question}"
+        with Rooms() as room:
+            pays = segments.rows >= BINNED_ROWS and not segments.sorted and self._grid is None
+            order = binned(segments, hierarchy.frame, room) if pays else 0
+            rows = layout.structure("SegmentRows").pack(
+                segments=segments.ends, order=order, count=segments.rows
+            )
+            asked = hierarchy.view, rows, *fields, unsure
+            device.launch("segments.cu", name, threads, *asked)
+            device.launch("segments.cu", f"{name}_full", some, *asked)
+
+    def ask_brute(self, step: str, segments: Resident, *fields: Argument) -> None:
+        """Run a step of brute force: a block to a triangle."""
+        hierarchy = self._hierarchy
+        device.launch(
+            "brute.cu", f"geodomain_brute_{step}", hierarchy.count * device.block_threads(),
+            hierarchy.view, segments.ends, ctypes.c_uint32(segments.rows), *fields,
+        )  # fmt: skip
+
+    def answer(
+        self, question: str, segments: SegmentRows, out: NDArray[Number], nothing: int
+    ) -> NDArray[Number]:
+        """Write and return answers, whose bytes are ``nothing`` where no triangle is crossed."""
+        if len(out) == 0:
+            return out
+        kept = resident(segments)
+        with device.current() as cuda, Rooms() as room:
+            found = room(out.nbytes)
+            if not self._brute:
+                self.ask(question, kept, found)
+            else:
+                cuda.memset_d8(found, nothing, out.nbytes)
+                if question == "nearest":
+                    least = room(8 * kept.rows)
+                    cuda.memset_d8(least, 0xFF, 8 * kept.rows)
+                    self.ask_brute("least", kept, least)
+                    self.ask_brute("nearest", kept, least, found)
+                else:
+                    self.ask_brute(question, kept, found)
+            download(out, found)
+        return out
+
+    def boolean(self, segments: SegmentRows, threads: int) -> NDArray[np.bool_]:
+        """Return whether each segment crosses the surface."""
+        out = np.empty(len(segments.packed), dtype=np.bool_)
+        return self.answer("boolean", segments, out, 0)
+
+    def count(self, segments: SegmentRows, threads: int) -> NDArray[np.int32]:
+        """Return how many triangles each segment crosses."""
+        out = np.empty(len(segments.packed), dtype=np.int32)
+        return self.answer("count", segments, out, 0)
+
+    def nearest(self, segments: SegmentRows, threads: int) -> NDArray[np.int32]:
+        """Return the first triangle that each segment crosses, or -1."""
+        out = np.empty(len(segments.packed), dtype=np.int32)
+        return self.answer("nearest", segments, out, 0xFF)
+
+    def all(
+        self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int
+    ) -> NDArray[np.int32]:
+        """Return every crossed triangle, segment i's at offsets[i] to offsets[i + 1]."""
+        out = np.empty(offsets[-1], dtype=np.int32)
+        for begin, end in _ranges(offsets):
+            part, firsts = resident(segments).part(begin, end), offsets[begin : end + 1]
+            out[firsts[0] : firsts[-1]] = self._all(part, firsts - firsts[0])
+        return out
+
+    def _all(self, part: Resident, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        out = layout.structure("Found").empty(int(offsets[-1]))
+        with device.current() as cuda, Rooms() as room:
+            firsts, found = room(offsets.nbytes), room(out.nbytes)
+            cuda.memcpy_htod(firsts, offsets)
+            if not self._brute:
+                self.ask("all", part, firsts, found)
+            else:
+                taken = room(4 * part.rows)
+                cuda.memset_d32(taken, 0, part.rows)
+                self.ask_brute("all", part, firsts, taken, found)
+                rows = ctypes.c_uint32(part.rows)
+                device.launch("brute.cu", "geodomain_brute_sort", part.rows, rows, firsts, found)
+            cuda.memcpy_dtoh(out, found)
+        triangle: NDArray[np.int64] = out["triangle"]
+        return triangle
+
+    def describe(
+        self,
+        segments: SegmentRows,
+        rows: NDArray[np.int64],
+        triangle: NDArray[np.int32],
+        threads: int,
+    ) -> Floats:
+        """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
+        out = np.empty((len(rows), 7))
+        for begin in range(0, len(rows), MOST_HITS):
+            some = slice(begin, begin + MOST_HITS)
+            self._describe(resident(segments), rows[some], triangle[some], out[some])
+        return out
+
+    def _describe(
+        self, kept: Resident, rows: NDArray[np.int64], triangle: NDArray[np.int32], out: Floats
+    ) -> None:
+        with device.current() as cuda, Rooms() as room:
+            places = room(rows.nbytes), room(triangle.nbytes), room(out.nbytes)
+            cuda.memcpy_htod(places[0], rows)
+            cuda.memcpy_htod(places[1], triangle)
+            device.launch(
+                "segments.cu", "geodomain_segments_describe", len(rows), self._hierarchy.mesh,
+                kept.ends, *places[:2], len(rows), places[2],
+            )  # fmt: skip
+            cuda.memcpy_dtoh(out, places[2])
+
+
+def _ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Return rows that have MOST_HITS together, or a single one that has more by itself."""
+    begin, rows = 0, len(offsets) - 1
+    while begin < rows and offsets[begin] < offsets[-1]:
+        most = offsets[begin] + MOST_HITS
+        end = max(begin, int(np.searchsorted(offsets, most, side="right")) - 2) + 1
+        yield begin, end
+        begin = end

@@ -1,0 +1,337 @@
+"""The compiled checks of a mesh's arrays, through ctypes; no messages."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntFlag
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute import layout
+from geodomain.compute.data import Floats
+from geodomain.compute.native import core, thread_count
+
+Indices = NDArray[np.int32]
+
+
+class CheckedMesh(NamedTuple):
+    """Copies of a mesh's arrays, and the faults found in them; -1 is no fault.
+
+    ``by_index`` tells whether it is closed and whether it is balanced.
+    """
+
+    vertices: Floats
+    triangles: Indices
+    bounds: Floats
+    bad_vertex: int
+    bad_triangle: int
+    by_index: tuple[bool, bool]
+
+
+def _threads(count: int) -> int:
+    """Return the threads worth starting for this many triangles or vertices."""
+    return 1 if count < 50_000 else thread_count(None)
+
+
+def check(vertices: Floats, triangles: Indices) -> CheckedMesh:
+    """Copy and check C-contiguous (v, 3) float64 and (t, 3) int32."""
+    vertices_out, triangles_out = np.empty_like(vertices), np.empty_like(triangles)
+    bounds = np.empty((2, 3))
+    faults, flags = (ctypes.c_int64 * 2)(), (ctypes.c_int32 * 2)()
+    core().mesh_check(
+        vertices,
+        len(vertices),
+        triangles,
+        len(triangles),
+        _threads(len(vertices) + len(triangles)),
+        vertices_out,
+        triangles_out,
+        bounds,
+        faults,
+        flags,
+    )
+    by_index = bool(flags[0]), bool(flags[1])
+    return CheckedMesh(vertices_out, triangles_out, bounds, faults[0], faults[1], by_index)
+
+
+def merge_equal(rows: Floats) -> Indices:
+    """Return, for each row of (n, 3), the first one that is equal to it; -0.0 equals 0.0."""
+    merged = np.empty(len(rows), dtype=np.int32)
+    core().merge_vertices(rows, len(rows), merged)
+    return merged
+
+
+def group_equal(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find rows of equal numbers; -0.0 equals 0.0.
+
+    Returns
+    -------
+    first : (m,) int64
+        The first row of each group, ascending.
+    group : (n,) int64
+        The group of each row of (n, 3), an index of `first`.
+    """
+    rows = np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, 3)
+    first, group = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    count = ctypes.c_int64()
+    core().group_rows(rows, len(rows), group, first, count)
+    return first[: count.value].copy(), group
+
+
+def closed_by_value(vertices: Floats, triangles: Indices) -> tuple[bool, bool]:
+    """Return what `CheckedMesh.by_index` holds, equal vertices being one."""
+    merged = merge_equal(vertices)
+    flags = (ctypes.c_int32 * 2)()
+    core().mesh_closed(
+        triangles,
+        len(triangles),
+        merged,
+        _threads(len(triangles)),
+        flags,
+    )
+    return bool(flags[0]), bool(flags[1])
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """Count the bodies of a mesh, which hang together by vertices, and what they are made of.
+
+    ``repeats`` tells how often an edge is used again in the same direction.
+    """
+
+    count: int
+    vertices: int
+    triangles: int
+    repeats: int
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether there is one, whose closed surface is that of a ball if directions cancel.
+
+        So is, rarely, that of two which touch in two vertices alone.
+        """
+        is_alone = self.count == 1 and self.repeats == 0
+        return is_alone and 2 * self.vertices == self.triangles + 4
+
+
+def find_bodies(triangles: Indices, merged: Indices | None, vertex_count: int) -> Bodies:
+    """Return the bodies of a mesh; ``merged`` tells which vertices are equal, if not indices do."""
+    found = (ctypes.c_int64 * 4)()
+    core().mesh_bodies(
+        triangles,
+        len(triangles),
+        merged,
+        vertex_count,
+        _threads(len(triangles)),
+        found,
+    )
+    return Bodies(*found)
+
+
+def clip_ears(ring: Floats, normal: Floats) -> Indices:
+    """Cut a ring (n, 3) of 4 or more corners into triangles (n - 2, 3) of their numbers."""
+    triangles = np.empty((len(ring) - 2, 3), dtype=np.int32)
+    core().clip_ears(ring, len(ring), normal, triangles)
+    return triangles
+
+
+class VertexFans(NamedTuple):
+    """What triangles do about the vertices of a mesh, by index.
+
+    Attributes
+    ----------
+    are_rings : bool
+        Whether those of each vertex close to one ring: then every edge has two triangles, which
+        face alike, and what hangs together by vertices hangs together by edges.
+    parted : (v,) uint8
+        1 where those of a vertex are known to meet in nothing but the vertex and shared edges.
+    """
+
+    are_rings: bool
+    parted: NDArray[np.uint8]
+
+
+def vertex_fans(vertices: Floats, triangles: Indices) -> VertexFans:
+    """Look at the triangles about each vertex."""
+    parted, are_rings = np.empty(len(vertices), np.uint8), ctypes.c_int32()
+    core().vertex_fans(
+        vertices,
+        len(vertices),
+        triangles,
+        len(triangles),
+        _threads(len(triangles)),
+        parted,
+        are_rings,
+    )
+    return VertexFans(bool(are_rings), parted)
+
+
+def are_distinct(rows: Floats) -> bool:
+    """Tell whether no two rows of (n, 3) are equal; there is no -0.0 in them."""
+    distinct = ctypes.c_int32()
+    core().rows_distinct(rows, len(rows), _threads(len(rows)), distinct)
+    return bool(distinct)
+
+
+def volume_sign(vertices: Floats, triangles: Indices) -> int:
+    """Return the sign of a mesh's signed volume, or 0 where float64 does not tell it."""
+    sign = ctypes.c_int32()
+    core().volume_sign(vertices, triangles, len(triangles), _threads(len(triangles)), sign)
+    return sign.value
+
+
+def crossed_triangles(
+    vertices: Floats,
+    triangles: Indices,
+    bounds: Floats,
+    group: Indices,
+    parted: NDArray[np.uint8],
+    threads: int,
+) -> NDArray[np.bool_]:
+    """Return which triangles cross another one of their group, (t,), or may; -1 is no group.
+
+    ``bounds``, (2, 3), hold all triangles; ``parted`` as in `VertexFans`.
+    """
+    crossed = np.zeros(len(triangles), np.bool_)
+    core().self_crossings(
+        vertices,
+        triangles,
+        len(triangles),
+        bounds,
+        group,
+        parted,
+        threads,
+        crossed,
+    )
+    return crossed
+
+
+def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
+    """Return the sign of each triangle's projection, exactly; 0 where it is a line."""
+    signs = np.empty(len(triangles), np.int8)
+    core().projection_signs(vertices, triangles, len(triangles), signs)
+    return signs
+
+
+# --- The components of a mesh and what is seen where they meet, through ctypes; no messages.
+
+
+class Seen(IntFlag):
+    """What is seen where two components meet; `Evidence` in kernels/topology/relate.h."""
+
+    TOUCH = layout.constant("kTouch")
+    CROSS = layout.constant("kCross")
+    FIRST_IN = layout.constant("kFirstIn")
+    FIRST_OUT = layout.constant("kFirstOut")
+    SECOND_IN = layout.constant("kSecondIn")
+    SECOND_OUT = layout.constant("kSecondOut")
+    SAME = layout.constant("kSame")
+    BACK = layout.constant("kBack")
+    UNDETERMINED = layout.constant("kUndetermined")
+    TOO_MANY = layout.constant("kTooMany")
+
+
+class Components:
+    """The components of a mesh: triangles that hang together by edges.
+
+    Attributes
+    ----------
+    count : int
+        How many there are.
+    closed, balanced, plain : bool
+        Whether every edge has an even number of triangles; as many each way; no more than two.
+    component : (t,) int32
+        That of each triangle, -1 where two corners are equal.
+    boxes : (count, 2, 3) float64
+    """
+
+    def __init__(self, vertices: Floats, triangles: Indices) -> None:
+        self._arrays = (vertices, triangles)  # the core reads them where they are
+        self.handle = ctypes.c_void_p()
+        count, flags = ctypes.c_int64(), (ctypes.c_int32 * 3)()
+        core().components_create(
+            vertices,
+            len(vertices),
+            triangles,
+            len(triangles),
+            count,
+            flags,
+            self.handle,
+        )
+        self.count = count.value
+        self.closed, self.balanced, self.plain = map(bool, flags)
+        self.component = np.empty(len(triangles), np.int32)
+        self.boxes = np.empty((self.count, 2, 3))
+        core().components_read(self.handle, self.component, self.boxes)
+
+    def __del__(self) -> None:
+        """Free the memory."""
+        if getattr(self, "handle", None):
+            core().components_free(self.handle)
+
+    def near(self, most: int | None = None, cluster: Indices | None = None) -> Indices:
+        """Return the pairs of components whose closed boxes meet, (p, 2), ascending.
+
+        Of more than ``most`` it returns so many, and one, as they are found. ``cluster`` numbers
+        clusters: then pairs of one cluster alone, and none of components with -1.
+        """
+        if cluster is None:
+            cluster = np.zeros(self.count, np.int32)
+        count = int(cluster.max(initial=-1)) + 1
+        return _pairs(
+            lambda *into: core().components_near(self.handle, cluster, count, most or 2**62, *into)
+        )
+
+    def contacts(self, most: int | None = None) -> Indices:
+        """Return the pairs of components with triangles whose closed boxes meet, as `near`."""
+        return _pairs(lambda *into: core().components_contacts(self.handle, most or 2**62, *into))
+
+    def above(self, cluster: Indices, count: int) -> tuple[Indices, Indices]:
+        """Return the component next above the highest vertex of each cluster, and whose it is.
+
+        ``cluster`` numbers the clusters of components, -1 for components to pass over; the boxes
+        of triangles of two clusters must not meet. The first answer is -1 where nothing is above.
+        """
+        above, highest = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
+        core().components_above(self.handle, cluster, count, thread_count(None), above, highest)
+        return above, highest
+
+    def inside(self, pairs: Indices) -> NDArray[np.bool_]:
+        """Return of which pairs, sorted by their first component, the second is in the first.
+
+        The second must have no point on the surface of the first.
+        """
+        inside = np.empty(len(pairs), np.uint8)
+        core().components_inside(self.handle, pairs, len(pairs), thread_count(None), inside)
+        return inside.astype(np.bool_)
+
+    def relate(self, pairs: Indices, outward: NDArray[np.int8], limit: int) -> Indices:
+        """Return what is seen of each pair, as bits of `Seen`.
+
+        ``outward`` is 1 for components that face outwards, -1 inwards, 0 neither; of one pair no
+        more than ``limit`` pairs of triangles are compared.
+        """
+        seen = np.empty(len(pairs), np.int32)
+        core().components_relate(
+            self.handle,
+            pairs,
+            len(pairs),
+            outward,
+            limit,
+            thread_count(None),
+            seen,
+        )
+        return seen
+
+
+def _pairs(find: Callable[..., object]) -> Indices:
+    """Return the pairs of a function that counts them first."""
+    count = ctypes.c_int64()
+    find(None, count)
+    pairs = np.empty((count.value, 2), np.int32)
+    find(pairs, count)
+    return pairs

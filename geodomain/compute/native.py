@@ -1,0 +1,423 @@
+"""Where the kernels are on disk: sources, compiled cores, and whether the two belong together."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import operator
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Protocol, SupportsIndex, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import CoreError
+
+SUFFIX = ".dll" if sys.platform == "win32" else ".so"
+
+
+def kernel_folders() -> list[Path]:
+    """Return the folders with kernels: the package's own, then those of installed copies.
+
+    Python that runs in a checkout imports the package from there, while the compiled cores are
+    where pip put them.
+    """
+    package = sys.modules[__name__.partition(".")[0]].__path__
+    folders = [Path(folder, "kernels") for folder in package]
+    folders += [Path(folder, "geodomain", "kernels") for folder in sys.path]
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+
+
+def sources() -> Path | None:
+    """Return the folder with the sources that belong to the Python code, or None without any."""
+    return next((folder for folder in kernel_folders() if (folder / "faces").is_dir()), None)
+
+
+def load(name: str) -> ctypes.CDLL:
+    """Load a compiled core, such as "core_v3".
+
+    Raises
+    ------
+    CoreError
+        If there is none, or if it was built from other sources than those beside the Python code.
+    """
+    path = next((one for one in _places(name) if one.is_file()), None)
+    if path is None:
+        places = ", ".join(str(one.parent) for one in _places(name)) or "any folder"
+        message = f"the compiled core {name}{SUFFIX} is not in {places}; {_mend()}"
+        raise CoreError(message)
+    core = ctypes.CDLL(str(path))
+    folder = sources()
+    if folder is not None and _built_from(core) != core_stamp(folder):
+        message = f"{path} was built from other sources than those in {folder}; {_mend()}"
+        raise CoreError(message)
+    return core
+
+
+def _places(name: str) -> list[Path]:
+    return [folder / (name + SUFFIX) for folder in kernel_folders()]
+
+
+def _mend() -> str:
+    """Say what to do for a core that fits."""
+    folder = sources()
+    if folder is not None and (folder.parent / "pyproject.toml").is_file():
+        return f"run 'pip install .' in {folder.parent}"
+    return "run 'pip install --force-reinstall geodomain'"
+
+
+def _built_from(core: ctypes.CDLL) -> str:
+    """Return the stamp that was compiled into a core; "" where it is too old to have one."""
+    try:
+        stamp = core.geodomain_build_stamp
+    except AttributeError:
+        return ""
+    stamp.restype = ctypes.c_char_p
+    text: bytes = stamp()
+    return text.decode()
+
+
+@functools.cache
+def core_stamp(folder: Path) -> str:
+    """Return the stamp of all that a core is compiled from, as CMakeLists.txt computes it."""
+    return stamp(folder, sorted(["CMakeLists.txt", *headers(folder), *_below(folder, ".cpp")]))
+
+
+def headers(folder: Path) -> list[str]:
+    """Name the headers below a folder, sorted as CMake does.
+
+    As paths, grid/a.h would come before grid.h.
+    """
+    return sorted(_below(folder, ".h"))
+
+
+def _below(folder: Path, ending: str) -> list[str]:
+    """Name files below a folder, with slashes; a process pays for it once, so not by Path."""
+    names = []
+    for place, _, files in os.walk(folder):
+        inside = place[len(str(folder)) :].replace(os.sep, "/").lstrip("/")
+        names += [f"{inside}/{file}".lstrip("/") for file in files if file.endswith(ending)]
+    return names
+
+
+def stamp(folder: Path, files: Iterable[str]) -> str:
+    """Return the hash of the hashes of files."""
+    hashes = [hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in files]
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+# --- How many threads to use.
+
+# More help no machine, and each takes memory when an index is built.
+_MOST_THREADS = 1024
+
+
+def thread_count(threads: int | None) -> int:
+    """Return how many threads to use: as many as asked for, or the cores allowed."""
+    if threads is None:
+        try:
+            return len(os.sched_getaffinity(0))
+        except AttributeError:
+            return os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
+        message = f"threads must be a positive integer or None, not {threads!r}"
+        raise ValueError(message)
+    return min(int(threads), _MOST_THREADS)
+
+
+# --- The compiled core: the best build for this processor, and calls of its functions by ctypes.
+
+LIBRARIES = {1: "core", 3: "core_v3", 4: "core_v4"}
+
+Addresses: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
+Counts: TypeAlias = "ctypes.Array[ctypes.c_int64]"
+_Convert: TypeAlias = Callable[[object], object]
+
+_C_TYPES: dict[str, type] = {
+    "b": ctypes.c_int8, "B": ctypes.c_uint8, "h": ctypes.c_int16, "H": ctypes.c_uint16,
+    "i": ctypes.c_int32, "I": ctypes.c_uint32, "q": ctypes.c_int64, "Q": ctypes.c_uint64,
+    "f": ctypes.c_float, "d": ctypes.c_double, "c": ctypes.c_char, "v": ctypes.c_void_p,
+}  # fmt: skip
+_POINTERS = (ctypes.c_void_p, ctypes.c_char_p)
+
+
+class CoreFunction(Protocol):
+    """A function of the core: arguments as its C++ types ask, its result or status as an int."""
+
+    def __call__(self, *arguments: object) -> int:
+        """Call it.
+
+        Raises
+        ------
+        TypeError
+            For arguments that the function does not take.
+        MemoryError, OSError, RuntimeError
+            If the core ran out of memory or threads, or failed.
+        """
+
+
+class Core:
+    """The functions of one build of the core, each made when it is first called."""
+
+    def __init__(self, loaded: ctypes.CDLL) -> None:
+        self._loaded = loaded
+        self._types: dict[str, str] = {}
+        self._statuses: dict[int, str] = {}
+        for line in self.text("functions").splitlines():
+            name, _, types = line.partition(" ")
+            if name == "status":
+                meaning, _, number = types.partition(" ")
+                self._statuses[int(number)] = meaning
+            else:
+                self._types[name.removeprefix("geodomain_")] = types
+
+    @property
+    def signatures(self) -> dict[str, tuple[str, ...]]:
+        """The kinds of each function's result and arguments, as `c_function.h` writes them."""
+        return {name: tuple(types.split(" ")) for name, types in self._types.items()}
+
+    def __getattr__(self, name: str) -> CoreFunction:
+        """Make a function, and keep it as an attribute."""
+        types = self._types.get(name)
+        if types is None:
+            message = f"the compiled core has no function {name!r}"
+            raise AttributeError(message)
+        function = _function(getattr(self._loaded, f"geodomain_{name}"), name, types, self._check)
+        setattr(self, name, function)
+        return function
+
+    def text(self, name: str) -> str:
+        """Return what a function without arguments says."""
+        say = getattr(self._loaded, f"geodomain_{name}")
+        say.restype = ctypes.c_char_p
+        said: bytes = say()
+        return said.decode()
+
+    def _check(self, status: int) -> int:
+        """Raise what a status stands for; return one that is no error."""
+        meaning = self._statuses.get(status)
+        if meaning is None:
+            return status
+        if meaning == "kOutOfMemory":
+            message = "the compiled core ran out of memory"
+            raise MemoryError(message)
+        if meaning == "kTooLarge":
+            message = "the compiled core was to make an array larger than any memory can be"
+            raise MemoryError(message)
+        if meaning == "kNoThread":
+            message = "the system starts no more threads"
+            raise OSError(message)
+        message = "the compiled core failed"
+        raise RuntimeError(message)
+
+
+@functools.cache
+def core(at: int | None = None) -> Core:
+    """Return the core built for an instruction set, or for the best one of this processor."""
+    best = level() if at is None else at
+    return Core(load(next(LIBRARIES[of] for of in sorted(LIBRARIES, reverse=True) if of <= best)))
+
+
+def level() -> int:
+    """Return the instruction set to use; GEODOMAIN_CPU_LEVEL (1, 3 or 4) lowers it."""
+    baseline = load(LIBRARIES[1])
+    best: int = baseline.geodomain_cpu_level()
+    wish = os.environ.get("GEODOMAIN_CPU_LEVEL", "")
+    if wish and wish not in {"1", "3", "4"}:
+        message = f"GEODOMAIN_CPU_LEVEL is {wish!r}; it can be 1, 3 or 4"
+        raise ValueError(message)
+    return min(best, int(wish)) if wish else best
+
+
+def addresses(arrays: Sequence[NDArray[np.generic] | None]) -> Addresses:
+    """Return the addresses of arrays, null for None; the caller keeps the arrays alive."""
+    places = [None if array is None else array.ctypes.data for array in arrays]
+    return (ctypes.c_void_p * len(places))(*places)
+
+
+def counts(numbers: Sequence[int]) -> Counts:
+    """Return integers as an array of int64 in C."""
+    return (ctypes.c_int64 * len(numbers))(*numbers)
+
+
+def column_pointers(
+    points: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], row: int = 0
+) -> tuple[Addresses, Counts]:
+    """Return the addresses of a row's x, y and z, and the bytes to the next row's."""
+    steps = [column.strides[0] for column in points]
+    places = [column.ctypes.data + row * step for column, step in zip(points, steps, strict=True)]
+    return (ctypes.c_void_p * 3)(*places), (ctypes.c_int64 * 3)(*steps)
+
+
+def _function(
+    loaded: ctypes._NamedFuncPointer, name: str, types: str, check: Callable[[int], int]
+) -> CoreFunction:
+    """Return a C function behind the checks of its arguments."""
+    result, *kinds = types.split(" ")
+    converters = [_converter(kind) for kind in kinds]
+    expected = len(converters)
+    loaded.argtypes = [_c_type(kind) for kind in kinds]
+    loaded.restype = _result_type(result)
+
+    def call(*arguments: object) -> int:
+        if len(arguments) != expected:
+            message = f"{name} takes {expected} arguments, not {len(arguments)}"
+            raise TypeError(message)
+        try:
+            values = [convert(value) for convert, value in zip(converters, arguments, strict=True)]
+        except TypeError as error:
+            raise TypeError(_which(name, converters, arguments)) from error
+        answer: int = loaded(*values)
+        return check(answer) if result == "!" and answer else answer
+
+    return call
+
+
+def _which(name: str, converters: Sequence[_Convert], arguments: Sequence[object]) -> str:
+    """Say which argument of a call is wrong, and why."""
+    for number, (convert, value) in enumerate(zip(converters, arguments, strict=True), 1):
+        try:
+            convert(value)
+        except TypeError as error:
+            return f"argument {number} of {name} {error}"
+    return f"arguments of {name}"
+
+
+def _c_type(kind: str) -> type:
+    """Return the ctypes type of an argument; pointers are addresses."""
+    return ctypes.c_void_p if kind[0] in "<>" else _C_TYPES[kind]
+
+
+def _result_type(kind: str) -> type | None:
+    """Return the ctypes type of a result."""
+    return ctypes.c_int if kind == "!" else _C_TYPES.get(kind)
+
+
+def _converter(kind: str) -> _Convert:
+    """Return what checks an argument of a kind, and gives what ctypes takes."""
+    if kind[0] not in "<>":
+        return _number(kind)
+    there, nullable = kind[1:].removesuffix("?"), kind.endswith("?")
+    written = kind[0] == ">"
+    convert: _Convert
+    if there == "P":
+        convert = _pointers
+    elif there == "v":
+        convert = functools.partial(_memory, written=written)
+    elif there[0] == "#":
+        convert = functools.partial(_structures, size=int(there[1:]), written=written)
+    else:
+        convert = _elements(there, written=written)
+    return (lambda value: None if value is None else convert(value)) if nullable else convert
+
+
+def _number(kind: str) -> _Convert:
+    """Return what checks a number or character."""
+    if kind == "c":
+        return _character
+    if kind in "fd":
+        return _real
+    bits = 8 * ctypes.sizeof(_C_TYPES[kind])
+    low, high = (0, 2**bits - 1) if kind.isupper() else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+    def convert(value: object) -> int:
+        if type(value) is not int and not isinstance(value, SupportsIndex):
+            message = f"must be an integer, not {type(value).__name__}"
+            raise TypeError(message)
+        number = operator.index(value)
+        if not low <= number <= high:
+            message = f"is {number}, which an integer of {bits} bits cannot hold"
+            raise TypeError(message)
+        return number
+
+    return convert
+
+
+def _real(value: object) -> float:
+    if isinstance(value, float | int | np.floating | np.integer):
+        return float(value)
+    message = f"must be a number, not {type(value).__name__}"
+    raise TypeError(message)
+
+
+def _character(value: object) -> bytes:
+    if isinstance(value, bytes) and len(value) == 1:
+        return value
+    message = f"must be one byte, not {value!r}"
+    raise TypeError(message)
+
+
+def _elements(letter: str, *, written: bool) -> _Convert:
+    """Return what checks an array of numbers, or of ctypes' own, and gives its address."""
+    c_type = _C_TYPES[letter]
+    dtypes = [np.dtype("S1"), np.dtype("B")] if letter == "c" else [np.dtype(letter)]
+    if letter == "B":
+        dtypes.append(np.dtype(np.bool_))
+    usual = dtypes[0]
+
+    def convert(value: object) -> object:
+        if isinstance(value, np.ndarray):
+            if value.dtype is not usual and value.dtype not in dtypes:
+                message = f"must be an array of {usual}, not {value.dtype}"
+                raise TypeError(message)
+            return _address(value, written=written)
+        if isinstance(value, ctypes.Array) and value._type_ is c_type:
+            return ctypes.addressof(value)
+        if type(value) is c_type and isinstance(value, ctypes._SimpleCData):
+            return ctypes.addressof(value)
+        if letter == "c" and not written and isinstance(value, bytes):
+            return value
+        message = f"must be an array of {usual}, not {type(value).__name__}"
+        raise TypeError(message)
+
+    return convert
+
+
+def _structures(value: object, *, size: int, written: bool) -> int:
+    """Return the address of structures: records of their size, or rows of as many bytes."""
+    if not isinstance(value, np.ndarray):
+        message = f"must be an array of structures, not {type(value).__name__}"
+        raise TypeError(message)
+    row = value.dtype.itemsize
+    if value.dtype.kind != "V" and value.ndim:
+        row *= value.shape[-1]
+    if row != size:
+        message = f"must be structures of {size} bytes, not of {row}"
+        raise TypeError(message)
+    return _address(value, written=written)
+
+
+def _memory(value: object, *, written: bool) -> int:
+    """Return the address of an array of any type, or a handle."""
+    if isinstance(value, np.ndarray):
+        return _address(value, written=written)
+    if isinstance(value, ctypes.c_void_p) and value.value:
+        return value.value
+    message = f"must be an array or a handle that is not null, not {value!r}"
+    raise TypeError(message)
+
+
+def _pointers(value: object) -> int:
+    """Return the address of pointers, or of one, in ctypes."""
+    if isinstance(value, ctypes.Array) and value._type_ in _POINTERS:
+        return ctypes.addressof(value)
+    if isinstance(value, ctypes.c_void_p | ctypes._Pointer):
+        return ctypes.addressof(value)
+    message = f"must be pointers in ctypes, not {type(value).__name__}"
+    raise TypeError(message)
+
+
+def _address(array: NDArray[np.generic], *, written: bool) -> int:
+    """Return where an array begins; it has no gaps, and can be written to where it must."""
+    flags = array.flags
+    if not flags.c_contiguous:
+        message = "must be C-contiguous"
+        raise TypeError(message)
+    if written and not flags.writeable:
+        message = "is read-only"
+        raise TypeError(message)
+    return array.ctypes.data

@@ -1,0 +1,578 @@
+"""What a dataset is labelled with, as a hash: whether two runs would write the same."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import socket
+import uuid
+import zipfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path, PurePosixPath
+from typing import TypedDict, cast
+
+import numpy as np
+
+from geodomain.datasets.parts import Dataset, PartFile, is_part
+from geodomain.datasets.stores import FileMark, LocalStore, Store
+from geodomain.domains.order import DomainOrLayer, Domains
+from geodomain.errors import TableError, warn
+from geodomain.labelling.counts import Counts
+from geodomain.labelling.files import FileHash
+from geodomain.labelling.labeller import Prepared
+from geodomain.mesh.mesh import Mesh
+from geodomain.tables.conditions import Condition
+from geodomain.tables.options import TableOptions
+
+# Of what is stored of a job and its parts; another one is another job.
+_FORMAT = 1
+
+
+def describe_job(base: Store, ready: Prepared, options: TableOptions) -> dict[str, object]:
+    """Return all that decides what a part's output and its counts are.
+
+    Backends and threads are no part of it, since they give the same labels.
+    """
+    labeller, plan = ready.labeller, ready.plan
+    return {
+        "format": _FORMAT,
+        "version": version("geodomain"),
+        "dataset": base.place,
+        "domains": _of_domains(labeller.domains),
+        "options": {
+            **{name: value for name, value in asdict(plan).items()},
+            "rule": labeller.rule,
+            "allow_open": labeller.allow_open,
+            "count_on_wall": labeller.count_on_wall,
+            "table": repr(options),
+        },
+    }
+
+
+def hash_of(job: Mapping[str, object]) -> str:
+    """Return the SHA-256 of a description."""
+    return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
+
+
+def _of_domains(domains: Domains) -> dict[str, object]:
+    """Describe domains, their meshes by hashes of what they are."""
+    meshes = {id(mesh): mesh_hash(mesh) for mesh in domains.meshes}
+
+    def hashes(some: Iterable[Mesh]) -> list[str]:
+        return [meshes[id(mesh)] for mesh in some]
+
+    return {
+        "order": domains.order,
+        "below_detection": domains.below_detection,
+        "labels": [domains.background, domains.unassigned],
+        "codes": [domains.background_code, domains.unassigned_code],
+        "domains": [
+            {
+                "name": domain.name,
+                "kind": domain.kind,
+                "code": None if domain.code is None else int(domain.code),
+                "only_if": _of_conditions(domain.only_if),
+                "keep": domain.keep,
+                "invert": domain.invert,
+                "rule": domain.rule,
+                "extend": domain.extend,
+                "limits": [domain.within, domain.beyond],
+                "meshes": hashes(domain.meshes),
+            }
+            for domain in domains.domains
+        ],
+        "stacks": [
+            {
+                "layers": [[layer.name, repr(layer.code)] for layer in stack.named],
+                "names": [*stack.layers],
+                "rule": stack.rule,
+                "only_if": _of_conditions(stack.only_if),
+                "extend": stack.extend,
+                "surfaces": [hashes(tiles) for tiles in stack.surfaces],
+            }
+            for stack in domains.stacks
+        ],
+    }
+
+
+def _of_conditions(conditions: Iterable[Condition]) -> list[str]:
+    """Describe conditions."""
+    return [f"{one.column} {one.operator} {one.values!r}" for one in conditions]
+
+
+def mesh_hash(mesh: Mesh) -> str:
+    """Return the SHA-256 of a mesh's triangles and vertices, as little-endian numbers."""
+    triangles = np.ascontiguousarray(mesh.triangles, "<i4")
+    digest = hashlib.sha256(f"{len(mesh.vertices)} {len(triangles)}\n".encode())
+    digest.update(np.ascontiguousarray(mesh.vertices, "<f8").data)
+    digest.update(triangles.data)
+    return digest.hexdigest()
+
+
+# --- What an output folder knows of its parts: whose job it is, and the counts of those done.
+
+# Readers of datasets pass over names with an underscore.
+STATE_FOLDER = "_geodomain"
+_JOB = f"{STATE_FOLDER}/job.json"
+_PARTS, _END, _FACTS = f"{STATE_FOLDER}/parts", ".npz", "facts"
+
+
+class _Facts(TypedDict):
+    """What is stored of a part beside its counts."""
+
+    job: str
+    input: list[int | str]
+    output: list[int | str]
+    hashes: list[FileHash]
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class DonePart:
+    """A part that is labelled.
+
+    Attributes
+    ----------
+    counts : Counts
+    warnings : tuple of str
+        What its reading warned of.
+    hashes : tuple of FileHash
+        Its input and its output, where a record was asked for.
+    """
+
+    counts: Counts
+    warnings: tuple[str, ...] = ()
+    hashes: tuple[FileHash, ...] = ()
+
+
+class States:
+    """The states of the parts of one job, a file each; a part without one is not done.
+
+    Parameters
+    ----------
+    kept : Store
+        What has them in a folder of its own.
+    job : str
+        The job's hash; states of other jobs are none.
+    output : Store, optional
+        Where labelled parts are; without one nothing but the counts is kept.
+    run : str
+        The run that writes them; see `locked`.
+    """
+
+    def __init__(self, kept: Store, job: str, output: Store | None, run: str = "") -> None:
+        self.kept, self.job, self.output, self.run = kept, job, output, run
+
+    def absolute(self) -> States:
+        """Return the states with paths that hold in any folder."""
+        output = None if self.output is None else self.output.absolute()
+        return States(self.kept.absolute(), self.job, output, self.run)
+
+    def begin(self, job: Mapping[str, object]) -> None:
+        """Store whose job the output holds from now on, and which run does it."""
+        stored = {"job": self.job, "run": self.run, **job}
+        self.kept.write(_JOB, (json.dumps(stored, indent=2) + "\n").encode())
+
+    def withdraw(self) -> None:
+        """Forget the job, which has ended before any of its parts was done."""
+        self.kept.remove(_JOB)
+
+    def require_own(self) -> None:
+        """Refuse to go on where another run has taken the output over.
+
+        Raises
+        ------
+        OSError
+        """
+        if self.output is None:
+            return
+        stored = read_job(self.output) or {}
+        if (stored.get("job"), stored.get("run")) != (self.job, self.run):
+            message = "another run has taken it over: what this run has labelled is left to that"
+            raise OSError(errno.EBUSY, message, str(self.output))
+
+    def missing(self, parts: Sequence[PartFile]) -> list[PartFile]:
+        """Return the parts that are not done; only states that are listed are read."""
+        listed = set(self.names())
+        return [part for part in parts if part.name not in listed or not self._has(part)]
+
+    def _has(self, part: PartFile) -> bool:
+        """Return whether a part is done, and neither its input nor its output has changed."""
+        try:
+            with self._open(part.name) as file, np.load(file) as stored:
+                facts = _read_facts(str(stored[_FACTS]))
+            return facts["job"] == self.job and self._marks(part) == [
+                facts["input"],
+                facts["output"],
+            ]
+        except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
+            return False
+
+    def write(self, part: PartFile, done: DonePart) -> None:
+        """Store that a part is done, once its output is in its place."""
+        self.require_own()
+        before, after = self._marks(part)
+        facts: _Facts = {
+            "job": self.job,
+            "input": before,
+            "output": after,
+            "hashes": [*done.hashes],
+            "warnings": [*done.warnings],
+        }
+        arrays = {_FACTS: np.array(json.dumps(facts)), **done.counts.arrays()}
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+        self.kept.write(_place(part.name), buffer.getbuffer())
+
+    def read(self, part: PartFile, targets: Sequence[DomainOrLayer]) -> DonePart:
+        """Return what is known of a part that is done.
+
+        Raises
+        ------
+        OSError
+            If another run, or anything else, has changed the output since it was labelled.
+        """
+        with self._open(part.name) as file, np.load(file) as stored:
+            facts = _read_facts(str(stored[_FACTS]))
+            counts = Counts.restored(targets, {name: stored[name] for name in stored.files})
+        if facts["job"] != self.job or self._marks(part) != [facts["input"], facts["output"]]:
+            message = (
+                f"{part.name} has changed since it was labelled: the same command labels it again"
+            )
+            raise OSError(errno.EBUSY, message, str(self.output))
+        return DonePart(counts, tuple(facts["warnings"]), tuple(facts["hashes"]))
+
+    def names(self) -> list[str]:
+        """Return the names of all parts that have a state, of this job or another."""
+        found = self.kept.below(_PARTS)
+        return sorted(name.removesuffix(_END) for name in found if name.endswith(_END))
+
+    def remove(self, name: str) -> None:
+        """Remove a labelled part and its state."""
+        if self.output is not None:
+            self.output.remove(name)
+        self.kept.remove(_place(name))
+
+    def _open(self, name: str) -> io.BytesIO:
+        """Read what is stored of a part."""
+        return io.BytesIO(self.kept.read(_place(name)))
+
+    def _marks(self, part: PartFile) -> list[list[int | str]]:
+        """Return the mark of a part as listed, and of its output as it is."""
+        after = FileMark(0, 0) if self.output is None else self.output.mark(part.name)
+        return [[*mark] for mark in (part.mark, after)]
+
+
+def read_job(output: Store) -> Mapping[str, object] | None:
+    """Read whose job an output holds, None where nothing was; what is damaged is another job's."""
+    try:
+        found: object = json.loads(output.read(_JOB))
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        found = {}
+    return found if isinstance(found, dict) else {}
+
+
+def _place(name: str) -> str:
+    """Name the file that a part's state is in."""
+    return f"{_PARTS}/{name}{_END}"
+
+
+def _read_facts(text: str) -> _Facts:
+    """Return what is stored beside the counts."""
+    return cast(_Facts, json.loads(text))
+
+
+# --- One run at a time writes an output: a lock that is created, or that proves to be left behind.
+
+_LOCK = f"{STATE_FOLDER}/lock.json"
+
+
+@contextmanager
+def locked(output: Store, *, take_over: bool) -> Iterator[str]:
+    """Hold the lock of an output for the block.
+
+    A lock is broken by proof alone, never by age: where its process ran on this machine and has
+    ended, or where the caller says so.
+
+    Parameters
+    ----------
+    output : Store
+        The folder that is written.
+    take_over : bool
+        Take the lock from another run, which then finds that out before its next part.
+
+    Yields
+    ------
+    str
+        The name of this run, unlike that of any other.
+
+    Raises
+    ------
+    OSError
+        If another run holds the lock.
+    """
+    run = uuid.uuid4().hex
+    lock = json.dumps({"run": run, **_this_process()}, indent=2).encode() + b"\n"
+    if not output.create(_LOCK, lock):
+        holder = _holder(output)
+        if not (take_over or _has_ended(holder)):
+            raise OSError(errno.EBUSY, _refusal(holder), str(output))
+        output.write(_LOCK, lock)
+    try:
+        yield run
+    finally:
+        _release(output, run)
+
+
+def _release(output: Store, run: str) -> None:
+    """Remove the lock, unless it is another run's by now."""
+    try:
+        if _holder(output).get("run") == run:
+            output.remove(_LOCK)
+    except OSError as error:
+        warn(f"the lock {output}/{_LOCK} could not be removed ({error}): remove it")
+
+
+def _refusal(holder: Mapping[str, object]) -> str:
+    """Say which run holds the lock."""
+    who = "another run is writing it"
+    if holder:
+        place = f"process {holder.get('pid')} on {holder.get('host')}"
+        who = f"{who}, {place}, since {holder.get('began')}"
+    return f"{who}: wait for its end. If that run works no more, go on with take_over=True"
+
+
+def _holder(output: Store) -> Mapping[str, object]:
+    """Read the lock; empty where there is none by now, or it cannot be understood."""
+    try:
+        found: object = json.loads(output.read(_LOCK))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _this_process() -> dict[str, object]:
+    """Describe this process so that others can tell whether it is still there."""
+    return {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": _machine(),
+        "started": _started(os.getpid()),
+    }
+
+
+def _machine() -> str:
+    """Name this boot of this machine and its table of processes; empty where neither is told."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> str:
+    """Return when a process started, in ticks since the boot; empty for one that has ended."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    # The name of the program, in brackets, may hold anything.
+    state, *fields = stat.rpartition(")")[2].split()
+    return "" if state in "ZX" else fields[18]
+
+
+def _has_ended(holder: Mapping[str, object]) -> bool:
+    """Tell whether the process of a lock is known to be no more: on this machine, by the system."""
+    pid, machine = holder.get("pid"), _machine()
+    if not machine or holder.get("machine") != machine or not isinstance(pid, int):
+        return False
+    return _started(pid) != holder.get("started")
+
+
+# --- The folder that a labelled dataset goes to: where it may be, and whose job it holds.
+
+# What two jobs may differ in, by its key, in words.
+_DIFFERENCES = {
+    "dataset": "its dataset is {}",
+    "domains": "its domains are others",
+    "options": "its options are others",
+    "version": "it is by geodomain {}",
+    "format": "it is by another version of geodomain",
+}
+
+
+def require_output_folder(dataset: Dataset, output: Store) -> None:
+    """Refuse an output that cannot be a folder, or whose parts would be parts of the dataset.
+
+    Raises
+    ------
+    TableError, FileNotFoundError
+    """
+    if isinstance(output, LocalStore):
+        _require_folder(output)
+    base, place = (f"{folder.place.rstrip('/')}/" for folder in (dataset.base, output))
+    # A pattern without wildcards in folders names no file below the base's own folder.
+    flat = bool(dataset.pattern) and "/" not in dataset.pattern
+    inside = base != place and place.startswith(base) and not flat
+    if base == place or inside or base.startswith(place):
+        where = "is" if base == place else "is inside" if inside else "holds"
+        message = (
+            f"the output {output} {where} the dataset's folder {dataset.base}: name a folder "
+            "beside it"
+        )
+        raise TableError(message)
+
+
+def _require_folder(output: LocalStore) -> None:
+    """Refuse a file, and a folder in one that is not there."""
+    if output.path.exists() and not output.path.is_dir():
+        message = f"{output} is a file, and a labelled dataset is a folder: name another output"
+        raise TableError(message)
+    if not output.path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder is not there", str(output.path.parent))
+
+
+@contextmanager
+def open_output(
+    output: Store,
+    job: Mapping[str, object],
+    parts: Sequence[PartFile],
+    *,
+    overwrite: bool,
+    take_over: bool = False,
+) -> Iterator[States]:
+    """Open a new folder, or one that the same job began, for this run alone; refuse any other.
+
+    Parameters
+    ----------
+    output : Store
+        The folder; its own folder is there, if it is on disk.
+    job : mapping
+        What is to be done: see `describe_job`.
+    parts : sequence of PartFile
+        The parts of the dataset.
+    overwrite : bool
+        Whether parts that another job labelled, or that the dataset has no more, are removed.
+    take_over : bool
+        Whether another run loses the folder to this one.
+
+    Yields
+    ------
+    States
+
+    Raises
+    ------
+    TableError
+        For the folder of another job, or of something else.
+    OSError
+        If another run is writing it.
+    """
+    if read_job(output) is None and not output.is_bare(STATE_FOLDER):
+        message = (
+            f"{output} is not empty, and is no output of this command: name a folder that is new "
+            "or empty"
+        )
+        raise TableError(message)
+    with _unless_in_vain(output), locked(output, take_over=take_over) as run:
+        states = States(output, hash_of(job), output, run)
+        known = read_job(output) is not None
+        _clear(output, job, states, parts, overwrite=overwrite)
+        states.begin(job)
+        try:
+            yield states
+        except BaseException:
+            with suppress(OSError):  # the error is what is told
+                if not known and not states.names() and output.is_bare(STATE_FOLDER):
+                    states.withdraw()
+            raise
+
+
+@contextmanager
+def _unless_in_vain(output: Store) -> Iterator[None]:
+    """Remove a folder that was made in the block, and is empty after it."""
+    new = isinstance(output, LocalStore) and not output.path.exists()
+    try:
+        yield
+    finally:
+        if new and isinstance(output, LocalStore):
+            with suppress(OSError):
+                output.path.rmdir()
+
+
+def _clear(
+    output: Store,
+    job: Mapping[str, object],
+    states: States,
+    parts: Sequence[PartFile],
+    *,
+    overwrite: bool,
+) -> None:
+    """Refuse the parts of another job, or remove them."""
+    done = read_job(output)
+    if done is not None:
+        names, there = {part.name for part in parts}, states.names()
+        other = done.get("job") != states.job
+        stale = [name for name in there if other or name not in names]
+        placed = [name for name in output.matching("") if is_part(name)]
+        _require_known(output, placed, {*names, *there})
+        # A job that ended before its first part has left nothing to lose.
+        if other and not overwrite and (placed or there):
+            message = (
+                f"{output} holds the parts of another job ({_differ(done, job)}): name another "
+                "output, or have them removed by overwrite=True"
+            )
+            raise TableError(message)
+        if stale and not overwrite:
+            message = (
+                f"{output} holds {stale[0]}, which is no part of the dataset as it is named now: "
+                "name another output, or have it removed by overwrite=True"
+            )
+            raise TableError(message)
+        for name in stale:
+            _require_within(name, output)
+            states.remove(name)
+
+
+def _require_known(output: Store, placed: Sequence[str], known: Collection[str]) -> None:
+    """Refuse files that readers would take for parts, and of which nothing is known.
+
+    A run that is killed once a part is in its place, and before that is stored, leaves one; then
+    that part goes from the dataset, or another one is labelled.
+    """
+    for name in placed:
+        if name not in known:
+            message = (
+                f"{output} holds {name}, which is no part of the dataset as it is named now, and "
+                "which no run has finished: move it away, or name another output"
+            )
+            raise TableError(message)
+
+
+def _require_within(name: str, output: Store) -> None:
+    """Refuse to remove what is not in the output."""
+    if ".." in PurePosixPath(name).parts:
+        message = f"{output}/{STATE_FOLDER} names {name}, which is not in {output}"
+        raise TableError(message)
+
+
+def _differ(done: Mapping[str, object], job: Mapping[str, object]) -> str:
+    """Say in what another job differs."""
+    said = [
+        words.format(done.get(key))
+        for key, words in _DIFFERENCES.items()
+        if done.get(key) != job[key]
+    ]
+    return said[0] if said else "its description cannot be read"

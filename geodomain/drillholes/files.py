@@ -1,0 +1,242 @@
+"""Rows as the bytes of a CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Unpack
+
+from geodomain.domains.domain import Domain
+from geodomain.domains.order import Domains
+from geodomain.domains.sources import DomainsGiven, DomainSource, domains_to_label, drawn_source
+from geodomain.drillholes.composites import Composites, Short, composite
+from geodomain.drillholes.crossings import PIERCES, STAYS, HoleCrossings, find_crossings
+from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.tables import (
+    HoleKeywords,
+    TableLike,
+    read_table,
+    reading_of,
+    require_outputs,
+)
+from geodomain.errors import warn
+from geodomain.files.outputs import refuse_inputs
+from geodomain.files.streams import open_target
+from geodomain.inputs import MeshesLike, PathGiven
+from geodomain.query.locator import Rule
+
+
+def csv_bytes(headings: Sequence[str], rows: Iterable[tuple[object, ...]]) -> bytes:
+    """Return rows as CSV in UTF-8; numbers have the fewest digits that say them."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(headings)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+# --- Write what drillholes pass through as CSV.
+
+
+def crossings_file(
+    collar: TableLike,
+    survey: TableLike | None = None,
+    intervals: TableLike | Sequence[TableLike] | None = None,
+    *,
+    solids: Mapping[str, MeshesLike] | None = None,
+    surfaces: Mapping[str, MeshesLike] | None = None,
+    domains: DomainsGiven | None = None,
+    output: PathGiven | None = None,
+    pierce: PathGiven | None = None,
+    overwrite: bool = False,
+    rule: Rule = "parity",
+    allow_open: bool = False,
+    weld: float | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
+    **holes: Unpack[HoleKeywords],
+) -> HoleCrossings:
+    r"""Find what drillholes pass through, and write it as CSV.
+
+    Parameters
+    ----------
+    collar, survey, intervals, **holes
+        As for `Drillholes`.
+    solids : mapping of str to meshes or paths, optional
+        Closed wireframes by name.
+    surfaces : mapping of str to meshes or paths, optional
+        Open surfaces by name.
+    domains : optional
+        Solids and surfaces as for `label_file`, besides or instead.
+    output, pierce : path, optional
+        Get a row for each stay in a solid, and for each point at which a hole goes through a
+        surface; "-" is stdout for one of them. Depths and coordinates have all their digits.
+    overwrite : bool
+        Whether files that are there may be replaced.
+    rule, allow_open, weld, backend, threads
+        As for `label_file`.
+
+    Returns
+    -------
+    HoleCrossings
+        As from `Drillholes.crossings`.
+
+    Raises
+    ------
+    TableError, MeshError, DomainError, OSError
+        As `Drillholes` and `Drillholes.crossings`.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "collar.csv").write_text("HOLE,X,Y,Z,DEPTH,AZIMUTH,DIP\nA,1,1,9,12,0,90\n")
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> _ = geodomain.crossings_file(
+    ...     folder / "collar.csv", solids={"ORE": ore}, output=folder / "stays.csv")
+    >>> (folder / "stays.csv").read_text().splitlines()[1]
+    'A,ORE,7.0,9.0,2.0,1.0,1.0,2.0,1.0,1.0,0.0,0,0'
+    """
+    tables = [
+        collar,
+        survey,
+        holes.get("topography"),
+        *(intervals if isinstance(intervals, list | tuple) else [intervals]),
+    ]
+    places = require_outputs([output, pierce], tables, overwrite=overwrite)
+    given, files = _gathered(solids or {}, surfaces or {}, domains, weld)
+    refuse_inputs(places, files)
+    made = Drillholes(collar, survey, intervals, threads=threads, **holes)
+    findings = made.tell(given)
+    found = find_crossings(
+        made.paths, given, rule=rule, backend=backend, threads=threads, allow_open=allow_open
+    )
+    found = replace(found, findings=findings, dips=made.report.dips)
+    if pierce is None and len(found.pierces):
+        warn(f"{len(found.pierces):,} pierce points of surfaces are not written: name a file")
+    for path, headings, rows in (
+        (output, STAYS, found.stay_rows()),
+        (pierce, PIERCES, found.pierce_rows()),
+    ):
+        if path is not None:
+            with open_target(path, overwrite=overwrite) as target:
+                target.write(memoryview(csv_bytes(headings, rows)))
+    return found
+
+
+def _gathered(
+    solids: Mapping[str, MeshesLike],
+    surfaces: Mapping[str, MeshesLike],
+    domains: DomainsGiven | None,
+    weld: float | None,
+) -> tuple[Domains, tuple[Path, ...]]:
+    """Return all that is to be crossed, and the files that were read for it."""
+    none = DomainSource(Domains(), (), ())
+    listed = none if domains is None else domains_to_label(domains, weld=weld)
+    closed = domains_to_label(solids, weld=weld) if solids else none
+    sheets, files = drawn_source(surfaces or None)
+    open_ones = tuple(Domain(one.name, one.meshes, kind="above") for one in sheets)
+    every = (*listed.domains.domains, *closed.domains.domains, *open_ones)
+    return Domains(every, listed.domains.stacks), (*listed.files, *closed.files, *files)
+
+
+# --- Composite an interval table in a file, and write the composites as CSV.
+
+
+def composite_file(
+    intervals: PathGiven,
+    domains: DomainsGiven,
+    output: PathGiven | None,
+    *,
+    collar: TableLike,
+    survey: TableLike | None = None,
+    length: float,
+    grade: str | tuple[str, ...] | list[str] = (),
+    short: Short = "keep",
+    min_length: float | None = None,
+    overwrite: bool = False,
+    strict: bool = False,
+    threads: int | None = None,
+    background: str | None = None,
+    rule: Rule = "parity",
+    allow_open: bool = False,
+    weld: float | None = None,
+    backend: str = "auto",
+    **holes: Unpack[HoleKeywords],
+) -> Composites:
+    r"""Average the samples of drillholes in a file over equal lengths, each within one domain.
+
+    Parameters
+    ----------
+    intervals : path
+        A text table or Parquet: hole, FROM, TO and grades.
+    domains, length, grade, short, min_length, background, rule, allow_open, weld, backend, threads
+        As for `composite`.
+    output : path or None
+        Gets the composites as CSV: hole, from, to, length, x, y and z of the middle, domain, and
+        of each grade its mean and the length without a value; "-" is stdout.
+    collar, survey, **holes
+        As for `Drillholes`.
+    overwrite : bool
+        Whether an output that is there may be replaced.
+    strict : bool
+        Raise TableError for every warning about the tables of holes.
+
+    Returns
+    -------
+    Composites
+        As from `composite`.
+
+    Raises
+    ------
+    TableError, ValueError, DomainError, MeshError, OSError
+        As `composite` and `Drillholes`.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> collar, assay = folder / "collar.csv", folder / "assay.csv"
+    >>> _ = collar.write_text("HOLE,X,Y,Z,AZIMUTH,DIP\nA,1,1,9,0,90\n")
+    >>> _ = assay.write_text("HOLE,FROM,TO,AU\nA,7,8,0.5\nA,8,9,1.5\n")
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> out = folder / "out.csv"
+    >>> _ = geodomain.composite_file(
+    ...     assay, {"ORE": ore}, out, collar=collar, length=2, grade="AU")
+    >>> print(out.read_text().strip())
+    hole,from,to,length,x,y,z,domain,AU,AU_missing
+    A,7,9,2,1,1,1,ORE,1,0
+    """
+    tables = [intervals, collar, survey, holes.get("topography")]
+    places = require_outputs([output], tables, overwrite=overwrite)
+    given = domains_to_label(domains, weld=weld)
+    refuse_inputs(places, given.files)
+    table = read_table(
+        intervals, "intervals", reading_of(holes.get("columns"), threads, holes), also=None
+    )
+    made = Drillholes(collar, survey, table, strict=strict, threads=threads, **holes)
+    findings = made.tell(given.domains)
+    found = composite(
+        table,
+        made,
+        given.domains,
+        length=length,
+        grade=grade,
+        short=short,
+        min_length=min_length,
+        background=background,
+        rule=rule,
+        allow_open=allow_open,
+        backend=backend,
+        threads=threads,
+    )
+    found = replace(found, findings=findings)
+    if output is not None:
+        with open_target(output, overwrite=overwrite) as target:
+            target.write(memoryview(csv_bytes(found.headings, found.rows())))
+    return found

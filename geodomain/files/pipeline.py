@@ -1,0 +1,330 @@
+"""Work that a thread does one step ahead of who takes its results."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from types import TracebackType
+from typing import IO, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Bytes
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Ahead(Generic[Item, Result]):
+    """Do something with items, in their order, while the result before is used.
+
+    One result is in use and the next one is made, so that the work may use two rooms by turns.
+
+    Parameters
+    ----------
+    items : iterable
+        Asked for by the thread.
+    work : callable
+        From an item to its result; what it raises comes in its turn.
+    """
+
+    def __init__(self, items: Iterable[Item], work: Callable[[Item], Result]) -> None:
+        self._items, self._work = items, work
+        self._done: queue.SimpleQueue[tuple[Result] | BaseException | None] = queue.SimpleQueue()
+        self._wanted: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._wanted.put(True)
+        self._working, self._stopped = threading.Lock(), False
+        # A daemon: it may be waiting for an item when the rest has given up.
+        self._thread = threading.Thread(target=self._run, name="geodomain-ahead", daemon=True)
+        self._thread.start()
+
+    def results(self) -> Iterator[Result]:
+        """Give the results in order; each is used until the next one is asked for."""
+        while (done := wait(self._done)) is not None:
+            if isinstance(done, BaseException):
+                raise done
+            self._wanted.put(True)
+            yield done[0]
+
+    def stop(self) -> None:
+        """Begin no further work, and wait for what is being done."""
+        with self._working:
+            self._stopped = True
+        empty(self._wanted)
+        self._wanted.put(False)
+        self._thread.join(timeout=1.0)
+
+    def _run(self) -> None:
+        try:
+            for item in self._items:
+                if not self._wanted.get():
+                    return
+                with self._working:
+                    if self._stopped:
+                        return
+                    result = self._work(item)
+                self._done.put((result,))
+            self._done.put(None)
+        except BaseException as error:
+            self._done.put(error)
+
+
+# --- Threads that read ahead and write behind, so that neither waits for the labels.
+
+# Room before each block for the start of a row whose end is in the block.
+HEADROOM = 64 << 10
+READ_AHEAD = 3
+WRITE_BEHIND = 3
+
+
+class ByteSource(Protocol):
+    """What bytes come from: as an unbuffered file, it may give fewer than asked for."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Read into a buffer; 0 at the end."""
+
+
+class ByteTarget(Protocol):
+    """What bytes go to."""
+
+    def write(self, data: memoryview, /) -> object:
+        """Write all of the data."""
+
+
+class Block(NamedTuple):
+    """Hold bytes of a file at [HEADROOM, end) of a buffer."""
+
+    buffer: Bytes
+    end: int
+    final: bool
+
+
+class Reader:
+    """Read a source block after block, ahead of whom they are for."""
+
+    def __init__(self, source: ByteSource, block_bytes: int) -> None:
+        self._source = source
+        self._filled: queue.SimpleQueue[Block | BaseException | None] = queue.SimpleQueue()
+        self._free: queue.SimpleQueue[Bytes | None] = queue.SimpleQueue()
+        for _ in range(READ_AHEAD):
+            self._free.put(np.empty(HEADROOM + block_bytes, dtype=np.uint8))
+        # A daemon: it may be waiting for a pipe when the rest has given up.
+        self._thread = threading.Thread(target=self._run, name="geodomain-reader", daemon=True)
+        self._thread.start()
+
+    def blocks(self) -> Iterator[Block]:
+        """Give the blocks in order, the last one, perhaps empty, being final."""
+        for block in self.held_blocks():
+            yield block
+            self.give(block)
+
+    def held_blocks(self) -> Iterator[Block]:
+        """Give the blocks in order, none after `stop`; each is to be given back."""
+        while (block := wait(self._filled)) is not None:
+            if isinstance(block, BaseException):
+                raise block
+            yield block
+            if block.final:
+                return
+
+    def give(self, block: Block) -> None:
+        """Have the memory of a block read into again."""
+        self._free.put(block.buffer)
+
+    def stop(self) -> None:
+        """Read no further."""
+        empty(self._free)
+        self._free.put(None)
+        self._filled.put(None)
+        self._thread.join(timeout=1.0)
+
+    def _run(self) -> None:
+        try:
+            while (buffer := self._free.get()) is not None:
+                end = HEADROOM + fill(self._source, buffer.data[HEADROOM:])
+                final = end < buffer.size
+                self._filled.put(Block(buffer, end, final))
+                if final:
+                    return
+        except BaseException as error:
+            self._filled.put(error)
+
+
+class Writer:
+    """Write to a target in order, behind whom the bytes come from."""
+
+    def __init__(self, target: ByteTarget) -> None:
+        self._target = target
+        self._waiting: queue.SimpleQueue[Bytes | None] = queue.SimpleQueue()
+        self._free: queue.SimpleQueue[Bytes] = queue.SimpleQueue()
+        for _ in range(WRITE_BEHIND):
+            self._free.put(np.empty(0, dtype=np.uint8))
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="geodomain-writer", daemon=True)
+        self._thread.start()
+        self.bytes_written = 0
+
+    def room(self, size: int) -> Bytes:
+        """Return a buffer of at least `size` bytes, to be sent."""
+        buffer = wait(self._free)
+        self._check()
+        return buffer if buffer.size >= size else np.empty(size + size // 8, dtype=np.uint8)
+
+    def send(self, data: Bytes) -> None:
+        """Have the start of a buffer that `room` gave written."""
+        self._waiting.put(data)
+
+    def put(self, data: bytes) -> None:
+        """Have bytes written."""
+        room = self.room(len(data))
+        room[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+        self.send(room[: len(data)])
+
+    def finish(self) -> None:
+        """Wait until all is written."""
+        self._waiting.put(None)
+        while self._thread.is_alive():
+            self._thread.join(timeout=0.5)  # a time, so that an interrupt can end it on Windows
+        self._check()
+
+    def stop(self) -> None:
+        """Write no further than the block that is being written, which may be stuck in a pipe."""
+        empty(self._waiting)
+        self._waiting.put(None)
+        self._thread.join(timeout=1.0)
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        while (data := self._waiting.get()) is not None:
+            try:
+                if self._failure is None:
+                    self._target.write(data.data)
+                    self.bytes_written += data.size
+            except BaseException as error:
+                self._failure = error
+            self._free.put(data if data.base is None else data.base)
+
+
+def fill(source: ByteSource, room: memoryview) -> int:
+    """Read until a buffer is full or the source ends; return how much was read."""
+    done = 0
+    while done < len(room):
+        count = source.readinto(room[done:])
+        if not count:
+            break
+        done += count
+    return done
+
+
+def empty(channel: queue.SimpleQueue[Item]) -> None:
+    """Take all there is out of a queue from which others may take too."""
+    with contextlib.suppress(queue.Empty):
+        while True:
+            channel.get_nowait()
+
+
+def wait(channel: queue.SimpleQueue[Item]) -> Item:
+    """Take from a queue in a way that an interrupt can end, on Windows as well."""
+    while True:
+        try:
+            return channel.get(timeout=0.5)
+        except queue.Empty:
+            continue
+
+
+# --- Rows of numbers in bounded memory: in a temporary file without a name once there are many.
+
+Rows = NDArray[np.uint64]
+
+# So many rows are held; the parts of a file are by the first bits of a row.
+_HELD, _BITS = 1 << 21, 10
+
+
+class Spill:
+    """Rows, given back in parts: those that begin with the same number come together.
+
+    Parameters
+    ----------
+    width : int
+        Numbers in a row, of which the first is to be spread over all 64 bits.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._held: list[Rows] = []
+        self._count = 0
+        self._file: IO[bytes] | None = None
+        self._open = ExitStack()
+        self._sizes: list[NDArray[np.int64]] = []  # rows of each part, for each time of writing
+
+    def __enter__(self) -> Spill:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Forget all rows, and let go of the file, which ends with that."""
+        self._held, self._sizes, self._count = [], [], 0
+        self._file = None
+        self._open.close()
+
+    def add(self, rows: Rows) -> None:
+        """Add (n, width) rows.
+
+        Raises
+        ------
+        OSError
+            Where there is no room for a temporary file.
+        """
+        self._held.append(rows)
+        self._count += len(rows)
+        if self._count > _HELD:
+            self._write()
+
+    def _write(self) -> None:
+        """Write what is held, by parts."""
+        if self._file is None:
+            made = tempfile.TemporaryFile(prefix="geodomain-")  # noqa: SIM115
+            self._file = self._open.enter_context(made)
+        rows = np.concatenate(self._held)
+        part = (rows[:, 0] >> np.uint64(64 - _BITS)).astype(np.uint16)
+        self._file.write(rows[part.argsort(kind="stable")].data)
+        self._file.flush()
+        self._sizes.append(np.bincount(part, minlength=1 << _BITS))
+        self._held, self._count = [], 0
+
+    def parts(self) -> Iterator[Rows]:
+        """Yield all rows in parts, each in the order in which they were added."""
+        if self._file is None:
+            yield np.concatenate([np.empty((0, self._width), np.uint64), *self._held])
+            return
+        if self._held:
+            self._write()
+        sizes = np.array(self._sizes)
+        ends = sizes.cumsum().reshape(sizes.shape)
+        for part in range(1 << _BITS):
+            places = zip(ends[:, part] - sizes[:, part], sizes[:, part], strict=True)
+            yield np.concatenate([self._read(int(at), int(count)) for at, count in places])
+
+    def _read(self, at: int, count: int) -> Rows:
+        """Read rows from a place of the file."""
+        assert self._file is not None
+        self._file.seek(at * 8 * self._width)
+        read = self._file.read(count * 8 * self._width)
+        return np.frombuffer(read, np.uint64).reshape(-1, self._width)

@@ -1,0 +1,267 @@
+"""Cells in memory with others in the place of theirs, written as hexahedra, in float64."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from geodomain.compute.data import Floats, Ints
+from geodomain.errors import TableError
+from geodomain.files.streams import Input, Target
+from geodomain.formats.block_file import Destination, NewArrays, Relabelling, Values, said
+from geodomain.formats.block_file import Rows as ChunkOfRows
+from geodomain.formats.cells import Cells, LatticeCells, Where, label_cells
+from geodomain.formats.export import Blocks, blocks_of, write_blocks
+from geodomain.formats.rewriting import (
+    BlockRows,
+    CellSpace,
+    NewRows,
+    Rewriting,
+    combined,
+    last_group,
+    open_rewritten,
+)
+from geodomain.tables.conditions import ArrayColumn, Column
+from geodomain.tables.frames import Frame
+from geodomain.tables.new_columns import place_columns
+from geodomain.tables.numbers import Doubles, Numbers
+from geodomain.tables.options import TableOptions
+
+# So many cells are taken at a time.
+_ROWS = 1 << 18
+
+
+def rewrite_cells(blocks: Blocks, name: str, source: Input, task: Rewriting) -> None:
+    """Write cells; raise TableError for cells that are no boxes."""
+    path = task.destination.path
+    if blocks.sizes is None or not (blocks.sizes > 0).all():
+        message = f"{name} has cells that are no boxes along its axes: they cannot be split"
+        raise TableError(message)
+    parts = _CellRewriting(blocks, name, task)
+    with open_rewritten(task, source) as target:
+        new = parts.gathered()
+        task.before_commit()
+        write_blocks(new, target, path)
+
+
+class _CellRewriting:
+    """One pass over cells."""
+
+    def __init__(self, blocks: Blocks, name: str, task: Rewriting) -> None:
+        self._blocks, self._name, self._task = blocks, name, task
+        self._names = list(blocks.columns)
+        self._space = CellSpace(blocks.axes)
+        self._local = (
+            blocks.centroids @ blocks.axes.T if self._space.is_turned else blocks.centroids
+        )
+        self._sizes: Floats = np.empty((0, 3)) if blocks.sizes is None else blocks.sizes
+
+    def gathered(self) -> Blocks:
+        """Make all the new cells."""
+        made: list[tuple[int, NewRows]] = []
+        begin, count = 0, len(self._local)
+        while begin < count:
+            end = self._end(begin, count)
+            made += [(begin, new) for new in self._task.rewrite(self._block_rows(begin, end))]
+            self._task.told(end, count)
+            begin = end
+        row = _joined([begin + new.row for begin, new in made]).astype(np.int64)
+        columns = {name: values[row] for name, values in self._blocks.columns.items()}
+        for place, field in enumerate(self._task.amounts):
+            columns[self._names[field]] = _joined([_values(new.amounts[place]) for _, new in made])
+        for place, added in enumerate(self._task.added):
+            codes = _joined([new.added[place] for _, new in made]).astype(np.int64)
+            columns[added.name] = (
+                codes if added.cells is None else np.array([*added.cells, ""], object)[codes]
+            )
+        places = np.concatenate([np.empty((0, 3)), *(_stacked(n.coordinates) for _, n in made)])
+        sizes = np.concatenate([np.empty((0, 3)), *(_stacked(n.sizes) for _, n in made)])
+        return Blocks(self._space.to_world(places), sizes, self._blocks.axes, columns)
+
+    def _end(self, begin: int, count: int) -> int:
+        """Return where the cells that are taken now end."""
+        end = min(begin + _ROWS, count)
+        if self._task.together is None or end == count:
+            return end
+        run = last_group(self._numbers(self._task.together, slice(begin, end)))
+        return begin + run if run else count
+
+    def _block_rows(self, begin: int, end: int) -> BlockRows:
+        where = slice(begin, end)
+        x, y, z = (Doubles(self._local[where, axis].copy()) for axis in range(3))
+        dx, dy, dz = (Doubles(self._sizes[where, axis].copy()) for axis in range(3))
+        amounts = [self._numbers(field, where) for field in self._task.amounts]
+        return BlockRows(
+            first=begin,
+            points=self._blocks.centroids[where],
+            coordinates=(x, y, z),
+            sizes=(dx, dy, dz),
+            missing=np.zeros(end - begin, np.bool_),
+            amounts=[Doubles(each) for each in amounts],
+            absent=[np.isnan(each) for each in amounts],
+            column=lambda field: ArrayColumn(self._column(field)[where], self._names[field]),
+            alike=lambda: self._alike(where),
+        )
+
+    def _column(self, field: int) -> Values:
+        return self._blocks.columns[self._names[field]]
+
+    def _numbers(self, field: int, where: slice) -> Floats:
+        return ArrayColumn(self._column(field)[where], self._names[field]).loose_numbers().copy()
+
+    def _alike(self, where: slice) -> Ints:
+        """Code the cells by all arrays but those of amounts."""
+        others = [f for f in range(len(self._names)) if f not in self._task.amounts]
+        columns = [_coded(self._column(field)[where]) for field in others]
+        return combined(columns, where.stop - where.start)
+
+
+def _coded(values: Values) -> Ints:
+    """Give a code to each different value; NaN equals NaN."""
+    if values.dtype.kind == "O":
+        values = values.astype(np.str_)
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def _values(numbers: Numbers) -> Floats:
+    return numbers.doubles()
+
+
+def _stacked(numbers: tuple[Numbers, Numbers, Numbers]) -> Floats:
+    return np.column_stack([each.doubles() for each in numbers])
+
+
+def _joined(parts: list[Floats] | list[Ints]) -> Floats | Ints:
+    return np.concatenate([np.empty(0, parts[0].dtype if parts else np.int64), *parts])
+
+
+# --- Block models whose cells have a geometry of their own, whatever format holds them.
+
+# What is said of a table's columns has no meaning where cells have a geometry.
+_NOT_OF_CELLS = ("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "frame")
+
+
+class CellStore(Protocol):
+    """A file of cells that has been understood, and can be written with more columns."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def status(self) -> os.stat_result:
+        """What the system says of the file."""
+
+    @property
+    def cells(self) -> Cells:
+        """The blocks."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the arrays of the cells."""
+
+    @property
+    def memory(self) -> int:
+        """How many bytes the file takes while it is labelled, roughly."""
+
+    def facts(self) -> dict[str, str]:
+        """Say what the file is, in words."""
+
+    def values(self, column: int) -> Values:
+        """Give an array: numbers with NaN, or texts with None or "" where missing."""
+
+    def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
+        """Write the file with new arrays."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+class CellModel:
+    """A block model of cells; see `geodomain.formats.BlockFile`."""
+
+    compressed, writing = False, 6e-7
+    centroid: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
+    frame = Frame()
+    constants: dict[int, float] = {}  # noqa: RUF012
+
+    def __init__(self, store: CellStore, options: TableOptions) -> None:
+        self._store = store
+        self._rule = options.number_rule(store.columns, store.name)
+        self.name, self.status, self.columns = store.name, store.status, store.columns
+
+    def close(self) -> None:
+        """Close the file."""
+        self._store.close()
+
+    @property
+    def memory(self) -> int:
+        """The file, the labels and a chunk, beside the libraries."""
+        return 200_000_000 + self._store.memory + 40 * self._store.cells.count
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of the cells' edges."""
+        return self._store.cells.axes
+
+    @property
+    def lattice(self) -> LatticeCells | None:
+        """The cells of a lattice; None for others, and turned ones."""
+        cells = self._store.cells
+        return cells if isinstance(cells, LatticeCells) and cells.matrix is None else None
+
+    def facts(self) -> dict[str, str]:
+        """Say what kind of cells there are."""
+        return self._store.facts()
+
+    def rows(self, column: str) -> Iterator[ChunkOfRows]:
+        """Give cells and the texts of an array."""
+        values = self._store.values(self.columns.index(column))
+        for where, centres, sizes in self._store.cells.chunks():
+            part = values[where]
+            texts = part.astype(np.str_) if part.dtype.kind != "O" else [said(one) for one in part]
+            yield centres, sizes, np.asarray(texts, np.str_)
+
+    def gathered(self) -> Blocks:
+        """Hold all cells and arrays in memory."""
+        held = {name: self._store.values(n) for n, name in enumerate(self.columns)}
+        return blocks_of(self._store.cells, held)
+
+    def relabel(self, task: Relabelling) -> None:
+        """Label the cells, and write the file with the new arrays."""
+        at = place_columns(self.columns, (), task.columns, replace=task.replace, name=self.name)
+        codes = task.known
+        if codes is None:
+            codes = label_cells(self._store.cells, task, self._column)
+        with task.open_target(self) as target:
+            task.before_commit()
+            if target is not None and task.destination is not None:
+                self._store.write(target, task.destination, NewArrays(task.columns, codes, at))
+
+    @property
+    def space(self) -> CellSpace:
+        """The frame of its cells."""
+        return CellSpace(self._store.cells.axes)
+
+    def rewrite(self, task: Rewriting) -> None:
+        """Write other cells in the place of these."""
+        rewrite_cells(self.gathered(), self.name, self, task)
+
+    def _column(self, where: Where, column: int) -> Column:
+        """Give another array of some cells as conditions take it."""
+        name = self.columns[column]
+        first = (where.start or 0) if isinstance(where, slice) else where
+        return ArrayColumn(self._store.values(column)[where], name, self._rule.of(name), first)
+
+
+def refuse_columns(path: str, options: TableOptions) -> None:
+    """Refuse what is said of coordinates and sizes where cells have a geometry."""
+    said_of = [name for name, value in options._asdict().items() if value is not None]
+    wrong = [name for name in _NOT_OF_CELLS if name in said_of]
+    if wrong:
+        message = f"{path} has cells with a geometry of their own; leave out --{wrong[0]}"
+        raise TableError(message)

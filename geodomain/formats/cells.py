@@ -1,0 +1,569 @@
+"""The corners of blocks in VTK's order, from centroids and sizes, and the way back.
+
+Corners of a box along the axes have two values along each of them. Those of a turned box are
+rounded: they make a box if they are within that rounding of one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain import memory
+from geodomain.compute.data import Floats
+from geodomain.errors import TableError, counted
+from geodomain.formats.block_file import Relabelling
+from geodomain.tables.conditions import Column
+from geodomain.tables.frames import turned
+from geodomain.tables.rotation import frame_of_azimuth
+from geodomain.tables.text import NewCells
+
+# In halves of a block's size.
+_VTK_CORNERS = np.array(
+    [[x, y, z] for z in (-1, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))], np.float64
+)
+
+
+def corners_of(centroids: Floats, sizes: Floats, axes: Floats) -> Floats:
+    """Give the corners of blocks, (n, 8, 3)."""
+    offsets = (_VTK_CORNERS * 0.5) * sizes[:, None, :]
+    return centroids[:, None, :] + (offsets if (axes == np.eye(3)).all() else offsets @ axes)
+
+
+def measured(corners: Floats) -> tuple[Floats, Floats]:
+    """Give the centres and sizes of (n, 8, 3) corners; the size of what is no box is NaN."""
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    at_low, at_high = corners == low[:, None], corners == high[:, None]
+    # A box has half of its corners at either end of each axis.
+    box = ((at_low | at_high).all(axis=1) & (at_low.sum(axis=1) == 4)).all(axis=1)[:, None]
+    mean = corners[:, 0].copy()
+    for corner in range(1, 8):  # one after another: what a reduction rounds is its own affair
+        mean += corners[:, corner]
+    return np.where(box, (low + high) / 2, mean / 8), np.where(box, high - low, np.nan)
+
+
+def rounding_of(points: Floats | NDArray[np.float32]) -> float:
+    """Return what coordinates may be off by: 8 units in the last place of the largest."""
+    largest = np.abs(points).max(initial=0)
+    return 8.0 * float(np.spacing(largest)) if np.isfinite(largest) else 0.0
+
+
+def axes_of(corners: Floats, rounding: float) -> Floats:
+    """Return the directions of a turned box's edges, a row each; those of the world of no box.
+
+    Parameters
+    ----------
+    corners : (8, 3) float64
+        In any order.
+    rounding : float
+        As by `rounding_of`.
+    """
+    ways = corners[1:] - corners[0]
+    lengths = np.linalg.norm(ways, axis=1)
+    # The shortest way from a corner is an edge, and so is the shortest at right angles to edges.
+    edges: list[Floats] = []
+    for place in np.argsort(lengths, kind="stable"):
+        near = 4 * rounding * lengths[place]
+        if len(edges) < 3 and all(abs(ways[place] @ edge) <= near for edge in edges):
+            edges.append(ways[place] / max(lengths[place], rounding))
+    if len(edges) < 3:
+        return np.eye(3)
+    rows = np.empty((3, 3))
+    for axis in range(3):  # each edge is for the axis of the world that it is nearest to
+        best = max(range(len(edges)), key=lambda k: abs(edges[k][axis]))
+        edge = edges.pop(best)
+        rows[axis] = edge * math.copysign(1.0, edge[axis])
+    return _plain(rows, rounding / float(lengths.min()))
+
+
+def _plain(rows: Floats, off: float) -> Floats:
+    """Return the rotation nearest to three directions, by an azimuth of few digits if it can be."""
+    left, _, right = np.linalg.svd(rows)
+    axes: Floats = left @ right
+    if abs(axes[2, 2]) >= 1 - off:
+        azimuth = math.degrees(math.atan2(axes[1, 0], axes[1, 1]))
+        for digits in range(13):
+            if abs(round(azimuth, digits) - azimuth) <= math.degrees(off):
+                return np.array(frame_of_azimuth(round(azimuth, digits)).matrix).T
+    return axes
+
+
+def measured_along(corners: Floats, axes: Floats, rounding: float) -> Floats:
+    """Return the sizes, (n, 3), of (n, 8, 3) corners of boxes along axes; NaN of what is no box.
+
+    Sizes are rounded to the decimals that the corners leave.
+    """
+    local = corners @ axes.T
+    low, high = local.min(axis=1), local.max(axis=1)
+    at_low = np.abs(local - low[:, None]) <= 2 * rounding
+    at_high = np.abs(local - high[:, None]) <= 2 * rounding
+    box = ((at_low ^ at_high).all(axis=1) & (at_low.sum(axis=1) == 4)).all(axis=1)[:, None]
+    sizes = high - low
+    if rounding > 0:
+        sizes = np.round(sizes, min(math.floor(-math.log10(rounding)), 15))
+    return np.where(box, sizes, np.nan)
+
+
+# --- The cells of VTK data sets as blocks: centres and sizes, chunk by chunk; no file is known here.
+
+# Which cells a chunk holds, as an index into all of them; their centres (n, 3) and sizes (n, 3).
+Where = slice | NDArray[np.intp]
+Chunk = tuple[Where, Floats, Floats]
+
+_CHUNK = 1 << 20
+# Faces, centres and sizes along an axis, while they are made and compared.
+_AXIS_BYTES = 80
+# How far from perpendicular unit vectors a turn's may be: some programs write five digits.
+_SQUARE = 1e-3
+_CORNERS = {11: "voxels", 12: "hexahedra"}
+
+
+class Cells(Protocol):
+    """Cells with a centre and a size."""
+
+    @property
+    def count(self) -> int:
+        """How many."""
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of their edges, a row each."""
+
+    def say(self) -> str:
+        """Say what they are."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give all of them, some at a time."""
+
+
+@dataclass(frozen=True)
+class LatticeCells:
+    """Cells between three axes of faces, in a frame that may be turned.
+
+    Attributes
+    ----------
+    kind : str
+        What VTK calls them.
+    faces : tuple of (n + 1,) float64
+        The coordinates of the faces along each axis, in their order.
+    origin, matrix : optional
+        What turns these coordinates into the world's, if they are not yet.
+    z_fastest : bool
+        Whether the file runs through z first and x last; otherwise through x first.
+    lengths : tuple of (n,) float64, optional
+        The sizes along each axis, where they are known better than by differences of faces.
+    """
+
+    kind: str
+    faces: tuple[Floats, Floats, Floats]
+    origin: tuple[float, ...] | None = None
+    matrix: NDArray[np.float64] | None = None
+    z_fastest: bool = False
+    lengths: tuple[Floats, Floats, Floats] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Count the cells along z, y and x."""
+        return tuple(len(axis) - 1 for axis in reversed(self.faces))
+
+    @property
+    def count(self) -> int:
+        """Count the cells."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def axes(self) -> Floats:
+        """Give the directions of the edges, a row each."""
+        return np.eye(3) if self.matrix is None else self.matrix.T
+
+    @property
+    def centres(self) -> tuple[Floats, Floats, Floats]:
+        """Give the coordinates of the centres along each axis, before any turn."""
+        x, y, z = ((axis[:-1] + axis[1:]) / 2 for axis in self.faces)
+        return x, y, z
+
+    @property
+    def sizes(self) -> tuple[Floats, Floats, Floats]:
+        """Give the sizes of the cells along each axis."""
+        if self.lengths is not None:
+            return self.lengths
+        x, y, z = (np.abs(np.diff(axis)) for axis in self.faces)
+        return x, y, z
+
+    def say(self) -> str:
+        """Say how many there are along each axis."""
+        return f"{self.kind} of {' x '.join(map(str, reversed(self.shape)))} cells"
+
+    def chunks(self) -> Iterator[tuple[NDArray[np.intp], Floats, Floats]]:
+        """Give slabs across y, so that each column of blocks is in one chunk, and found once."""
+        x, y, z = self.centres
+        lengths = self.sizes
+        nz, ny, nx = self.shape
+        across, along, up = (ny * nz, nz, 1) if self.z_fastest else (1, nx, nx * ny)
+        step = max(1, _CHUNK // max(1, len(x) * len(z)))
+        # A slab of one layer may be too large itself: then it is cut across x.
+        width = max(1, _CHUNK // max(1, len(z)))
+        for left in range(0, len(x), width):
+            part = slice(left, left + width)
+            layers = np.add.outer(up * np.arange(nz), across * np.arange(nx)[part])[:, None]
+            sizes, thick = np.empty((0, 3)), np.empty(0)
+            for begin in range(0, len(y), step):
+                slab = slice(begin, begin + step)
+                points = product(x[part], y[slab], z)
+                if self.matrix is not None and self.origin is not None:
+                    points = turned(points, self.matrix, self.origin)
+                if not len(sizes) or not np.array_equal(thick, lengths[1][slab]):
+                    thick = lengths[1][slab]
+                    sizes = product(lengths[0][part], thick, lengths[2])
+                    sizes.flags.writeable = False  # slabs share them
+                rows: NDArray[np.intp] = along * np.arange(ny)[slab, None]
+                yield (layers + rows).ravel(), points, sizes
+
+
+def lattice(
+    kind: str,
+    steps: Sequence[Floats],
+    origin: Floats,
+    axes: Floats,
+    *,
+    z_fastest: bool = False,
+) -> LatticeCells:
+    """Give cells by their sizes along three axes, whose directions are the rows of `axes`."""
+    u, v, w = (np.concatenate([[0.0], np.cumsum(sizes)]) for sizes in steps)
+    known = (steps[0], steps[1], steps[2])
+    if (axes == np.eye(3)).all():
+        x, y, z = origin
+        faces = (x + u, y + v, z + w)
+        return LatticeCells(kind, faces, z_fastest=z_fastest, lengths=known)
+    place = (float(origin[0]), float(origin[1]), float(origin[2]))
+    return LatticeCells(f"{kind}, turned,", (u, v, w), place, axes.T, z_fastest, known)
+
+
+def product(x: Floats, y: Floats, z: Floats) -> Floats:
+    """Give every combination, (n, 3), x fastest."""
+    shape = (len(z), len(y), len(x))
+    out = np.empty((len(x) * len(y) * len(z), 3), order="F")
+    axes = (x, y[:, None], z[:, None, None])
+    for axis, values in enumerate(axes):
+        out[:, axis].reshape(shape)[...] = values
+    return out
+
+
+@dataclass(frozen=True)
+class WithGhosts:
+    """Cells of which some are copies of others, refined or hidden: these have no centre.
+
+    Attributes
+    ----------
+    cells : Cells
+        All of them.
+    ghost : (n,) bool
+        Those that are no blocks.
+    """
+
+    cells: Cells
+    ghost: NDArray[np.bool_]
+
+    @property
+    def count(self) -> int:
+        """Count the cells, ghosts included."""
+        return self.cells.count
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of the cells' edges."""
+        return self.cells.axes
+
+    def say(self) -> str:
+        """Say how many there are."""
+        return f"{self.cells.say()}, {self.ghost.sum():,} of them ghosts"
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the cells; a ghost's centre is NaN."""
+        for where, centres, sizes in self.cells.chunks():
+            lost = self.ghost[where][:, None]
+            yield where, np.where(lost, np.nan, centres), np.where(lost, np.nan, sizes)
+
+
+@dataclass(frozen=True)
+class Corners:
+    """Cells of eight corners each.
+
+    Attributes
+    ----------
+    kind : str
+        What VTK calls them.
+    points : (v, 3) array
+        Of float32 or float64.
+    count : int
+        How many cells.
+    corners_of : callable
+        Gives the indices of corners, (n, 8), of the cells from one number to another.
+    """
+
+    kind: str
+    points: Any
+    count: int
+    corners_of: Callable[[int, int], NDArray[np.int64]]
+
+    @cached_property
+    def axes(self) -> Floats:
+        """Return the directions of the edges, as the first cell with a volume shows them."""
+        for begin in range(0, self.count, _CHUNK):
+            corners = self._corners(begin)
+            thick = np.flatnonzero((np.ptp(corners, axis=1) > self._rounding).all(axis=1))
+            if len(thick):
+                first = corners[thick[:1]]
+                axes = axes_of(first[0], self._rounding)
+                is_upright = np.isfinite(measured(first)[1]).all()
+                is_box = np.isfinite(measured_along(first, axes, self._rounding)).all()
+                return axes if is_box and not is_upright else np.eye(3)
+        return np.eye(3)
+
+    @cached_property
+    def _rounding(self) -> float:
+        return rounding_of(self.points)
+
+    def _corners(self, begin: int) -> Floats:
+        end = min(begin + _CHUNK, self.count)
+        return np.asarray(self.points[self.corners_of(begin, end)], np.float64)
+
+    def say(self) -> str:
+        """Say how many there are."""
+        return f"{self.kind} of {counted(self.count, 'cell')}"
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give the cells in their order."""
+        for begin in range(0, self.count, _CHUNK):
+            corners = self._corners(begin)
+            centres, sizes = measured(corners)
+            if (self.axes != np.eye(3)).any():
+                sizes = measured_along(corners, self.axes, self._rounding)
+            yield slice(begin, begin + len(corners)), centres, sizes
+
+
+def label_cells(
+    cells: Cells, task: Relabelling, column: Callable[[Where, int], Column]
+) -> list[NewCells]:
+    """Give what all cells get, (n,) for each new column; `column` gives those of a chunk."""
+    codes: list[NewCells] = [one.room(cells.count) for one in task.columns]
+    done = 0
+    for where, centres, sizes in cells.chunks():
+        labels = task.label(centres, sizes, partial(column, where))
+        for out, each in zip(codes, labels, strict=True):
+            out[where] = each
+        done += len(centres)
+        task.told(done, cells.count)
+    return codes
+
+
+def cells_of(dataset: Any, name: str) -> Cells:
+    """Give the cells of a data set that PyVista has read.
+
+    Raises
+    ------
+    TableError
+        If it is not a block model: flat, a surface, or of cells of another kind.
+    """
+    import pyvista
+
+    makers: dict[type, Callable[[Any, str], Cells]] = {
+        pyvista.ImageData: _image,
+        pyvista.RectilinearGrid: _rectilinear,
+        pyvista.StructuredGrid: _structured,
+        pyvista.UnstructuredGrid: _unstructured,
+    }
+    for kind, maker in makers.items():
+        if isinstance(dataset, kind):
+            return maker(dataset, name)
+    message = (
+        f"{name} holds {type(dataset).__name__}, which has no blocks: save the block model as "
+        "ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid"
+    )
+    raise TableError(message)
+
+
+def _image(image: Any, name: str) -> Cells:
+    """Take an ImageData, whose direction matrix turns it."""
+    matrix = [[image.GetDirectionMatrix().GetElement(i, j) for j in range(3)] for i in range(3)]
+    extent, spacing, origin = image.GetExtent(), image.GetSpacing(), image.GetOrigin()
+    return image_cells(extent, spacing, origin, np.array(matrix), name)
+
+
+def image_cells(
+    extent: Sequence[int],
+    spacing: Sequence[float],
+    origin: Sequence[float],
+    matrix: NDArray[np.float64],
+    name: str,
+) -> Cells:
+    """Give the cells of an image, which a matrix turns about its origin.
+
+    Raises
+    ------
+    TableError
+        If it is flat, or what turns it also stretches it.
+    """
+    counts = [extent[2 * axis + 1] - extent[2 * axis] for axis in range(3)]
+    _require_thickness(counts, name)
+    require_axes(counts, name)
+    steps = [
+        np.arange(extent[2 * axis], extent[2 * axis + 1] + 1) * np.float64(spacing[axis])
+        for axis in range(3)
+    ]
+    if (matrix != np.eye(3)).any():
+        if not np.allclose(matrix @ matrix.T, np.eye(3), rtol=0, atol=_SQUARE):
+            message = (
+                f"{name} has a direction matrix that is no rotation ({matrix.tolist()}), so that "
+                "its cells are no blocks of its spacing: export it again"
+            )
+            raise TableError(message)
+        place = (origin[0], origin[1], origin[2])
+        return LatticeCells("ImageData, turned,", (steps[0], steps[1], steps[2]), place, matrix)
+    x, y, z = (start + step for start, step in zip(origin, steps, strict=True))
+    return LatticeCells("ImageData", (x, y, z))
+
+
+def require_axes(counts: Sequence[int], name: str) -> None:
+    """Refuse a lattice whose axes, or a byte for each cell, take more memory than there is.
+
+    Raises
+    ------
+    TableError
+    """
+    said = " x ".join(f"{count:,}" for count in counts)
+    needed = _AXIS_BYTES * sum(counts) + math.prod(counts)
+    memory.require(needed, f"{name}, with {said} cells,", TableError)
+
+
+def _rectilinear(grid: Any, name: str) -> Cells:
+    """Take a RectilinearGrid."""
+    axes = [np.asarray(axis).astype(np.float64) for axis in (grid.x, grid.y, grid.z)]
+    _require_thickness([len(axis) - 1 for axis in axes], name)
+    return LatticeCells("RectilinearGrid", (axes[0], axes[1], axes[2]))
+
+
+def _structured(grid: Any, name: str) -> Cells:
+    """Take a StructuredGrid: points in the order of a lattice, wherever they are."""
+    nx, ny, nz = grid.dimensions
+    _require_thickness([nx - 1, ny - 1, nz - 1], name)
+    steps = np.array([i + nx * (j + ny * k) for k in (0, 1) for j in (0, 1) for i in (0, 1)])
+
+    def corners_of(begin: int, end: int) -> NDArray[np.int64]:
+        cell = np.arange(begin, end)
+        i, rest = cell % (nx - 1), cell // (nx - 1)
+        first = i + nx * (rest % (ny - 1) + ny * (rest // (ny - 1)))
+        corners: NDArray[np.int64] = first[:, None] + steps
+        return corners
+
+    count = (nx - 1) * (ny - 1) * (nz - 1)
+    return Corners("StructuredGrid", np.asarray(grid.points), count, corners_of)
+
+
+def _unstructured(grid: Any, name: str) -> Cells:
+    """Take an UnstructuredGrid of hexahedra and voxels."""
+    kinds = set(np.unique(grid.celltypes).tolist())
+    if kinds - set(_CORNERS):
+        message = (
+            f"{name} has cells that are no blocks (VTK's types "
+            f"{', '.join(str(kind) for kind in sorted(kinds - set(_CORNERS)))}): keep its voxels "
+            "(11) and hexahedra (12) only"
+        )
+        raise TableError(message)
+    corners = np.asarray(grid.cell_connectivity).reshape(-1, 8)
+    words = " and ".join(_CORNERS[kind] for kind in sorted(kinds)) or "no"
+    return Corners(
+        f"UnstructuredGrid, {words},",
+        np.asarray(grid.points),
+        grid.n_cells,
+        lambda begin, end: corners[begin:end],
+    )
+
+
+def _require_thickness(counts: list[int], name: str) -> None:
+    """Refuse a grid that has no third dimension."""
+    if min(counts) < 1:
+        message = f"{name} is flat: {' x '.join(map(str, counts))} cells along x, y and z"
+        raise TableError(message)
+
+
+# --- Blocks that divide the cells of a lattice: centres and sizes, chunk by chunk.
+
+
+@dataclass(frozen=True)
+class SubBlocks:
+    """Blocks within parents.
+
+    Attributes
+    ----------
+    parents : LatticeCells
+        The lattice that is divided.
+    index : (n, 3) integers
+        The parent's number along each axis.
+    low, high : (n, 3) array
+        The corners, in parts of the parent's size.
+    parts : (3,) float64
+        How many parts a parent has along each axis; 1 where corners are fractions.
+    """
+
+    parents: LatticeCells
+    index: NDArray[np.int64]
+    low: Floats
+    high: Floats
+    parts: Floats
+
+    @property
+    def count(self) -> int:
+        """Count the blocks."""
+        return len(self.index)
+
+    @property
+    def axes(self) -> Floats:
+        """Give the directions of the edges, a row each."""
+        return self.parents.axes
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Give the number of each block's parent, u fastest."""
+        _, ny, nx = self.parents.shape
+        along = self.index
+        rows: NDArray[np.int64] = along[:, 0] + nx * (along[:, 1] + ny * along[:, 2])
+        return rows
+
+    def say(self) -> str:
+        """Say how many there are."""
+        return f"{counted(self.count, 'sub-block')} of {self.parents.say()}"
+
+    def wrong(self) -> int | None:
+        """Give the first block that lies outside its parent or the lattice, None if all do not."""
+        counts = np.array(self.parents.shape[::-1])
+        fine = (self.index >= 0) & (self.index < counts)
+        fine &= (self.low >= 0) & (self.low < self.high) & (self.high <= self.parts)
+        bad = ~fine.all(axis=1)
+        return int(bad.argmax()) if bad.any() else None
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give the blocks in their order."""
+        for begin in range(0, self.count, _CHUNK):
+            where = slice(begin, begin + _CHUNK)
+            centres, sizes = self._measured(where)
+            if self.parents.matrix is not None and self.parents.origin is not None:
+                centres = turned(centres, self.parents.matrix, self.parents.origin)
+            yield where, centres, sizes
+
+    def _measured(self, where: slice) -> tuple[Floats, Floats]:
+        """Give centres in the lattice's frame, and sizes."""
+        centres, sizes = np.empty((2, len(self.index[where]), 3))
+        for axis, faces in enumerate(self.parents.faces):
+            parent = self.index[where, axis]
+            step = np.diff(faces)[parent] / self.parts[axis]
+            low, high = self.low[where, axis], self.high[where, axis]
+            centres[:, axis] = faces[parent] + (low + high) / 2 * step
+            sizes[:, axis] = (high - low) * step
+        return centres, sizes

@@ -1,0 +1,488 @@
+"""Reads wireframes of Datamine: a pair of tables, triangles in one and points in the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.arrays import COARSE, single_resolution
+from geodomain.compute.data import Floats
+from geodomain.errors import MeshError, TableError, warn
+from geodomain.files.datamine import (
+    ENTRIES,
+    ENTRY,
+    FIELDS,
+    LAST_PAGE,
+    LAST_RECORDS,
+    MOST,
+    USED,
+    WORDS,
+    Definition,
+    Table,
+    Words,
+    numbers_of,
+    read_definition,
+    read_table,
+    texts_of,
+)
+from geodomain.files.streams import read_whole
+from geodomain.files.unchanged import Digest
+from geodomain.formats.block_file import Relabelling, Rows, TableModel, said
+from geodomain.formats.solids import NamedFaces, compact
+from geodomain.mesh.polygons import Faces
+from geodomain.tables.layout import SAMPLE_ROWS
+from geodomain.tables.new_columns import NewColumn, place_columns
+from geodomain.tables.options import TableOptions
+from geodomain.tables.text import NewCells
+
+_CORNERS = ("PID1", "PID2", "PID3")
+_POINT = ("PID", "XP", "YP", "ZP")
+
+
+def read(data: bytes, path: Path) -> list[NamedFaces]:
+    """Return the triangles of each COLOUR, of a pair NAMEtr.dm and NAMEpt.dm."""
+    table = read_table(data, path.name)
+    if set(_CORNERS) <= table.columns.keys():
+        points = _beside(path, "tr", "pt")
+        return _pair(table, read_table(read_whole(points), points.name), path.name)
+    if set(_POINT) <= table.columns.keys():
+        triangles = _beside(path, "pt", "tr")
+        return _pair(read_table(read_whole(triangles), triangles.name), table, triangles.name)
+    what = "a block model" if "XC" in table.columns or "IJK" in table.columns else "a table"
+    message = (
+        f"{path.name} is {what} of Datamine, not a wireframe: it has the fields"
+        f" {', '.join(list(table.columns)[:8])}, and no PID1; name NAMEtr.dm"
+    )
+    raise MeshError(message)
+
+
+def _beside(path: Path, here: str, there: str) -> Path:
+    """Return the other file of a pair: the same name with tr for pt, in any case."""
+    stem = path.stem
+    at = stem.casefold().rfind(here)
+    names = {one.name.casefold(): one for one in path.parent.iterdir()}
+    wanted = stem[:at] + there + stem[at + len(here) :] if at >= 0 else stem + there
+    found = names.get((wanted + path.suffix).casefold())
+    if found is None:
+        message = (
+            f"{path.name} is half of a wireframe, and the other half, {wanted}{path.suffix}, is"
+            " not beside it: copy it there"
+        )
+        raise MeshError(message)
+    return found
+
+
+def _pair(triangles: Table, points: Table, file: str) -> list[NamedFaces]:
+    for table, wanted in ((triangles, _CORNERS), (points, _POINT)):
+        missing = [name for name in wanted if name not in table.columns]
+        if missing:
+            message = f"{table.file} has no field {missing[0]}: it is not half of a wireframe"
+            raise MeshError(message)
+    ids = points.numbers("PID")
+    vertices = np.column_stack([points.numbers(name) for name in _POINT[1:]])
+    corners = np.column_stack([triangles.numbers(name) for name in _CORNERS])
+    rows = _rows(ids, corners, triangles.file)
+    faces = [(name, rows[those]) for name, those in _groups(triangles)]
+    return [
+        (
+            name if len(faces) > 1 else "",
+            compact(
+                Faces(
+                    vertices,
+                    part.reshape(-1),
+                    np.full(len(part), 3),
+                    triangles.single or points.single,
+                )
+            ),
+        )
+        for name, part in faces
+    ]
+
+
+def _rows(ids: NDArray[np.float64], corners: NDArray[np.float64], file: str) -> NDArray[np.int64]:
+    """Return the rows of the points that triangles refer to by id."""
+    order = np.argsort(ids, kind="stable")
+    known = ids[order]
+    if len(known) and (known[1:] == known[:-1]).any():
+        message = f"{file}: its points have one PID twice; export the wireframe again"
+        raise MeshError(message)
+    place = np.searchsorted(known, corners).clip(max=max(len(known) - 1, 0))
+    strange = known[place] != corners if len(known) else np.ones(corners.shape, dtype=bool)
+    if strange.any():
+        row = int(strange.any(axis=1).argmax())
+        message = (
+            f"triangle {row + 1} of {file} refers to point {corners[row][strange[row]][0]:g}, which"
+            " is not in the table of points: the two are not a pair; export them together"
+        )
+        raise MeshError(message)
+    rows: NDArray[np.int64] = order[place]
+    return rows
+
+
+def _groups(triangles: Table) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Return which triangles have each COLOUR, in the order in which they come."""
+    count = len(triangles.numbers(_CORNERS[0]))
+    if "COLOUR" not in triangles.columns:
+        return [("", np.ones(count, dtype=bool))]
+    values = triangles.columns["COLOUR"]
+    kept, first, which = np.unique(values, return_index=True, return_inverse=True)
+    which = which.reshape(-1)
+    order = np.argsort(first)
+    return [(_shown(kept[i]), which == i) for i in order.tolist()]
+
+
+def _shown(value: float | str) -> str:
+    """Return a COLOUR as a name: none where it is missing, a number in the digits that it needs."""
+    if not isinstance(value, float):
+        return str(value)
+    if np.isnan(value):
+        return ""
+    short = f"{value:g}"
+    single = value == np.float32(value) == np.float32(short)  # of a file of single precision
+    return short if single or float(short) == value else repr(float(value)).removesuffix(".0")
+
+
+# --- New fields of a Datamine table: what its first page says of them, and pages that have them.
+
+_MISSING = -1e30
+
+
+class NewFields:
+    """Fields that records get, or one that is rewritten.
+
+    Parameters
+    ----------
+    found : Definition
+        The table as it is.
+    columns : sequence of NewColumn
+        With names of up to 8 characters.
+    rewritten : str, optional
+        The field that the one column is to be rewritten in.
+    file : str
+        What messages call the table.
+    """
+
+    def __init__(
+        self, found: Definition, columns: Sequence[NewColumn], rewritten: str | None, file: str
+    ) -> None:
+        self._found, self._columns, self._file = found, columns, file
+        self._old = [] if rewritten is None else found.parts(rewritten)
+        text = bool(self._old) and self._old[0].kind == "A"
+        if self._old and not text and not columns[0].numeric:
+            message = f"{file}: the field {rewritten} holds numbers, not text: name another column"
+            raise TableError(message)
+        self._cells = [
+            self._texts(column, 4 * len(self._old))
+            if text or not column.numeric
+            else self._numbers(column)
+            for column in columns
+        ]
+        self._is_text = [text or not column.numeric for column in columns]
+        self._words = self._placed()
+        self.length = max([found.length, *(word for words in self._words for word in words)])
+        if self.length > USED or self._count() > MOST:
+            message = (
+                f"{file} has no room for another field: a table has {MOST} entries and a record "
+                f"{USED} words; export fewer fields"
+            )
+            raise TableError(message)
+
+    @property
+    def each(self) -> int:
+        """Give the records of a page."""
+        return USED // self.length
+
+    def _placed(self) -> list[list[int]]:
+        """Give the words of each field in a record, from 1; those that are there stay."""
+        last, placed = self._found.length, []
+        for cells in self._cells:
+            words = [entry.word for entry in self._old]
+            for part in range(cells.shape[1]):
+                if part >= len(words):
+                    words.append(0)
+                if not words[part]:
+                    last += 1
+                    words[part] = last
+            placed.append(words)
+        return placed
+
+    def _count(self) -> int:
+        """Count the entries of the table as it will be."""
+        new = sum(map(len, self._words)) - len(self._old)
+        return len(self._found.entries) + new
+
+    def _texts(self, column: NewColumn, least: int) -> Words:
+        """Give the words that each code stands for, (codes, words, width)."""
+        try:
+            texts = [cell.encode("latin-1") for cell in column.cells]
+            column.name.encode("latin-1")
+        except UnicodeEncodeError as error:
+            message = f"{self._file}: Datamine's Latin-1 text cannot hold {error.object!r}"
+            raise TableError(message) from None
+        length = -(-max(4, least, *map(len, texts)) // 4) * 4
+        letters = b"".join(text.ljust(length) for text in texts)
+        words = np.full((len(texts), length // 4, self._found.width), ord(" "), np.uint8)
+        words[:, :, :4] = np.frombuffer(letters, np.uint8).reshape(len(texts), -1, 4)
+        return words
+
+    def _numbers(self, column: NewColumn) -> Words:
+        values = [float(cell) if cell else _MISSING for cell in column.cells]
+        return self._raw(values).reshape(-1, 1, self._found.width)
+
+    def _raw(self, values: Sequence[float]) -> NDArray[np.uint8]:
+        return np.array(values, self._found.number).view(np.uint8)
+
+    def head(self, page: bytes) -> bytes:
+        """Give the first page with the new entries and counts."""
+        width = self._found.width
+        words = np.frombuffer(page, np.uint8).reshape(WORDS, width).copy()
+        places = [n for n, entry in enumerate(self._found.entries) if entry in self._old]
+        number = len(self._found.entries)
+        for column, text, stands in zip(self._columns, self._is_text, self._words, strict=True):
+            for part, word in enumerate(stands, 1):
+                known = [n for n in places if self._found.entries[n].part == part]
+                if known:  # the entry is there: it may become one that is stored
+                    words[FIELDS + ENTRY * known[0] + 3] = self._raw([float(word)])
+                    continue
+                name = self._old[0].name if self._old else column.name
+                at = FIELDS + ENTRY * number
+                words[at : at + ENTRY] = self._entry(name, text, word, part, column.default)
+                number += 1
+        count = self._found.count
+        pages = -(-count // self.each)
+        words[ENTRIES] = self._raw([float(number)])
+        words[LAST_PAGE] = self._raw([float(1 + pages)])
+        words[LAST_RECORDS] = self._raw([float(count - (pages - 1) * self.each if pages else 0)])
+        return words.tobytes()
+
+    def _entry(self, name: str, text: bool, word: int, part: int, default: str) -> Words:
+        """Give the words of an entry."""
+        padded, fallback = name.encode("latin-1").ljust(8), default.encode("latin-1", "replace")
+        letters = [padded[:4], padded[4:8], b"A   " if text else b"N   ", b"", b"", b"    "]
+        entry = np.full((ENTRY, self._found.width), ord(" "), np.uint8)
+        for row, four in enumerate(letters):
+            entry[row, :4] = np.frombuffer(four.ljust(4), np.uint8)
+        entry[3], entry[4] = self._raw([float(word)]), self._raw([float(part)])
+        if text:
+            four = fallback[4 * part - 4 : 4 * part].ljust(4)
+            entry[6, :4] = np.frombuffer(four, np.uint8)
+        else:
+            entry[6] = self._raw([float(default) if default else _MISSING])
+        return entry
+
+    def pages(self, records: Words, codes: Sequence[NewCells]) -> bytes:
+        """Give pages of the records (n, length, width) with their new words.
+
+        Numbers of the records' own have the precision of the table.
+
+        The code after the last leaves a record's words as they are.
+        """
+        width, count = self._found.width, len(records)
+        pages = -(-count // self.each)
+        out = np.zeros((pages, WORDS, width), np.uint8)
+        wide = np.zeros((pages * self.each, self.length, width), np.uint8)
+        wide[:count, : self._found.length] = records
+        for column, cells, words, given, text in zip(
+            self._columns, self._cells, self._words, codes, self._is_text, strict=True
+        ):
+            if column.measured:
+                numbers = np.where(np.isnan(given), _MISSING, given)
+                raw = numbers.astype(self._found.number).view(np.uint8)
+                wide[:count, words[0] - 1] = raw.reshape(count, width)
+                continue
+            each = given.astype(np.int32, copy=False)
+            kept = np.flatnonzero(each == len(cells))
+            before = wide[kept]
+            for part, word in enumerate(words):
+                wide[:count, word - 1] = cells[np.minimum(each, len(cells) - 1), part]
+                wide[kept, word - 1] = self._kept(before, part, word, text)
+        out[:, : self.each * self.length] = wide.reshape(pages, -1, width)
+        return out.tobytes()
+
+    def _kept(self, before: Words, part: int, word: int, text: bool) -> Words | int:
+        """Give the words that a kept field has: its own, its default, or blanks beyond its end."""
+        if part >= len(self._old):
+            return ord(" ")
+        if self._old[part].word:
+            return before[:, word - 1]
+        return np.frombuffer(self._old[part].default, np.uint8)
+
+
+# --- Block models of Datamine (.dm): page after page, labels as a field more in every record.
+
+_CHUNK_BYTES = 1 << 25
+_HEAD = 8 * WORDS
+_CENTROID = ("XC", "YC", "ZC")
+_ORIGIN, _COUNT, _SIZE = (
+    tuple(name.format(axis) for axis in "XYZ") for name in ("{}MORIG", "N{}", "{}INC")
+)
+
+
+@contextmanager
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[DatamineModel]:
+    """Open a table and read its definition."""
+    place = Path(path)
+    if digest is not None:
+        digest.add_file(place)
+    with place.open("rb") as file:
+        found = read_definition(file.read(_HEAD))
+        status = os.fstat(file.fileno())
+        if found is None:
+            message = f"{place.name} is no longer a Datamine table: it has changed; try again"
+            raise TableError(message)
+        found.require_whole(status.st_size, place.name, TableError)
+        yield DatamineModel(file, found, place.name, status, options)
+
+
+class DatamineModel(TableModel[Words]):
+    """A Datamine table of blocks; see `geodomain.formats.BlockFile`."""
+
+    memory, writing = 75_000_000 + 8 * _CHUNK_BYTES, 5e-8
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        found: Definition,
+        name: str,
+        status: os.stat_result,
+        options: TableOptions,
+    ) -> None:
+        self._file, self._found = file, found
+        self._fields = found.names()
+        _refuse_wireframe(self._fields, name)
+        implied = not set(_CENTROID) & set(self._fields)
+        implied &= {"IJK", *_ORIGIN, *_COUNT, *_SIZE} <= set(self._fields)
+        super().__init__(name, status, self._fields + (_CENTROID if implied else ()), options)
+        if found.width == 4:
+            self._warn_of_resolution()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def facts(self) -> dict[str, str]:
+        """Say how the file is written."""
+        precision = "extended" if self._found.width == 8 else "single"
+        order = "big-endian" if self._found.order == ">" else "little-endian"
+        return {"format": f"Datamine, {precision} precision, {order}"}
+
+    def rows(self, column: str) -> Iterator[Rows]:
+        """Give blocks and their texts."""
+        number = self.columns.index(column)
+        for words in self._chunks(self._found.each):
+            texts = self._texts(words, number)
+            yield *self._measured(words), texts
+
+    def relabel(self, task: Relabelling) -> None:
+        """Copy the table, some pages at a time, with new fields."""
+        named = [replace(column, name=column.name.upper()[:8].strip()) for column in task.columns]
+        at = place_columns(self.columns, self._taken, named, replace=task.replace, name=self.name)
+        with task.open_target(self) as target:
+            new = NewFields(self._found, named, None if at is None else self.columns[at], self.name)
+            if target is not None:
+                target.write(memoryview(new.head(self._pages(0, 1))))
+            done = 0
+            for words in self._chunks(new.each):
+                codes = self._label(words, task.label, done)
+                if target is not None:
+                    target.write(memoryview(new.pages(words, codes)))
+                done += len(words)
+                task.told(done, self._found.count)
+            task.before_commit()
+
+    def _pages(self, begin: int, end: int) -> bytes:
+        """Read pages, the first of which is number 0 and the definition."""
+        self._file.seek(begin * self._found.page)
+        return self._file.read((end - begin) * self._found.page)
+
+    def _chunks(self, each: int) -> Iterator[Words]:
+        """Give the records (n, length, width), as many as fill pages of `each` records."""
+        found = self._found
+        step = max(1, _CHUNK_BYTES // (found.width * found.length * each)) * each
+        for begin in range(0, found.count, step):
+            yield self._records(begin, min(begin + step, found.count))
+
+    def _records(self, begin: int, end: int) -> Words:
+        found = self._found
+        first, last = begin // found.each, -(-end // found.each)
+        raw = np.frombuffer(self._pages(1 + first, 1 + last), np.uint8)
+        if len(raw) < (last - first) * found.page:
+            message = f"{self.name} has become shorter while it was read: try again"
+            raise TableError(message)
+        used = raw.reshape(-1, WORDS, found.width)[:, : found.each * found.length]
+        records = used.reshape(-1, found.length, found.width)
+        return records[begin - first * found.each : end - first * found.each]
+
+    def _doubles(self, chunk: Words, column: int) -> Floats:
+        """Give a field of numbers, or a centroid's coordinate that the cell's number implies."""
+        name = self.columns[column]
+        if column >= len(self._fields):
+            return self._implied(chunk, _CENTROID.index(name))
+        if self._is_text(name):
+            message = f"{self.name}: the field {name!r} holds texts, not numbers"
+            raise TableError(message)
+        return numbers_of(self._found, name, chunk)
+
+    def _implied(self, chunk: Words, axis: int) -> Floats:
+        """Give the centre of the cell of each record along an axis."""
+        ijk, origin, size = (
+            numbers_of(self._found, name, chunk) for name in ("IJK", _ORIGIN[axis], _SIZE[axis])
+        )
+        _, ny, nz = (numbers_of(self._found, name, chunk) for name in _COUNT)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            places = (ijk // (nz * ny), ijk // nz % ny, ijk % nz)
+            centres: Floats = origin + (places[axis] + 0.5) * size
+        return centres
+
+    def _is_text(self, name: str) -> bool:
+        return self._found.parts(name)[0].kind == "A"
+
+    def _values(self, chunk: Words, column: int) -> ArrayLike:
+        """Give a field as it is: numbers with NaN, or texts."""
+        name = self.columns[column]
+        if column < len(self._fields) and self._is_text(name):
+            return texts_of(self._found, name, chunk)
+        return self._doubles(chunk, column)
+
+    def _texts(self, chunk: Words, column: int) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+        if column < len(self._fields) and self._is_text(self.columns[column]):
+            return texts_of(self._found, self.columns[column], chunk)
+        values = self._doubles(chunk, column).tolist()
+        return np.array([said(value) for value in values], np.str_)
+
+    def _sample(self) -> list[list[str]]:
+        """Give the first records as text, which is what heads of tables are understood by."""
+        words = self._records(0, min(SAMPLE_ROWS, self._found.count))
+        cells = [
+            [""] * len(words)
+            if column < len(self._fields) and self._is_text(name)
+            else [repr(value) for value in self._doubles(words, column).tolist()]
+            for column, name in enumerate(self.columns)
+        ]
+        return [["" if cell == "nan" else cell for cell in row] for row in zip(*cells, strict=True)]
+
+    def _warn_of_resolution(self) -> None:
+        """Say how coarse single precision is where the first blocks are, if it is coarse."""
+        words = self._records(0, min(SAMPLE_ROWS, self._found.count))
+        points = self._numbers(words, self._choice.xyz)
+        resolution = single_resolution(points[np.isfinite(points).all(axis=1)])
+        if resolution >= COARSE:
+            message = (
+                f"{self.name} stores single precision, which at these coordinates is only good to "
+                f"{resolution:g} (in the unit of the file): export it in extended precision"
+            )
+            warn(message)
+
+
+def _refuse_wireframe(fields: tuple[str, ...], name: str) -> None:
+    """Refuse half of a wireframe, which is no block model."""
+    if {"PID1", "PID2", "PID3"} <= set(fields) or {"PID", "XP", "YP", "ZP"} <= set(fields):
+        message = f"{name} is half of a Datamine wireframe, not a block model: give it as a solid"
+        raise TableError(message)

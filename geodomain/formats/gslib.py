@@ -1,0 +1,260 @@
+"""Block models of GSLIB (GeoEAS): gridded values as text, x fastest; labels are codes.
+
+Each row stays as it was, and gets its code at its end, because the format holds numbers alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from geodomain.compute.data import Floats
+from geodomain.errors import TableError, warn
+from geodomain.files.gslib import Grid, GslibHead, number_of, read_head
+from geodomain.files.streams import Target
+from geodomain.files.unchanged import Digest
+from geodomain.formats.block_file import Destination, NewArrays, Values
+from geodomain.formats.cell_file import CellModel, refuse_columns
+from geodomain.formats.cells import Chunk, LatticeCells
+from geodomain.tables.frames import shortest
+from geodomain.tables.new_columns import NewColumn
+from geodomain.tables.options import TableOptions
+from geodomain.tables.text import NewCells
+
+_HEAD = 1 << 16
+_LINES = 1 << 16  # bytes of lines that are read at a time, at least
+_NONE, _LOST = "0", "-999"
+# Of rows without a label where 0 is the code of the background.
+_UNASSIGNED = "-99"
+
+
+@contextmanager
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
+    """Open a table, whose grid is in its second line or is given."""
+    place = Path(path)
+    refuse_columns(path, options)
+    if digest is not None:
+        digest.add_file(place)
+    with place.open("rb") as file:
+        head = read_head(file.read(_HEAD))
+        status = os.fstat(file.fileno())
+        if head is None:
+            message = (
+                f"{place.name} is no GSLIB table: after a title and the number of columns, a name "
+                "a line and rows of numbers are expected"
+            )
+            raise TableError(message)
+        grid = options.gslib_grid or head.grid
+        if grid is None:
+            message = (
+                f"{place.name} is a GSLIB table without a grid: give it as "
+                "gslib_grid='NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ', or export points as CSV with a header"
+            )
+            raise TableError(message)
+        if grid is not head.grid:  # as many realisations as there are rows for
+            head = head._replace(realisations=0)
+        store = GslibStore(file, head, grid, place.name, status)
+        yield CellModel(store, options)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A lattice of cells that comes several times, once for each realisation."""
+
+    lattice: LatticeCells
+    times: int
+
+    @property
+    def count(self) -> int:
+        """Count the cells."""
+        return self.lattice.count * self.times
+
+    @property
+    def axes(self) -> Floats:
+        """Give the directions of the edges, a row each."""
+        return self.lattice.axes
+
+    def say(self) -> str:
+        """Say how many there are along each axis."""
+        repeats = f", {self.times} realisations" if self.times > 1 else ""
+        return self.lattice.say() + repeats
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give the cells of each realisation."""
+        for number in range(self.times):
+            start = number * self.lattice.count
+            for where, centres, sizes in self.lattice.chunks():
+                yield where + start, centres, sizes
+
+
+class GslibStore:
+    """A table of gridded values; see `CellStore`."""
+
+    def __init__(
+        self, file: BinaryIO, head: GslibHead, grid: Grid, name: str, status: os.stat_result
+    ) -> None:
+        self.name, self.status, self.columns = name, status, head.names
+        self._file, self._head = file, head
+        rows = grid.count * max(head.realisations, 1)
+        if rows > status.st_size // 2:  # a row has a digit and a line end at least
+            self._refuse_count(rows, "fewer")
+        x, y, z = (
+            first + (np.arange(count + 1, dtype=np.float64) - 0.5) * np.float64(size)
+            for first, count, size in zip(grid.first, grid.counts, grid.sizes, strict=True)
+        )
+        dx, dy, dz = (
+            np.full(count, size) for count, size in zip(grid.counts, grid.sizes, strict=True)
+        )
+        lattice = LatticeCells("a grid", (x, y, z), lengths=(dx, dy, dz))
+        found = sum(1 for _ in self._rows())
+        times = head.realisations or max(found // grid.count, 1)
+        self.cells, rows = Repeated(lattice, times), grid.count * times
+        if found != rows:
+            self._refuse_count(rows, f"{found:,}")
+        self._held = lru_cache(maxsize=4)(self._read)
+
+    def _refuse_count(self, rows: int, found: str) -> None:
+        message = (
+            f"{self.name} has {found} rows, and its grid {rows:,} cells: correct the grid, or "
+            "export the file again"
+        )
+        raise TableError(message)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @property
+    def memory(self) -> int:
+        """The numbers of some columns."""
+        return 32 * self.cells.count
+
+    def facts(self) -> dict[str, str]:
+        """Say what the file is."""
+        return {"format": f"GSLIB, {self.cells.say()}"}
+
+    def _lines(self) -> Iterator[bytes]:
+        """Give the lines after the head, with their ends."""
+        self._file.seek(self._head.size)
+        while lines := self._file.readlines(_LINES):
+            yield from lines
+
+    def _rows(self) -> Iterator[bytes]:
+        """Give the lines that are not blank."""
+        return (line for line in self._lines() if not line.isspace())
+
+    def values(self, column: int) -> Values:
+        """Give a column of numbers."""
+        return self._held(column)
+
+    def _read(self, column: int) -> Values:
+        cells = (self._words(number, line)[column] for number, line in enumerate(self._rows()))
+        try:
+            return np.fromiter(map(number_of, cells), np.float64, self.cells.count)
+        except TableError:
+            raise
+        except ValueError as error:
+            reason = str(error).split(": ")[-1]
+            message = f"{self.name}: the column {self.columns[column]!r} holds {reason}, no number"
+            raise TableError(message) from None
+
+    def _words(self, number: int, line: bytes) -> list[bytes]:
+        """Give the cells of a row, one for each column."""
+        words = line.split()
+        if len(words) != len(self.columns):
+            message = (
+                f"{self.name}, row {number + 1:,} has {len(words)} numbers for "
+                f"{len(self.columns)} columns: write each cell of the grid on a line of its own"
+            )
+            raise TableError(message)
+        return words
+
+    def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
+        """Write each row with its codes."""
+        texts = [
+            self._numbers_of(column, codes) if column.measured else self._codes_of(column)
+            for column, codes in zip(new.columns, new.codes, strict=True)
+        ]
+        if new.at is None:
+            target.write(memoryview(b"".join(self._head_with(new.columns))))
+        else:
+            target.write(memoryview(b"".join(self._head.lines)))
+        every = [
+            range(self.cells.count) if column.measured else codes.tolist()
+            for column, codes in zip(new.columns, new.codes, strict=True)
+        ]
+        rows = zip(*every, strict=True)
+        block: list[bytes] = []
+        for number, line in enumerate(self._rows()):
+            self._words(number, line)
+            cells = [text[code] for text, code in zip(texts, next(rows), strict=True)]
+            block.append(_added(line, cells) if new.at is None else _put(line, new.at, cells[0]))
+            if len(block) == _LINES:
+                target.write(memoryview(b"".join(block)))
+                block = []
+        target.write(memoryview(b"".join(block)))
+
+    def _numbers_of(self, column: NewColumn, values: NewCells) -> list[bytes | None]:
+        """Give the number of each row."""
+        lost = int(np.isnan(values).sum())
+        if lost:
+            warn(f"{self.name} holds numbers alone: {_LOST} is no {column.name}, of {lost:,} rows")
+        return [
+            (_LOST if value != value else shortest(value)).encode() for value in values.tolist()
+        ]
+
+    def _codes_of(self, column: NewColumn) -> list[bytes | None]:
+        """Give the number of each code, None for a cell that is kept."""
+        cells = column.cells
+        if not column.numeric:
+            names = list(dict.fromkeys(cell for cell in cells if cell))
+            numbers = {name: str(place) for place, name in enumerate(names, 1)}
+            said = ", ".join(f"{name} is {number}" for name, number in numbers.items())
+            warn(f"{self.name} holds numbers alone: {said}, and {_NONE} is no label")
+            cells = tuple(numbers.get(cell, "") for cell in cells)
+        none = _NONE
+        if "" in cells and column.default == _NONE and _UNASSIGNED not in cells:
+            none = _UNASSIGNED  # the background is 0, by its code
+        elif "" in cells and column.numeric and _NONE in cells:
+            message = (
+                f"{self.name} holds numbers alone, and {_NONE}, for rows without a domain, is a "
+                "domain's code: give background_code and unassigned_code"
+            )
+            raise TableError(message)
+        return [*((cell or none).encode() for cell in cells), None]
+
+    def _head_with(self, columns: Sequence[NewColumn]) -> list[bytes]:
+        """Give the lines of the head with more columns."""
+        title, second, *names = self._head.lines
+        end = second[len(second.rstrip()) :]
+        count = b"%d" % (len(names) + len(columns))
+        try:
+            added = [column.name.encode("latin-1") + end for column in columns]
+        except UnicodeEncodeError as error:
+            message = f"{self.name}: GSLIB's Latin-1 text cannot hold {error.object!r}"
+            raise TableError(message) from None
+        return [title, re.sub(rb"\d+", count, second, count=1), *names, *added]
+
+
+def _added(line: bytes, cells: Sequence[bytes | None]) -> bytes:
+    """Give a row with more cells before its end."""
+    body = line.rstrip()
+    return body + b"".join(b" " + cell for cell in cells if cell is not None) + line[len(body) :]
+
+
+def _put(line: bytes, at: int, cell: bytes | None) -> bytes:
+    """Give a row with another cell in a place."""
+    if cell is None:
+        return line
+    parts = re.split(rb"(\s+)", line)
+    first = 0 if parts[0] else 2
+    parts[first + 2 * at] = cell
+    return b"".join(parts)

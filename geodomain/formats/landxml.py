@@ -1,0 +1,164 @@
+"""Reads the triangulated surfaces of LandXML; knows no other format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.parsers import expat
+
+import numpy as np
+
+from geodomain.errors import MeshError, warn
+from geodomain.formats.mesh_text import floats
+from geodomain.formats.solids import NamedFaces
+from geodomain.mesh.polygons import Faces
+
+_DEEPEST = 1000
+_CLIPS = {"outer", "void", "island"}
+# What LandXML calls the same unit of lengths and of elevations, which know of one foot only.
+_FEET = {"foot": "feet", "ussurveyfoot": "feet", "feet": "feet"}
+
+
+class _Surface:
+    """One surface on its way to faces: ids and words as they stand."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.kind = name, ""
+        self.ids: list[str] = []
+        self.points: list[str] = []
+        self.faces: list[str] = []
+
+
+class _Parser:
+    """What expat calls, element by element."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.surfaces: list[_Surface] = []
+        self._inside: list[str] = []
+        self._text: list[str] = []
+        self._surface = 0  # how deep the surface is that is being read, 0 for none
+        self._point_or_face = 0  # how deep the one is that is being read, 0 for none
+        self.clipped: str | None = None
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        tag = tag.rpartition(":")[2]
+        parent = self._inside[-1] if self._inside else ""
+        self._inside.append(tag)
+        if len(self._inside) > _DEEPEST:
+            message = (
+                f"{self.file} has more than {_DEEPEST:,} elements inside each other, which no"
+                " LandXML has: export it again"
+            )
+            raise MeshError(message)
+        if tag in {"Metric", "Imperial"} and parent == "Units":
+            self._require_one_unit(attributes)
+        if tag == "Surface":
+            self.surfaces.append(_Surface(attributes.get("name", "")))
+            self._surface = self._surface or len(self._inside)
+        if not self._surface or self._point_or_face:
+            return
+        now = self.surfaces[-1]
+        if tag == "P" and parent == "Pnts":
+            now.ids.append(attributes.get("id", ""))
+            self._point_or_face = len(self._inside)
+        elif tag == "F" and parent == "Faces":
+            if attributes.get("i") != "1":  # an invisible face is no part of it
+                self._point_or_face = len(self._inside)
+        elif tag == "Definition":
+            now.kind = attributes.get("surfType", "")
+        elif tag == "Boundary" and attributes.get("bndType") in _CLIPS:
+            self.clipped = now.name
+        self._text = []
+
+    def text(self, text: str) -> None:
+        if self._point_or_face == len(self._inside):  # and not of a Feature within it
+            self._text.append(text)
+
+    def end(self, tag: str) -> None:
+        if self._point_or_face == len(self._inside):
+            now = self.surfaces[-1]
+            (now.points if self._inside[-1] == "P" else now.faces).append("".join(self._text))
+            self._point_or_face = 0
+        if self._surface == len(self._inside):
+            self._surface = 0
+        self._inside.pop()
+
+    def _require_one_unit(self, attributes: dict[str, str]) -> None:
+        """Refuse elevations in another unit than the lengths: nobody says whose the points' are."""
+        across, up = (attributes.get(key, "") for key in ("linearUnit", "elevationUnit"))
+        across, up = across or up, up or across
+        if _FEET.get(across.casefold(), across) != _FEET.get(up.casefold(), up):
+            message = (
+                f"{self.file} has lengths in {across} and elevations in {up}: export it with one"
+                " unit for both"
+            )
+            raise MeshError(message)
+
+    def refuse_doctype(self, *_: object) -> None:
+        message = f"{self.file} has a DOCTYPE, which LandXML does not need: remove it"
+        raise MeshError(message)
+
+
+def read(data: bytes, path: Path) -> list[NamedFaces]:
+    """Return the triangulated surfaces; boundaries, breaklines and contours are passed over."""
+    found = _parse(data, path.name)
+    parts = [(one.name, _faces(one, path.name)) for one in found.surfaces if one.faces]
+    if not parts:
+        kinds = {one.kind for one in found.surfaces if one.kind}
+        what = " of " + ", ".join(map(repr, sorted(kinds))) if kinds else ""
+        message = (
+            f"{path.name} has {len(found.surfaces)} LandXML surfaces{what} without faces: export"
+            " triangulated surfaces (TIN)"
+        )
+        raise MeshError(message)
+    if found.clipped is not None:
+        message = (
+            f"{path.name}: surface {found.clipped!r} has boundaries that clip it where it is drawn;"
+            " all of its triangles are read"
+        )
+        warn(message)
+    return parts
+
+
+def _parse(data: bytes, file: str) -> _Parser:
+    found = _Parser(file)
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = found.start, found.end
+    parser.CharacterDataHandler = found.text
+    parser.StartDoctypeDeclHandler = found.refuse_doctype
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, ValueError, LookupError) as wrong:
+        if isinstance(wrong, MeshError):
+            raise
+        message = f"{file} is cut short or no XML ({wrong}): copy or export the file again"
+        raise MeshError(message) from None
+    return found
+
+
+def _faces(one: _Surface, file: str) -> Faces:
+    """Return the faces of one surface; points are northing, easting, elevation."""
+    words = [point.split() for point in one.points]
+    short = next((i for i, row in enumerate(words) if len(row) < 3), None)
+    if short is not None:
+        message = f"{file}: point {one.ids[short]!r} has no elevation: export the surface in 3D"
+        raise MeshError(message)
+    tokens = [word.encode() for row in words for word in row[:3]]
+    places = floats(tokens, file, lambda i: f"point {one.ids[i // 3]!r}").reshape(-1, 3)
+    rows = {name: i for i, name in enumerate(one.ids)}
+    if len(rows) < len(one.ids):
+        message = f"{file}: surface {one.name!r} has two points of one id: export it again"
+        raise MeshError(message)
+    faces = [face.split() for face in one.faces]
+    try:
+        corners = [rows[name] for face in faces for name in face]
+    except KeyError as unknown:
+        message = (
+            f"{file}: a face of surface {one.name!r} refers to point {unknown}, which is not"
+            " there: export it again"
+        )
+        raise MeshError(message) from None
+    sizes = np.array([len(face) for face in faces], dtype=np.int64)
+    vertices = np.ascontiguousarray(places[:, [1, 0, 2]])
+    return Faces(vertices, np.array(corners, dtype=np.int64), sizes)

@@ -1,0 +1,287 @@
+"""Merges vertices whose coordinates are equal as numbers; never vertices that are merely near."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute import meshes
+from geodomain.compute.data import Floats
+from geodomain.compute.native import CoreFunction, core, thread_count
+from geodomain.errors import MeshError
+from geodomain.files.signatures import BYTE_ORDER_MARK, unify_lines
+
+
+def merge_equal(vertices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Merge the rows that are equal number by number.
+
+    Parameters
+    ----------
+    vertices : ndarray of shape (n, 3)
+        Finite coordinates; -0.0 equals 0.0.
+
+    Returns
+    -------
+    unique : ndarray of shape (m, 3), float64
+        The distinct rows in the order in which they first appear; no -0.0.
+    index : ndarray of shape (n,), int64
+        Where each row went: ``unique[index]`` equals ``vertices``.
+    """
+    first, group = meshes.group_equal(vertices)
+    return vertices[first] + 0.0, group
+
+
+# --- Numbers and lines of text mesh files, with the place of what cannot be read; no format.
+
+_ROWS = 1 << 16  # written at a time
+
+
+def logical_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
+    r"""Yield each line with its number, from 1; one that ends in \ goes on in the next one.
+
+    Comments do not go on.
+    """
+    lines = enumerate(text.split(b"\n"), 1)
+    if b"\\" not in text:
+        yield from lines
+        return
+    for number, line in lines:
+        parts = []
+        while (end := line.rstrip()).endswith(b"\\") and not line.lstrip().startswith(b"#"):
+            parts.append(end[:-1])
+            line = next(lines, (0, b""))[1]
+        yield number, b" ".join([*parts, line])
+
+
+def decoded(text: bytes) -> str:
+    """Return a name as UTF-8, or as the Windows text that it is otherwise."""
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text.decode("cp1252", "replace")
+
+
+def floats(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> NDArray[np.float64]:
+    """Return the nearest float64 of each token; `place` says where token number i stands."""
+    try:
+        _require_plain(tokens)
+        return np.array(tokens, dtype=np.float64)
+    except ValueError:
+        _refuse(tokens, float, name, place, whole=False)
+        raise
+
+
+def integers(tokens: Sequence[bytes], name: str, place: Callable[[int], str]) -> NDArray[np.int64]:
+    """Return the integer of each token; `place` says where token number i stands."""
+    try:
+        _require_plain(tokens)
+        return np.array(tokens, dtype=np.int64)
+    except (ValueError, OverflowError):
+        _refuse(tokens, np.int64, name, place, whole=True)
+        raise
+
+
+def _require_plain(tokens: Sequence[bytes]) -> None:
+    """Raise for what Python takes for a number and no other program does: 1_000, Arabic digits."""
+    text = b"".join(tokens)
+    if b"_" in text or not text.isascii():
+        raise ValueError
+
+
+def _refuse(
+    tokens: Sequence[bytes],
+    parse: Callable[[str], object],
+    name: str,
+    place: Callable[[int], str],
+    *,
+    whole: bool,
+) -> None:
+    """Raise for the first token that does not parse."""
+    for i, token in enumerate(tokens):
+        text = token.decode("utf-8", "replace")
+        try:
+            _require_plain([token])
+            parse(text)
+        except (ValueError, OverflowError):
+            where = f"{name}, {place(i)}"
+            raise not_a_number(where, text[:40], whole=whole) from None
+
+
+def not_a_number(place: str, word: str, *, whole: bool) -> MeshError:
+    """Return the error for a word that stands where a number must."""
+    message = (
+        f"{place}: {word!r} is not a {'whole ' if whole else ''}number; correct it or export the"
+        " wireframe again"
+    )
+    return MeshError(message)
+
+
+def truncated(name: str, promised: str, found: str) -> MeshError:
+    """Return the error for a file that is shorter than its header says."""
+    message = (
+        f"{name} is cut short: its header promises {promised}, but {found};"
+        " copy or export the file again"
+    )
+    return MeshError(message)
+
+
+def damaged(name: str, found: str) -> MeshError:
+    """Return the error for a file that is not what its format asks for."""
+    return MeshError(f"{name} is damaged: {found}; copy or export the file again")
+
+
+def number_lines(
+    rows: NDArray[Any], key: str, *, separator: str = " ", numbered: bool = False
+) -> Iterator[bytes]:
+    """Yield blocks of lines: the key, then the shortest numbers that read back the same.
+
+    Where lines are numbered, from 1, the number of the line follows the key.
+    """
+    for start in range(0, len(rows), _ROWS):
+        columns = [map(repr, column) for column in rows[start : start + _ROWS].T.tolist()]
+        if numbered:
+            columns.insert(0, map(str, range(start + 1, start + _ROWS + 1)))
+        lines = map(separator.join, zip(*columns, strict=False))
+        yield (key + f"\n{key}".join(lines) + "\n").encode("ascii")
+
+
+# --- The compiled readers of wireframes written as text: a handle to each; no format, no message.
+
+Integers: TypeAlias = NDArray[np.int64]
+
+_SMALL = 1 << 20  # bytes that are not worth a second thread
+
+
+@dataclass(frozen=True)
+class TextReader:
+    """Hold one text that the core reads, and the bytes of it."""
+
+    kind: str
+    address: ctypes.c_void_p
+    data: bytes
+    start: int
+
+    def told(self, count: int) -> list[int]:
+        """Return the counts that the reader tells, then the fault and where it is."""
+        out = np.zeros(count, dtype=np.int64)
+        _function(f"{self.kind}_told")(self.address, out)
+        return [int(value) for value in out]
+
+    def take(self, *arrays: Floats | Integers) -> None:
+        """Fill the arrays with what was read."""
+        _function(f"{self.kind}_take")(self.address, *arrays)
+
+    def round(self, places: NDArray[np.float64], unsure: NDArray[np.int64]) -> None:
+        """Round the numbers that need more than their first digits, by Python's arithmetic."""
+        cells = places.reshape(-1)
+        for slot, begin, end in unsure.tolist():
+            cells[slot] = float(self.data[self.start + begin : self.start + end])
+
+
+@contextmanager
+def reading(
+    kind: str, data: bytes, *options: int, start: int = 0, end: int | None = None
+) -> Iterator[TextReader]:
+    """Read a text, or a stretch of it; what was read is gone when the context ends.
+
+    Parameters
+    ----------
+    kind : {"obj", "stl", "words"}
+        Which of the readers of `kernels/faces/wireframe_text.cpp`.
+    data : bytes
+        The file.
+    *options : int
+        What else the reader is given.
+    start, end : int
+        Where the text starts and ends in the file.
+    """
+    size = (len(data) if end is None else end) - start
+    first, address = np.frombuffer(data, dtype=np.uint8)[start:], ctypes.c_void_p()
+    _function(f"{kind}_open")(first, size, *options, _threads(size), address)
+    try:
+        yield TextReader(kind, address, data, start)
+    finally:
+        _function(f"{kind}_close")(address)
+
+
+@dataclass(frozen=True)
+class WordReader:
+    """Hold a text whose words are rows of tables, whatever lines they stand on."""
+
+    reader: TextReader
+    count: int
+
+    @property
+    def data(self) -> bytes:
+        """Return the bytes of the file."""
+        return self.reader.data
+
+    def place(self, word: int) -> int:
+        """Return the byte of the file where a word starts."""
+        return self.reader.start + core().words_place(self.reader.address, word)
+
+    def split(self, word: int) -> list[bytes]:
+        """Return the words from one on."""
+        return self.data[self.place(word) :].split()
+
+    def read(
+        self, first: int, kinds: NDArray[np.uint8], cells: NDArray[np.float64]
+    ) -> tuple[int, int, int, int]:
+        """Fill a table with the words from `first` on; `kinds` says what each column holds.
+
+        Returns
+        -------
+        fault, row, begin, end : int
+            The first word that its column has no place for, and where it is in the file; fault 0
+            is none.
+        """
+        told = np.zeros(5, dtype=np.int64)
+        core().words_read(self.reader.address, first, len(cells), len(kinds), kinds, cells, told)
+        fault, row, begin, end, unsure_count = told.tolist()
+        unsure = np.empty((unsure_count, 3), dtype=np.int64)
+        core().words_unsure(self.reader.address, unsure)
+        self.reader.round(cells, unsure)
+        start = self.reader.start
+        return fault, row, start + begin, start + end
+
+
+@contextmanager
+def reading_words(data: bytes, start: int) -> Iterator[WordReader]:
+    """Read the words of a file from a byte on."""
+    with reading("words", data, start=start) as reader:
+        yield WordReader(reader, core().words_count(reader.address))
+
+
+def _threads(size: int) -> int:
+    """Return the threads worth starting for this many bytes."""
+    return 1 if size < _SMALL else thread_count(None)
+
+
+def _function(name: str) -> CoreFunction:
+    function: CoreFunction = getattr(core(), name)
+    return function
+
+
+def plain_lines(data: bytes) -> bytes:
+    """Return the text with lines that end in LF or CR LF; a copy only where there are others."""
+    has_one = ctypes.c_int32()
+    core().text_has_lone_return(data, len(data), _threads(len(data)), has_one)
+    if has_one:
+        return unify_lines(data)
+    return data.removeprefix(BYTE_ORDER_MARK)
+
+
+def line_of(data: bytes, place: int) -> int:
+    """Return the number of the line that a byte is in."""
+    return data.count(b"\n", 0, place) + 1
+
+
+def word_at(data: bytes, begin: int, end: int) -> str:
+    """Return a word as messages show it."""
+    return data[begin:end].decode("utf-8", "replace")[:40]

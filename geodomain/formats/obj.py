@@ -1,0 +1,64 @@
+"""Reads and writes Wavefront OBJ; knows no other format."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import numpy as np
+
+from geodomain.errors import MeshError
+from geodomain.formats.mesh_text import (
+    line_of,
+    not_a_number,
+    number_lines,
+    plain_lines,
+    reading,
+    word_at,
+)
+from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.polygons import Faces
+
+# Faults of kernels/text/obj.h.
+_NUMBER, _WHOLE, _FINITE, _VERTEX, _FACE, _INDEX, _WEIGHT = range(1, 8)
+
+
+def read(data: bytes, name: str) -> Faces:
+    """Return the vertices and faces of an OBJ file; everything else is passed over."""
+    text = plain_lines(data)
+    with reading("obj", text) as reader:
+        vertex_count, face_count, corner_count, unsure_count, *fault = reader.told(8)
+        if fault[0]:
+            raise _fault(fault, text, vertex_count, name)
+        vertices, sizes = np.empty((vertex_count, 3)), np.empty(face_count, dtype=np.int64)
+        corners = np.empty(corner_count, dtype=np.int64)
+        unsure = np.empty((unsure_count, 3), dtype=np.int64)
+        reader.take(vertices, corners, sizes, unsure)
+        reader.round(vertices, unsure)
+    return Faces(vertices, corners, sizes)
+
+
+def _fault(found: list[int], text: bytes, vertex_count: int, name: str) -> MeshError:
+    """Return the error for what the reader tells: the fault, the word it is at, a count."""
+    fault, begin, end, count = found
+    place, word = f"{name}, line {line_of(text, begin)}", word_at(text, begin, end)
+    if fault in (_NUMBER, _WHOLE):
+        return not_a_number(place, word, whole=fault == _WHOLE)
+    messages = {
+        _FINITE: "a vertex is not finite; repair or remove it and export the wireframe again",
+        _VERTEX: f"a vertex needs x, y and z, but there are {count} numbers; correct it or export"
+        " the wireframe again",
+        _FACE: f"a face of {count} corners, and three is the fewest; remove it and export the"
+        " wireframe again",
+        _INDEX: f"a face refers to vertex {word}, but there are {vertex_count:,} vertices, counted"
+        " from 1; the file is damaged, export it again",
+        _WEIGHT: f"a vertex has the fourth number {word}, by which some programs divide x, y and z"
+        " and others do not; export the wireframe with three numbers a vertex",
+    }
+    return MeshError(f"{place}: {messages[fault]}")
+
+
+def write(mesh: Mesh, file: BinaryIO) -> None:
+    """Write OBJ with the shortest numbers that read back the same."""
+    file.write(b"# geodomain\n")
+    file.writelines(number_lines(mesh.vertices, "v "))
+    file.writelines(number_lines(mesh.triangles.astype(np.int64) + 1, "f "))

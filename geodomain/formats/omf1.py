@@ -1,0 +1,307 @@
+"""Files of OMF 1 (omf 0.9 to 1.0): arrays after a short head, then the objects as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain import memory
+from geodomain.errors import GeodomainError, MeshError, TableError
+from geodomain.files.signatures import split_name
+from geodomain.files.streams import FileBytes, Target
+from geodomain.files.unchanged import Digest
+from geodomain.formats.block_file import Destination, NewArrays, Values, as_category, as_numbers
+from geodomain.formats.cell_file import CellModel, refuse_columns
+from geodomain.formats.cells import LatticeCells, lattice
+from geodomain.formats.omf import (
+    Grid,
+    damaged,
+    grid_faces,
+    no_surface,
+    pick_model,
+    refusing,
+    require_lattice,
+    require_room,
+)
+from geodomain.formats.solids import NamedFaces
+from geodomain.mesh.polygons import Faces
+from geodomain.tables.new_columns import NewColumn
+from geodomain.tables.options import TableOptions
+from geodomain.tables.text import NewCells
+
+MAGIC = b"\x84\x83\x82\x81"
+HEAD = 60
+START = slice(52, 60)  # where the head says where the JSON begins
+_TYPES = {"<f8", "<i8"}
+Bytes = bytes | FileBytes
+
+
+class Project1:
+    """The bytes of a file and the objects of its JSON, by their ids."""
+
+    def __init__(self, data: Bytes, file: str, error: type[GeodomainError]) -> None:
+        self.data, self.file, self._error = data, file, error
+        if len(data) < HEAD:
+            self.refuse("its header is cut short")
+        self.start = int.from_bytes(data[START], "little")
+        if self.start > len(data):
+            self.refuse(f"its index starts at byte {self.start:,}, beyond its end")
+        memory.require_json(len(data) - self.start, f"{file}: its index", error)
+        self.objects: dict[str, Any] = json.loads(bytes(data[self.start :]).decode("utf-8"))
+        self.project: Any = self.objects[str(uuid.UUID(bytes=bytes(data[36:52])))]
+
+    def refuse(self, found: str) -> NoReturn:
+        """Raise the error for a file that is not what it must be."""
+        raise damaged(self.file, found, self._error)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if isinstance(self.data, FileBytes):
+            self.data.close()
+
+    def require_surface(self, nu: int, nv: int) -> None:
+        """Refuse a surface of more cells than memory holds triangles for."""
+        what = f"{self.file}, with a surface of {nu:,} x {nv:,} cells,"
+        memory.require(200.0 * nu * nv, what, self._error)
+
+    def elements(self) -> Iterator[Any]:
+        """Yield the elements in their order."""
+        for name in self.project["elements"]:
+            yield self.objects[name]
+
+    def origin(self, geometry: Any) -> NDArray[np.float64]:
+        """Give what is added to a geometry's coordinates: its origin and the project's."""
+        origin = np.array(self.project.get("origin") or (0, 0, 0), dtype=np.float64)
+        total: NDArray[np.float64] = origin + np.array(
+            geometry.get("origin") or (0, 0, 0), dtype=np.float64
+        )
+        return total
+
+    def array(self, name: str, count: int | None = None) -> NDArray[np.float64 | np.int64]:
+        """Return the numbers of an array, which is compressed; exactly so many where that is known.
+
+        No more is decompressed than what is known to be there.
+        """
+        told = self.objects[name]["array"]
+        start, length, kind = int(told["start"]), int(told["length"]), told["dtype"]
+        if kind not in _TYPES or start < 0 or length < 0 or start + length > len(self.data):
+            self.refuse("an array lies beyond its end, or is of an unknown type")
+        packed = bytes(self.data[start : start + length])
+        if count is None:
+            raw = memory.inflate(packed, f"{self.file}: an array", self._error)
+        else:
+            memory.require(8 * count, f"{self.file}: an array", self._error)
+            raw = zlib.decompressobj().decompress(packed, 8 * count + 1)
+        if len(raw) % 8 or (count is not None and len(raw) != 8 * count):
+            wanted = "whole numbers" if count is None else f"{count:,} numbers"
+            self.refuse(f"an array does not hold {wanted}")
+        return np.frombuffer(raw, dtype=kind)
+
+
+# --- Reads the surfaces of the Open Mining Format, version 1 (files of omf 0.9 to 1.0).
+
+
+def read(data: bytes, path: Path) -> list[NamedFaces]:
+    """Return each surface element by its name; points, lines and volumes are passed over."""
+    with refusing(path.name, MeshError):
+        project = Project1(data, path.name, MeshError)
+        elements = list(project.elements())
+        surfaces = [one for one in elements if one["__class__"] == "SurfaceElement"]
+        if not surfaces:
+            raise no_surface(path.name, [one["__class__"] for one in elements])
+        return [(str(one.get("name", "")), _faces(project, one)) for one in surfaces]
+
+
+def _faces(project: Project1, element: Any) -> Faces:
+    geometry = project.objects[element["geometry"]]
+    origin = project.origin(geometry)
+    if geometry["__class__"] == "SurfaceGridGeometry":
+        return _grid(project, geometry, origin)
+    vertices = project.array(geometry["vertices"]).reshape(-1, 3) + origin
+    corners = project.array(geometry["triangles"]).reshape(-1).astype(np.int64)
+    if len(corners) % 3:
+        project.refuse("a surface has triangles that are not whole")
+    return Faces(vertices, corners, np.full(len(corners) // 3, 3, dtype=np.int64))
+
+
+def _grid(project: Project1, geometry: Any, origin: NDArray[np.float64]) -> Faces:
+    u, v = (np.array(geometry[f"tensor_{axis}"], dtype=np.float64) for axis in "uv")
+    axes = [np.array(geometry[f"axis_{axis}"], dtype=np.float64) for axis in "uv"]
+    project.require_surface(len(u), len(v))
+    heights = None
+    if geometry.get("offset_w") is not None:
+        shape = len(u) + 1, len(v) + 1
+        # v fastest, as cells of volumes
+        heights = project.array(geometry["offset_w"]).astype(np.float64).reshape(shape)
+    return grid_faces(Grid(origin, axes[0], axes[1], u, v, heights))
+
+
+# --- Block models of OMF 1: labels become mapped data, and every byte of the other arrays stays.
+
+_STEP = 1 << 24
+
+
+@contextmanager
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
+    """Open a file, or FILE:NAME where it has several models."""
+    place, wanted = split_name(path)
+    refuse_columns(path, options)
+    if digest is not None:
+        digest.add_file(place)
+    with FileBytes(place) as data:
+        with refusing(place.name, TableError):
+            store = Omf1Store(Project1(data, place.name, TableError), wanted, data.status)
+        yield CellModel(store, options)
+
+
+class Omf1Store:
+    """A volume element of a file; see `CellStore`."""
+
+    def __init__(self, project: Project1, wanted: str | None, status: os.stat_result) -> None:
+        self.name, self.status, self._project = project.file, status, project
+        elements = list(project.elements())
+        volumes = [
+            (str(one.get("name") or Path(project.file).stem), one)
+            for one in elements
+            if one["__class__"] == "VolumeElement"
+        ]
+        kinds = [one["__class__"] for one in elements]
+        self._element: Any = pick_model(volumes, wanted, project.file, kinds)
+        self.cells = self._lattice(project.objects[self._element["geometry"]])
+        told = ((one, project.objects[one]) for one in self._element.get("data") or ())
+        self._data = [(name, one) for name, one in told if one.get("location") == "cells"]
+        self.columns = tuple(str(one.get("name", "")) for _, one in self._data)
+        self._held = lru_cache(maxsize=4)(self._read)
+
+    def _lattice(self, geometry: Any) -> LatticeCells:
+        steps = [np.array(geometry[f"tensor_{axis}"], dtype=np.float64) for axis in "uvw"]
+        axes = np.array([geometry[f"axis_{axis}"] for axis in "uvw"], dtype=np.float64)
+        origin = self._project.origin(geometry)
+        require_lattice(steps, origin, axes)
+        require_room(steps, self.name)
+        return lattice("blocks", steps, origin, axes, z_fastest=True)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._project.close()
+
+    @property
+    def memory(self) -> int:
+        """The index and an array."""
+        return 4 * (len(self._project.data) - self._project.start) + 16 * self.cells.count
+
+    def facts(self) -> dict[str, str]:
+        """Say what the file is."""
+        return {"format": f"OMF 1, {self._element.get('name', '')!r}, {self.cells.say()}"}
+
+    def values(self, column: int) -> Values:
+        """Give the numbers or texts of some data."""
+        with refusing(self.name, TableError):
+            return self._held(column)
+
+    def _read(self, column: int) -> Values:
+        told = self._data[column][1]
+        match told["__class__"]:
+            case "ScalarData":
+                return self._project.array(told["array"], self.cells.count)
+            case "MappedData":
+                return self._mapped(told)
+            case "StringData" | "DateTimeData":
+                return self._texts(self._project.objects[told["array"]]["array"])
+        message = (
+            f"{self.name}: {self.columns[column]!r} holds {told['__class__']}, neither numbers "
+            "nor texts"
+        )
+        raise TableError(message)
+
+    def _mapped(self, told: Any) -> Values:
+        """Give the texts of a legend; the indices where none has texts."""
+        index = self._project.array(told["array"], self.cells.count).astype(np.int64)
+        objects = self._project.objects
+        for legend in told["legends"]:
+            values = objects[objects[legend]["values"]]
+            if values["__class__"] == "StringArray":
+                names = np.array([*map(str, values["array"]), ""], dtype=object)
+                return names[np.where(index < 0, len(names) - 1, index)]
+        return np.where(index < 0, np.nan, index)
+
+    def _texts(self, texts: Any) -> Values:
+        if len(texts) != self.cells.count:
+            self._project.refuse(f"it has {len(texts):,} texts for {self.cells.count:,} cells")
+        return np.array(texts, dtype=object)
+
+    def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
+        """Write the arrays as they are, then the new ones, then the objects."""
+        project, objects = self._project, dict(self._project.objects)
+        element = dict(self._element)
+        ids = list(element.get("data") or ())
+        packed = []
+        end = project.start
+        for column, codes, old in new.each(self.values):
+            place = None if new.at is None else self._data[new.at][0]
+            made, raw = self._made(column, codes, old, end, place)
+            objects.update(made)
+            packed.append(raw)
+            end += len(raw)
+            if place is None:
+                ids.append(next(reversed(made)))
+        element["data"] = ids
+        key = next(name for name, one in objects.items() if one is self._element)
+        objects[key] = element
+        for begin in range(0, project.start, _STEP):
+            part = bytearray(project.data[begin : min(begin + _STEP, project.start)])
+            if begin == 0:
+                part[START] = end.to_bytes(8, "little")
+            target.write(memoryview(part))
+        for raw in (*packed, json.dumps(objects).encode()):
+            target.write(memoryview(raw))
+
+    def _made(
+        self, column: NewColumn, codes: NewCells, old: Values | None, start: int, place: str | None
+    ) -> tuple[dict[str, Any], bytes]:
+        """Give the objects of new data, the data last, and the bytes of their array."""
+        dates = {
+            key: self._element[key]
+            for key in ("date_created", "date_modified")
+            if key in self._element
+        }
+        texts, numbers = [""], as_numbers(column, codes, old) if column.numeric else None
+        if numbers is None:
+            texts, numbers = as_category(column, codes, old)
+        kind = "<f8" if numbers.dtype.kind == "f" else "<i8"
+        raw = zlib.compress(numbers.astype(kind).tobytes())
+        name = column.name if place is None else self._project.objects[place]["name"]
+        array, legend, strings, data = (
+            self._new_id(f"{name} {what}") for what in ("array", "legend", "names", "data")
+        )
+        told = {"start": start, "dtype": kind, "length": len(raw)}
+        made: dict[str, Any] = {array: {**dates, "array": told, "__class__": "ScalarArray"}}
+        entry = {**dates, "name": name, "description": "", "array": array, "location": "cells"}
+        if column.numeric:
+            entry["__class__"] = "ScalarData"
+        else:
+            made[strings] = {**dates, "array": texts, "__class__": "StringArray"}
+            titles = {"name": name, "description": "", "values": strings}
+            made[legend] = {**dates, **titles, "__class__": "Legend"}
+            entry |= {"legends": [legend], "__class__": "MappedData"}
+        made[place or data] = entry
+        return made, raw
+
+    def _new_id(self, what: str) -> str:
+        """Give an id that the file does not have, the same for the same file."""
+        number = 0
+        while True:
+            found = str(uuid.uuid5(uuid.NAMESPACE_OID, f"geodomain {what} {number}"))
+            if found not in self._project.objects:
+                return found
+            number += 1

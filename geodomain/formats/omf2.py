@@ -1,0 +1,644 @@
+"""Files of OMF 2: a ZIP with an index of the elements and a Parquet file for each array."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import io
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain import memory
+from geodomain.compute.data import Floats
+from geodomain.errors import GeodomainError, MeshError, TableError
+from geodomain.files.signatures import split_name
+from geodomain.files.streams import Target
+from geodomain.files.unchanged import Digest
+from geodomain.formats.block_file import (
+    Destination,
+    NewArrays,
+    Values,
+    as_category,
+    as_numbers,
+    said,
+)
+from geodomain.formats.cell_file import CellModel, refuse_columns
+from geodomain.formats.cells import LatticeCells, SubBlocks, lattice
+from geodomain.formats.omf import (
+    Grid,
+    damaged,
+    grid_faces,
+    no_surface,
+    pick_model,
+    refusing,
+    require_lattice,
+    require_room,
+)
+from geodomain.formats.solids import NamedFaces
+from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.polygons import Faces
+from geodomain.tables.new_columns import NewColumn
+from geodomain.tables.options import TableOptions
+from geodomain.tables.text import NewCells
+
+COMMENT = b"Open Mining Format 2.0"
+INDEX = "index.json.gz"
+
+
+def require_pyarrow(file: str, error: type[GeodomainError]) -> None:
+    """Refuse to go on without the library that reads Parquet."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        message = (
+            f"{file} is OMF 2, which is read and written through pyarrow: install it with pip"
+            " install 'geodomain[parquet]'"
+        )
+        raise error(message) from None
+
+
+class Project2:
+    """The members of a file and what its index says of them."""
+
+    def __init__(
+        self, members: zipfile.ZipFile, size: int, file: str, error: type[GeodomainError]
+    ) -> None:
+        self.members, self.size, self.file, self._error = members, size, file, error
+        if not members.comment.startswith(COMMENT):
+            message = (
+                f"{file} is an early form of OMF 2 (of the Python package 2.0.0a0) that no"
+                " other program reads: write it as OMF 1, or as Open Mining Format 2.0"
+            )
+            raise error(message)
+        index = f"{file}: its index"
+        packed = memory.read_member(members, INDEX, index, error)
+        self.project: Any = json.loads(memory.inflate(packed, index, error, json=True))
+
+    def refuse(self, found: str) -> NoReturn:
+        """Raise the error for a file that is not what it must be."""
+        raise damaged(self.file, found, self._error)
+
+    def require_surface(self, nu: int, nv: int) -> None:
+        """Refuse a surface of more cells than memory holds triangles for."""
+        what = f"{self.file}, with a surface of {nu:,} x {nv:,} cells,"
+        memory.require(200.0 * nu * nv, what, self._error)
+
+    def elements(self) -> Iterator[Any]:
+        """Yield the elements in their order, those of composites in their place."""
+        return _flat(self.project["elements"], 0)
+
+    def origin(self, placed: Any) -> NDArray[np.float64]:
+        """Give what is added to coordinates: the project's origin and that of what is placed."""
+        origin = np.array(self.project.get("origin") or (0, 0, 0), dtype=np.float64)
+        total: NDArray[np.float64] = origin + np.array(
+            placed.get("origin") or (0, 0, 0), dtype=np.float64
+        )
+        return total
+
+    def steps(self, grid: Any, axes: str) -> list[NDArray[np.float64]]:
+        """Give the sizes of cells along each axis of a grid, regular or tensor."""
+        if grid["type"] == "Tensor":
+            return [self.numbers(grid[axis], ["scalar"])[:, 0] for axis in axes]
+        counts = [int(count) for count in grid["count"]]
+        if min(counts) < 0:
+            self.refuse("a grid has fewer than no cells")
+        memory.require(16 * sum(counts), f"{self.file}, with a grid of that size,", self._error)
+        return [
+            np.full(count, float(size)) for count, size in zip(counts, grid["size"], strict=True)
+        ]
+
+    def table(self, told: Any) -> Any:
+        """Return a Parquet member as an Arrow table; it has as many rows as the index says."""
+        import pyarrow.parquet
+
+        what = f"{self.file}: {told['filename']}"
+        packed = memory.read_member(self.members, told["filename"], what, self._error)
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(packed))
+        count = file.metadata.num_rows
+        if count != int(told["item_count"]):
+            found = f"{told['filename']} has {count:,} rows, not {told['item_count']}"
+            self.refuse(found)
+        columns = range(file.metadata.num_columns)
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        size = sum(group.column(n).total_uncompressed_size for group in groups for n in columns)
+        needed = max(size, 8 * count * file.metadata.num_columns)
+        memory.require(needed, what, self._error)
+        # A thread of Arrow that lets go of the bytes while Python ends would abort the process.
+        return file.read(use_threads=False)
+
+    def numbers(self, told: Any, names: Sequence[str]) -> NDArray[np.float64]:
+        """Return columns of a Parquet member as float64, (n, k)."""
+        return as_floats(self.table(told), names)
+
+
+def as_floats(table: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    """Give columns of an Arrow table as float64, (n, k)."""
+    arrays = [table.column(name).to_numpy(zero_copy_only=False) for name in names]
+    return np.column_stack([array.astype(np.float64) for array in arrays])
+
+
+def _flat(elements: Any, depth: int) -> Iterator[Any]:
+    if depth > 100:
+        message = "composites inside each other"
+        raise ValueError(message)
+    for one in elements:
+        if one["geometry"]["type"] == "Composite":
+            yield from _flat(one["geometry"]["elements"], depth + 1)
+        else:
+            yield one
+
+
+def member(name: str) -> zipfile.ZipInfo:
+    """Return a member without the time of writing, so that equal content is equal files."""
+    return zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+
+
+def packed_index(project: Any) -> bytes:
+    """Give the index as it is stored."""
+    return gzip.compress(json.dumps(project).encode(), mtime=0)
+
+
+def packed_table(table: Any) -> bytes:
+    """Give an Arrow table as it is stored."""
+    import pyarrow.parquet
+
+    target = io.BytesIO()
+    pyarrow.parquet.write_table(table, target, compression="gzip", use_dictionary=False)
+    return target.getvalue()
+
+
+# --- Reads and writes the surfaces of the Open Mining Format, version 2: a ZIP of Parquet files.
+
+
+def read(data: bytes, path: Path) -> list[NamedFaces]:
+    """Return each surface by its name; those of composites too."""
+    require_pyarrow(path.name, MeshError)
+    with refusing(path.name, MeshError), zipfile.ZipFile(io.BytesIO(data)) as members:
+        project = Project2(members, len(data), path.name, MeshError)
+        elements = list(project.elements())
+        kinds = [str(one["geometry"]["type"]) for one in elements]
+        found = [
+            (str(one.get("name", "")), _faces(project, one["geometry"]))
+            for one, kind in zip(elements, kinds, strict=True)
+            if kind in {"Surface", "GridSurface"}
+        ]
+        if not found:
+            raise no_surface(path.name, kinds)
+        return found
+
+
+def _faces(project: Project2, geometry: Any) -> Faces:
+    if geometry["type"] == "GridSurface":
+        return _grid(project, geometry)
+    place = project.table(geometry["vertices"])
+    corners = project.numbers(geometry["triangles"], "abc")
+    index = corners.astype(np.int64).reshape(-1)
+    # What was rounded to float32 is as coarse as that wherever the origin is.
+    single = any(str(place.schema.field(name).type) == "float" for name in "xyz")
+    vertices = as_floats(place, "xyz") + project.origin(geometry)
+    return Faces(vertices, index, np.full(len(index) // 3, 3), single)
+
+
+def _grid(project: Project2, geometry: Any) -> Faces:
+    orient = geometry["orient"]
+    u, v = project.steps(geometry["grid"], "uv")
+    project.require_surface(len(u), len(v))
+    heights = None
+    if geometry.get("heights"):
+        values = project.numbers(geometry["heights"], ["scalar"])[:, 0]
+        heights = values.reshape(len(v) + 1, len(u) + 1).T  # u fastest, as cells of blocks
+    axis_u, axis_v = (np.array(orient[key], dtype=np.float64) for key in "uv")
+    return grid_faces(Grid(project.origin(orient), axis_u, axis_v, u, v, heights))
+
+
+def write(solids: dict[str, Mesh], file: BinaryIO) -> None:
+    """Write a surface a solid, in double precision."""
+    require_pyarrow("the output", MeshError)
+    elements = []
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members:
+        for number, (name, mesh) in enumerate(solids.items()):
+            arrays = {}
+            told: list[tuple[str, str, NDArray[Any]]] = [
+                ("vertices", "xyz", mesh.vertices),
+                ("triangles", "abc", mesh.triangles),
+            ]
+            for place, (key, names, rows) in enumerate(told, 1):
+                title = f"{2 * number + place}.parquet"
+                members.writestr(member(title), _parquet(rows, names))
+                arrays[key] = {"filename": title, "item_count": len(rows)}
+            elements.append({"name": name, "geometry": {"type": "Surface", **arrays}})
+        project = {
+            "name": next(iter(solids), ""),
+            "application": "geodomain",
+            "date": "1980-01-01T00:00:00Z",
+            "elements": elements,
+        }
+        members.writestr(member(INDEX), packed_index(project))
+        members.comment = COMMENT
+
+
+def _parquet(rows: NDArray[Any], names: str) -> bytes:
+    import pyarrow
+
+    kind = pyarrow.float64() if rows.dtype.kind == "f" else pyarrow.uint32()
+    schema = pyarrow.schema([pyarrow.field(name, kind, nullable=False) for name in names])
+    columns = [pyarrow.array(np.ascontiguousarray(column), kind) for column in rows.T]
+    return packed_table(pyarrow.Table.from_arrays(columns, schema=schema))
+
+
+# --- Blocks as a new file of OMF 2: a regular grid, sub-blocks of the largest size, or a tensor.
+
+_EVEN = 1e-6
+_MOST_PARTS = 1 << 16
+Put = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Division:
+    """Parents of one size, and where in them each block lies, in parts of a parent."""
+
+    origin: Floats
+    size: Floats
+    counts: NDArray[np.int64]
+    index: NDArray[np.int64]
+    low: Floats
+    high: Floats
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Give the number of each block's parent, u fastest."""
+        along = self.index
+        rows: NDArray[np.int64] = along[:, 0] + self.counts[0] * (
+            along[:, 1] + self.counts[1] * along[:, 2]
+        )
+        return rows
+
+    @property
+    def is_regular(self) -> bool:
+        """Tell whether each parent is one block."""
+        full = float(self.counts.astype(np.float64).prod()) == len(self.index)
+        whole = (np.abs(self.low) < _EVEN).all() and (np.abs(self.high - 1) < _EVEN).all()
+        return full and bool(whole) and len(np.unique(self.rows)) == len(self.index)
+
+
+def omf_file(
+    centroids: Floats, sizes: Floats, axes: Floats, columns: Mapping[str, Values], path: str
+) -> bytes:
+    """Give the file of blocks whose edges point along the rows of `axes`.
+
+    Raises
+    ------
+    TableError
+        Where centroids or sizes are missing, or blocks straddle cells of the largest size and fill
+        no grid of planes.
+    """
+    require_pyarrow(path, TableError)
+    if not len(centroids) or not np.isfinite(centroids).all() or not (sizes > 0).all():
+        message = f"{path}: some blocks have no centroid or no size: OMF cannot hold them"
+        raise TableError(message)
+    local = centroids @ axes.T
+    division = _divided(local, sizes)
+    tensor = _tensor(local, sizes) if division is None else None
+    members: dict[str, bytes] = {}
+
+    def put(arrays: dict[str, Any]) -> dict[str, Any]:
+        import pyarrow
+
+        table = pyarrow.table(arrays)
+        name = f"{len(members) + 1}.parquet"
+        members[name] = packed_table(table)
+        return {"filename": name, "item_count": len(table)}
+
+    geometry: dict[str, Any] = {"type": "BlockModel"}
+    location, order = "Primitives", np.arange(len(centroids))
+    if division is not None:
+        origin = division.origin
+        counts = division.counts.tolist()
+        geometry["grid"] = {"type": "Regular", "size": division.size.tolist(), "count": counts}
+        if division.is_regular:
+            order = np.argsort(division.rows)
+        else:
+            location, geometry["subblocks"] = "Subblocks", _sub_blocks(division, put)
+    elif tensor is not None:
+        origin, order = tensor.origin, tensor.order
+        steps = zip("uvw", tensor.steps, strict=True)
+        geometry["grid"] = {"type": "Tensor", **{a: put({"scalar": one}) for a, one in steps}}
+    else:
+        message = (
+            f"{path}: some blocks straddle the cells of the largest size, and all of them fill no "
+            "grid of planes, which OMF cannot hold: end the output in .vtu"
+        )
+        raise TableError(message)
+    geometry["orient"] = {
+        "origin": (origin @ axes).tolist(),
+        **{name: axis.tolist() for name, axis in zip("uvw", axes, strict=True)},
+    }
+    attributes = [
+        {"name": name, "location": location, "data": _data(values[order], put)}
+        for name, values in columns.items()
+    ]
+    stem = Path(path).stem
+    element = {"name": stem, "attributes": attributes, "geometry": geometry}
+    return _archive(members, {"name": stem, "elements": [element]})
+
+
+class _Tensor(NamedTuple):
+    """Blocks between planes: where they begin, the steps along u, v and w, and their order."""
+
+    origin: Floats
+    steps: list[Floats]
+    order: NDArray[np.intp]
+
+
+def _tensor(local: Floats, sizes: Floats) -> _Tensor | None:
+    """Return the grid of planes whose cells the blocks are, u fastest; None where there is none."""
+    place, counts, steps = np.zeros(len(local), np.int64), 1, []
+    for axis in range(3):
+        values, near = local[:, axis], _EVEN * sizes[:, axis].min()
+        order = np.argsort(values, kind="stable")
+        begins = np.diff(values[order], prepend=-np.inf) > near
+        number = np.empty(len(values), np.int64)
+        number[order] = np.cumsum(begins) - 1
+        first = order[begins]
+        step, centre = sizes[first, axis], values[first]
+        same = (np.abs(sizes[:, axis] - step[number]) <= near).all()
+        joined = np.abs(np.diff(centre) - (step[1:] + step[:-1]) / 2) <= near
+        if not (same and joined.all()):
+            return None
+        place += counts * number
+        counts *= len(first)
+        steps.append(step)
+    if counts != len(local) or len(np.unique(place)) != counts:
+        return None
+    return _Tensor((local - sizes / 2).min(axis=0), steps, np.argsort(place))
+
+
+def _divided(local: Floats, sizes: Floats) -> _Division | None:
+    """Put blocks into parents of the largest size, from the lowest corner on.
+
+    None where some do not fit into one.
+    """
+    low, size = local - sizes / 2, sizes.max(axis=0)
+    origin = low.min(axis=0)
+    steps = (low - origin) / size
+    index = np.floor(steps + _EVEN).astype(np.int64)
+    begin = np.maximum(steps - index, 0.0)
+    end = steps - index + sizes / size
+    if (end > 1 + _EVEN).any():
+        return None
+    return _Division(origin, size, index.max(axis=0) + 1, index, begin, np.minimum(end, 1.0))
+
+
+def _sub_blocks(division: _Division, put: Put) -> dict[str, Any]:
+    """Give sub-blocks: on a grid of their parents where they lie on one, else free ones."""
+    parts = np.round(1 / (division.high - division.low).min(axis=0))
+    low, high = division.low * parts, division.high * parts
+    even = all((np.abs(one - np.round(one)) < _EVEN * parts).all() for one in (low, high))
+    regular = even and bool((parts <= _MOST_PARTS).all())
+    ends = (np.round(low), np.round(high)) if regular else (division.low, division.high)
+    kind = np.uint32 if regular else np.float64
+    arrays: dict[str, Any] = {}
+    named: Iterable[tuple[str, Any]] = zip(
+        ("parent", "corner_min", "corner_max"), (division.index, *ends), strict=True
+    )
+    for what, values in named:
+        typed = values.astype(np.uint32 if what == "parent" else kind)
+        arrays |= {f"{what}_{axis}": typed[:, n] for n, axis in enumerate("uvw")}
+    if regular:
+        count = parts.astype(int).tolist()
+        return {"type": "Regular", "count": count, "subblocks": put(arrays)}
+    return {"type": "Freeform", "subblocks": put(arrays)}
+
+
+def _data(values: Values, put: Put) -> dict[str, Any]:
+    """Give what the index says of values: numbers, or categories with their names."""
+    import pyarrow
+
+    if values.dtype.kind in "fiub":
+        return {"type": "Number", "values": put({"number": values.astype(np.float64)})}
+    texts = pyarrow.array([said(one) or None for one in values.tolist()], pyarrow.string())
+    coded = texts.dictionary_encode()
+    names = put({"name": coded.dictionary})
+    return {
+        "type": "Category",
+        "values": put({"index": coded.indices.cast("uint32")}),
+        "names": names,
+    }
+
+
+def _archive(members: Mapping[str, bytes], project: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    told = {"application": "geodomain", "date": "1980-01-01T00:00:00Z", **project}
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            archive.writestr(member(name), data)
+        archive.writestr(member(INDEX), packed_index(told))
+        archive.comment = COMMENT
+    return out.getvalue()
+
+
+# --- Block models of OMF 2: labels become a category attribute, and every other member stays.
+
+_STEP = 1 << 24
+_CELLS, _SUB_BLOCKS = "Primitives", "Subblocks"
+
+
+@contextmanager
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[CellModel]:
+    """Open a file, or FILE:NAME where it has several models."""
+    place, wanted = split_name(path)
+    refuse_columns(path, options)
+    require_pyarrow(place.name, TableError)
+    if digest is not None:
+        digest.add_file(place)
+    status = place.stat()
+    with refusing(place.name, TableError):
+        members = zipfile.ZipFile(place)
+    with members:
+        with refusing(place.name, TableError):
+            project = Project2(members, status.st_size, place.name, TableError)
+            store = Omf2Store(project, wanted, status)
+        yield CellModel(store, options)
+
+
+class Omf2Store:
+    """A block model of a file; see `CellStore`."""
+
+    def __init__(self, project: Project2, wanted: str | None, status: os.stat_result) -> None:
+        self.name, self.status, self._project = project.file, status, project
+        elements = list(project.elements())
+        kinds = [str(one["geometry"]["type"]) for one in elements]
+        models = [
+            (str(one.get("name") or Path(project.file).stem), one)
+            for one, kind in zip(elements, kinds, strict=True)
+            if kind == "BlockModel"
+        ]
+        self._element: Any = pick_model(models, wanted, project.file, kinds)
+        self._parents = self._lattice(self._element["geometry"])
+        divided = self._element["geometry"].get("subblocks")
+        self.cells = self._sub_blocks(divided) if divided else self._parents
+        self._location = _SUB_BLOCKS if divided else _CELLS
+        self._told = self._attributes()
+        self.columns = tuple(str(one["name"]) for one in self._told)
+        self._held = lru_cache(maxsize=4)(self._read)
+
+    def _lattice(self, geometry: Any) -> LatticeCells:
+        orient = geometry["orient"]
+        steps = self._project.steps(geometry["grid"], "uvw")
+        axes = np.array([orient[axis] for axis in "uvw"], dtype=np.float64)
+        origin = self._project.origin(orient)
+        require_lattice(steps, origin, axes)
+        require_room(steps, self.name)
+        return lattice("blocks", steps, origin, axes)
+
+    def _sub_blocks(self, told: Any) -> SubBlocks:
+        """Read the blocks that parents are divided into."""
+        table = self._project.table(told["subblocks"])
+        index, low, high = (
+            as_floats(table, [f"{what}_{axis}" for axis in "uvw"])
+            for what in ("parent", "corner_min", "corner_max")
+        )
+        regular = told["type"] == "Regular"
+        parts = np.array(told["count"] if regular else (1, 1, 1), dtype=np.float64)
+        blocks = SubBlocks(self._parents, index.astype(np.int64), low, high, parts)
+        if (wrong := blocks.wrong()) is not None:
+            self._project.refuse(f"sub-block {wrong + 1:,} lies outside its parent or the model")
+        return blocks
+
+    def _attributes(self) -> list[Any]:
+        """List the attributes of the blocks, then those of parents under other names."""
+        told = self._element.get("attributes") or []
+        own = [one for one in told if one["location"] == self._location]
+        taken = {one["name"] for one in own}
+        parents = [one for one in told if one["location"] == _CELLS and one["name"] not in taken]
+        return own + (parents if self._location == _SUB_BLOCKS else [])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._project.members.close()
+
+    @property
+    def memory(self) -> int:
+        """The arrays of sub-blocks, and one more."""
+        return 100 * self.cells.count
+
+    def facts(self) -> dict[str, str]:
+        """Say what the file is."""
+        return {"format": f"OMF 2, {self._element.get('name', '')!r}, {self.cells.say()}"}
+
+    def values(self, column: int) -> Values:
+        """Give the numbers or texts of an attribute, those of parents for each of their blocks."""
+        with refusing(self.name, TableError):
+            return self._held(column)
+
+    def _read(self, column: int) -> Values:
+        told = self._told[column]
+        values = self._values(told["data"], self.columns[column])
+        rows = None
+        if isinstance(self.cells, SubBlocks) and told["location"] == _CELLS:
+            rows = self.cells.rows
+        count = self.cells.count if rows is None else self._parents.count
+        if len(values) != count:
+            self._project.refuse(f"{told['name']!r} has {len(values):,} values, not {count:,}")
+        return values if rows is None else values[rows]
+
+    def _values(self, told: Any, name: str) -> Values:
+        kind = told["type"]
+        if kind not in ("Number", "Category", "Text", "Boolean"):
+            message = f"{self.name}: {name!r} holds {kind}, neither numbers nor texts"
+            raise TableError(message)
+        column = self._project.table(told["values"]).column(0)
+        if kind == "Category":
+            names = self._project.table(told["names"]).column(0).combine_chunks()
+            column = names.take(column)
+        if kind == "Boolean":
+            column = column.cast("uint8")
+        numbers = str(column.type) in ("float", "double", "int64", "uint8")
+        if not numbers:
+            return np.array(column.cast("string").to_pylist(), dtype=object)
+        values: Values = column.to_numpy()
+        return values
+
+    def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
+        """Write every member as it is, the new arrays, and the index last."""
+        arrays, project = self._indexed(new)
+        with tempfile.TemporaryFile() as made:
+            with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as out:
+                for info in self._project.members.infolist():
+                    if info.filename != INDEX:
+                        _copy(self._project.members, info, out)
+                for title, table in arrays.items():
+                    out.writestr(member(title), packed_table(table))
+                out.writestr(member(INDEX), packed_index(project))
+                out.comment = self._project.members.comment
+            made.seek(0)
+            while part := made.read(_STEP):
+                target.write(memoryview(part))
+
+    def _indexed(self, new: NewArrays) -> tuple[dict[str, Any], Any]:
+        """Give the new arrays by the names of their members, and an index that has them."""
+        names = {info.filename for info in self._project.members.infolist()}
+        arrays: dict[str, Any] = {}
+
+        def put(table: Any) -> dict[str, Any]:
+            number = len(names) + len(arrays)
+            while f"{number}.parquet" in names | arrays.keys():
+                number += 1
+            arrays[f"{number}.parquet"] = table
+            return {"filename": f"{number}.parquet", "item_count": len(table)}
+
+        place: Any = self._element
+        attributes = list(place.get("attributes") or [])
+        for column, codes, old in new.each(self.values):
+            data = _attribute_data(column, codes, old, put)
+            if new.at is None:
+                attributes.append({"name": column.name, "location": self._location, "data": data})
+            else:
+                was = self._told[new.at]
+                at = next(n for n, one in enumerate(attributes) if one is was)
+                attributes[at] = {**was, "location": self._location, "data": data}
+        # The element may be inside composites: it is changed in a copy of the whole.
+        copies: dict[int, Any] = {}
+        project = copy.deepcopy(self._project.project, copies)
+        copies[id(place)]["attributes"] = attributes
+        return arrays, project
+
+
+def _attribute_data(
+    column: NewColumn, codes: NewCells, old: Values | None, put: Any
+) -> dict[str, Any]:
+    """Give what the index says of new values: numbers, or categories with their names."""
+    import pyarrow
+
+    if column.numeric:
+        numbers = as_numbers(column, codes, old)
+        kind = pyarrow.float64() if numbers.dtype.kind == "f" else pyarrow.int64()
+        array = pyarrow.array(numbers, kind, from_pandas=True)
+        return {"type": "Number", "values": put(pyarrow.table({"number": array}))}
+    names, index = as_category(column, codes, old)
+    array = pyarrow.array(index, mask=index < 0).cast(pyarrow.uint32())
+    field = pyarrow.field("name", pyarrow.string(), nullable=False)
+    texts = pyarrow.table([pyarrow.array(names, pyarrow.string())], pyarrow.schema([field]))
+    values = put(pyarrow.table({"index": array}))
+    return {"type": "Category", "values": values, "names": put(texts)}
+
+
+def _copy(members: zipfile.ZipFile, info: zipfile.ZipInfo, out: zipfile.ZipFile) -> None:
+    """Copy a member, a part at a time."""
+    twin = zipfile.ZipInfo(info.filename, info.date_time)
+    twin.compress_type, twin.external_attr = info.compress_type, info.external_attr
+    large = info.file_size >= 1 << 31
+    with members.open(info) as source, out.open(twin, "w", force_zip64=large) as target:
+        shutil.copyfileobj(source, target, _STEP)

@@ -1,0 +1,504 @@
+"""Parquet with other rows in the place of its own, row group by row group, in float64."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from geodomain.compute.data import Floats, Ints
+from geodomain.errors import TableError, warn
+from geodomain.files.streams import Target, require_seekable
+from geodomain.files.unchanged import Digest
+from geodomain.formats.block_file import LabelChunk, Relabelling, TableModel
+from geodomain.formats.block_file import Rows as ChunkOfRows
+from geodomain.formats.parquet_footer import Original, original
+from geodomain.formats.parquet_table import (
+    RowGroups,
+    as_doubles,
+    keys_beside,
+    new_array,
+    new_schema,
+    readable,
+    with_column,
+    without_range,
+    writing_options,
+)
+from geodomain.formats.rewriting import (
+    SIZE_COLUMNS,
+    BlockRows,
+    NewRows,
+    Rewriting,
+    TableSpace,
+    combined,
+    lacking,
+    last_group,
+    open_rewritten,
+)
+from geodomain.tables.conditions import Column
+from geodomain.tables.frames import Frame
+from geodomain.tables.layout import SAMPLE_ROWS
+from geodomain.tables.new_columns import NewColumn, place_columns
+from geodomain.tables.numbers import Doubles
+from geodomain.tables.options import TableOptions
+from geodomain.tables.text import NewCells
+
+# So many rows are taken at a time.
+_ROWS = 1 << 18
+
+
+class ParquetRewriting:
+    """One pass over a Parquet file.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        Of the file.
+    geometry : sequence of int
+        The columns of coordinates and sizes.
+    frame : Frame
+        What they stand for.
+    doubles, column : callable
+        Give a column of some rows, as float64 with NaN and as conditions take it.
+    task : Rewriting
+    name : str
+        What messages call the file.
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        geometry: Sequence[int],
+        frame: Frame,
+        doubles: Callable[[Any, int], Floats],
+        column: Callable[[Any, int], Column],
+        task: Rewriting,
+        name: str,
+    ) -> None:
+        self._frame = frame
+        self._geometry, self._doubles, self._column = geometry, doubles, column
+        self._numeric, self._task, self._name = [*geometry, *task.amounts], task, name
+        self._fixed = None if len(geometry) > 3 else frame.fixed
+        self.schema = self._new_schema(schema)
+        self._rows = 0
+
+    def run(
+        self,
+        groups: Iterator[Any],
+        total: int,
+        writer: AbstractContextManager[Any],
+    ) -> None:
+        """Write what takes the place of the rows of all groups."""
+        import pyarrow
+
+        try:
+            self._run(groups, total, writer)
+        except pyarrow.ArrowNotImplementedError as error:
+            reason = " ".join(str(error).split())[:120]
+            message = (
+                f"{self._name} has a column of a kind whose rows cannot be copied or compared "
+                f"({reason}): leave it out, or write it as text or numbers"
+            )
+            raise TableError(message) from error
+
+    def _run(
+        self,
+        groups: Iterator[Any],
+        total: int,
+        writer: AbstractContextManager[Any],
+    ) -> None:
+        import pyarrow
+
+        with writer as out:
+            held = None
+            for table in groups:
+                whole = table if held is None else pyarrow.concat_tables([held, table])
+                kept = self._kept(whole)
+                self._write(whole.slice(0, kept), out)
+                held = whole.slice(kept)
+                self._task.told(self._rows, total)
+            if held is not None:
+                self._write(held, out)
+            self._task.before_commit()
+
+    def _kept(self, table: Any) -> int:
+        """Count the rows that are taken now."""
+        together = self._task.together
+        if together is None or not len(table):
+            return len(table)
+        return last_group(self._doubles(table, together))
+
+    def _write(self, table: Any, out: Any) -> None:
+        """Write what takes the place of some rows, not too many at a time."""
+        begin = 0
+        while begin < len(table):
+            part = table.slice(begin, _ROWS)
+            if begin + len(part) < len(table):
+                run = self._kept(part)
+                part = part.slice(0, run) if run else table.slice(begin)
+            for made in self._task.rewrite(self._block_rows(part)):
+                out.write_table(self._new_table(part, made), max(len(made.row), 1))
+            begin += len(part)
+            self._rows += len(part)
+
+    def _block_rows(self, table: Any) -> BlockRows:
+        """Understand some rows."""
+        numbers = {field: self._doubles(table, field) for field in self._numeric}
+        known = np.column_stack([numbers[field] for field in self._geometry])
+        if self._fixed is not None:
+            known = np.hstack([known, np.broadcast_to(self._fixed, (len(known), 3))])
+        missing = lacking(known)
+        x, y, z, dx, dy, dz = (
+            Doubles(np.where(missing, 0.0, known[:, place])) for place in range(6)
+        )
+        amounts = [numbers[field] for field in self._task.amounts]
+        return BlockRows(
+            first=self._rows,
+            points=self._frame.centroids(known[:, :3], known[:, 3:]),
+            coordinates=(x, y, z),
+            sizes=(dx, dy, dz),
+            missing=missing,
+            amounts=[Doubles(each) for each in amounts],
+            absent=[np.isnan(each) for each in amounts],
+            column=lambda field: self._column(table, field),
+            alike=lambda: self._alike(table),
+        )
+
+    def _alike(self, table: Any) -> Ints:
+        """Code the rows by all columns but those of numbers that change."""
+        import pyarrow
+
+        codes = []
+        for field in range(len(table.schema)):
+            if field not in self._numeric:
+                column = table.column(field).combine_chunks()
+                index = column.dictionary_encode() if not _is_dictionary(column) else column
+                signed = index.indices.cast(pyarrow.int64())  # those of polars have no -1
+                codes.append(signed.fill_null(-1).to_numpy(zero_copy_only=False))
+        return combined(codes, len(table))
+
+    def _new_table(self, table: Any, made: NewRows) -> Any:
+        """Give the new rows with all columns."""
+        import pyarrow
+        from pyarrow import compute
+
+        old = table.take(pyarrow.array(made.row))
+        arrays = list(old.columns)
+        sizes = list(made.sizes)
+        given = [*made.coordinates, *([] if self._fixed else sizes), *made.amounts]
+        for field, numbers in zip(self._numeric, given, strict=True):
+            values, kind = numbers.doubles(), self.schema.field(field).type
+            before = old.column(field).combine_chunks()
+            new = pyarrow.array(values, from_pandas=True).cast(kind)
+            keeps = pyarrow.array(made.unchanged)
+            arrays[field] = compute.if_else(keeps, before.cast(kind), new)
+        arrays += [pyarrow.array(size.doubles()) for size in (sizes if self._fixed else [])]
+        for added, codes in zip(self._task.added, made.added, strict=True):
+            if added.cells is None:
+                arrays.append(pyarrow.array(codes))
+            else:
+                arrays.append(pyarrow.array(added.cells, pyarrow.string()).take(codes))
+        return pyarrow.Table.from_arrays(arrays, schema=self.schema)
+
+    def _new_schema(self, schema: Any) -> Any:
+        """Give the schema of what is written: numbers that change are float64."""
+        import pyarrow
+
+        schema = schema.with_metadata(without_range(schema.metadata, self._name))
+        widened = []
+        for field in self._numeric:
+            old = schema.field(field)
+            if old.type != pyarrow.float64():
+                widened.append(f"{old.name} ({old.type})")
+                schema = with_column(schema, old.with_type(pyarrow.float64()), field)
+        if widened:
+            warn(
+                f"{self._name}: {', '.join(widened)} written as float64, so that parts of a block "
+                "have their places and sizes"
+            )
+        for name in SIZE_COLUMNS if self._fixed else ():
+            schema = with_column(schema, pyarrow.field(name, pyarrow.float64()))
+        for added in self._task.added:
+            kind = pyarrow.int64() if added.cells is None else pyarrow.string()
+            schema = with_column(schema, pyarrow.field(added.name, kind))
+        return schema
+
+
+def _is_dictionary(column: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_dictionary(column.type))
+
+
+# --- Block models as Parquet: row group after row group, with every other column as it was.
+
+# So many rows are labelled at a time.
+_CHUNK_ROWS = 1 << 20
+# So many bytes of a column are read at a time where only the first rows are wanted.
+_PAGES = 1 << 16
+
+
+@contextmanager
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[ParquetModel]:
+    """Open a Parquet file and read its schema and first rows."""
+    _require_pyarrow(path)
+    import pyarrow
+    from pyarrow import parquet
+
+    place = Path(path)
+    status = require_seekable(place)
+    name = place.name
+    if digest is not None:
+        digest.add_file(place)
+    with pyarrow.OSFile(str(place)) as raw:
+        with readable(name):
+            file = parquet.ParquetFile(raw)
+        yield ParquetModel(file, name, status, options, raw)
+
+
+@contextmanager
+def open_stream(file: BinaryIO, name: str, options: TableOptions) -> Iterator[ParquetModel]:
+    """Open Parquet that can be read here and there, to look at its schema and first rows.
+
+    Columns are read a few pages at a time, for a file that is far away.
+    """
+    _require_pyarrow(name)
+    from pyarrow import parquet
+
+    with readable(name):
+        found = parquet.ParquetFile(file, buffer_size=_PAGES, pre_buffer=False)
+    yield ParquetModel(found, name, None, options)
+
+
+def _require_pyarrow(name: str) -> None:
+    """Refuse Parquet without the library that reads it."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        message = f"{name} needs pyarrow to be read: pip install 'geodomain[parquet]'"
+        raise TableError(message) from None
+
+
+class Sink:
+    """A target as pyarrow wants it: a binary file that only grows."""
+
+    closed = False
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def write(self, data: Any) -> int:
+        """Write all of it."""
+        view = memoryview(data)
+        self._target.write(view)
+        return view.nbytes
+
+    def flush(self) -> None:
+        """Leave it to the target, which is flushed at the end."""
+
+    def close(self) -> None:
+        """Leave the target open, which has its own end."""
+
+
+class ParquetModel(TableModel[Any]):
+    """A Parquet file whose schema has been read; see `geodomain.formats.BlockFile`."""
+
+    writing = 3e-7
+
+    def __init__(
+        self,
+        file: Any,
+        name: str,
+        status: os.stat_result | None,
+        options: TableOptions,
+        raw: Any = None,
+    ) -> None:
+        with readable(name):
+            self._file, self._schema, self._raw = file, file.schema_arrow, raw
+            self._groups = RowGroups(file, name)
+            names = tuple(self._schema.names)
+        super().__init__(name, status, names, options)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close(force=True)
+
+    @property
+    def memory(self) -> int:
+        """The largest row group, as it is and on its way out, beside the libraries and a chunk."""
+        metadata = self._file.metadata
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        rows = max((int(group.num_rows) for group in groups), default=0)
+        return 200_000_000 + 16 * rows * int(metadata.num_columns) + 64 * min(rows, _CHUNK_ROWS)
+
+    @property
+    def typed_columns(self) -> tuple[str, ...]:
+        """The columns with their types."""
+        return tuple(f"{field.name}: {field.type}" for field in self._schema)
+
+    def facts(self) -> dict[str, str]:
+        """Say how the file is written."""
+        metadata = self._file.metadata
+        with readable(self.name):
+            writer = metadata.created_by
+        return {
+            "format": f"Parquet {metadata.format_version}, by {writer}",
+            "row groups": f"{metadata.num_row_groups:,}",
+        }
+
+    def rows(self, column: str) -> Iterator[ChunkOfRows]:
+        """Give blocks and their texts; what is no text is written as one."""
+        import pyarrow
+
+        for group in range(self._file.num_row_groups):
+            table = self._groups.read(group, [*self.centroid, *self.sizes, column])
+            centroids, sizes = self._measured(table)
+            texts = table.column(column).cast(pyarrow.string()).fill_null("")
+            with readable(self.name):
+                found = texts.to_pylist()
+            yield centroids, sizes, np.asarray(found, np.str_)
+
+    def relabel(self, task: Relabelling) -> None:
+        """Copy the file with new columns, byte for byte where that can be, else group by group."""
+        columns = task.columns
+        at = place_columns(self.columns, self._taken, columns, replace=task.replace, name=self.name)
+        schema = new_schema(self._schema, columns, at)
+        kept = (
+            original(self._raw, self.name, len(self._schema)) if self._raw and at is None else None
+        )
+        asked = [self.columns[column] for column in task.also]
+        looked = list(dict.fromkeys([*self.centroid, *self.sizes, *asked]))
+        with self._writer(task, schema, kept) as writer:
+            done = 0
+            for group in range(self._file.num_row_groups):
+                table = self._groups.read(group, None if writer and kept is None else looked)
+                codes = self._codes(table, task.label, columns, done)
+                if writer:
+                    others = table.columns if kept is None else []
+                    made = _with(others, writer.schema, columns, codes, at)
+                    writer.write_table(made, max(len(table), 1))
+                done += len(table)
+                task.told(done, self._file.metadata.num_rows)
+            task.before_commit()
+
+    @property
+    def space(self) -> TableSpace:
+        """The frame of its blocks."""
+        return TableSpace(self.frame)
+
+    def rewrite(self, task: Rewriting) -> None:
+        """Write the file with other rows in the place of its own."""
+        geometry = [*self._choice.xyz, *(self._choice.sizes or ())]
+        made = ParquetRewriting(
+            self._schema,
+            geometry,
+            self.frame,
+            self._doubles_or_missing,
+            self._column,
+            task,
+            self.name,
+        )
+        groups = (self._groups.read(group, None) for group in range(self._file.num_row_groups))
+        names = made.schema.names[len(self._schema.names) :]
+        writer = self._open_writer(open_rewritten(task, self), made.schema, names)
+        made.run(groups, self._file.metadata.num_rows, writer)
+
+    def _doubles_or_missing(self, chunk: Any, column: int) -> Floats:
+        """Give a column as float64, NaN where a value is missing or stands for that."""
+        return self._numbers(chunk, [column])[:, 0]
+
+    @contextmanager
+    def _writer(self, task: Relabelling, schema: Any, kept: Original | None) -> Iterator[Any]:
+        """Open what is written; nothing without a destination."""
+        names = [column.name for column in task.columns]
+        with task.open_target(self) as target:
+            if kept is None or target is None:
+                opened = self._open_writer(nullcontext(target), schema, names)
+            else:
+                opened = kept.appended(schema, target, writing_options(self._file, names))
+            with opened as writer:
+                yield writer
+
+    @contextmanager
+    def _open_writer(
+        self, opened: AbstractContextManager[Target | None], schema: Any, added: Sequence[str]
+    ) -> Iterator[Any]:
+        """Write as the file that is read was written."""
+        with opened as target:
+            if target is None:
+                yield None
+                return
+            from pyarrow import PythonFile, parquet
+
+            options = writing_options(self._file, added)
+            sink = PythonFile(Sink(target), mode="w")
+            with parquet.ParquetWriter(sink, schema, **options) as writer:
+                yield writer
+                writer.add_key_value_metadata(keys_beside(self._file, schema))
+
+    def _codes(
+        self, table: Any, label: LabelChunk, columns: Sequence[NewColumn], first: int
+    ) -> list[NewCells]:
+        """Label a row group, some rows at a time, and put the codes together."""
+        parts = [
+            self._label(table.slice(start, _CHUNK_ROWS), label, first + start)
+            for start in range(0, len(table), _CHUNK_ROWS)
+        ]
+        empty = [column.room(0) for column in columns]
+        return [np.concatenate([*each]) for each in zip(empty, *parts, strict=True)]
+
+    def _values(self, chunk: Any, column: int) -> ArrayLike:
+        """Give a column as it is: numbers with NaN, or texts with None where missing."""
+        from pyarrow import types
+
+        name = self.columns[column]
+        values = chunk.column(name)
+        kind = values.type.value_type if types.is_dictionary(values.type) else values.type
+        if types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind):
+            with readable(self.name):
+                return np.array(values.to_pylist(), object)
+        return self._doubles(chunk, column)
+
+    def _doubles(self, chunk: Any, column: int) -> Floats:
+        """Give a column as float64, NaN where a value is null."""
+        name = self.columns[column]
+        return as_doubles(chunk.column(name), name, self.name)
+
+    def _sample(self) -> list[list[str]]:
+        """Give the first rows as text, which is what heads of tables are understood by."""
+        from pyarrow import types
+
+        with readable(self.name):
+            batch = next(self._file.iter_batches(SAMPLE_ROWS, use_threads=False), None)
+        if batch is None:
+            return []
+        cells = []
+        for column in batch.columns:
+            known = types.is_integer(column.type) or types.is_floating(column.type)
+            values = column.to_pylist() if known else [None] * len(batch)
+            cells.append(["" if value is None else repr(value) for value in values])
+        return [list(row) for row in zip(*cells, strict=True)]
+
+
+def _with(
+    others: Sequence[Any],
+    schema: Any,
+    columns: Sequence[NewColumn],
+    codes: Sequence[NewCells],
+    at: int | None,
+) -> Any:
+    """Give a row group, or none of its columns, the new ones."""
+    import pyarrow
+
+    arrays = list(others)
+    for column, each in zip(columns, codes, strict=True):
+        if at is None:
+            arrays.append(new_array(column, each))
+        else:
+            arrays[at] = new_array(column, each, arrays[at].combine_chunks())
+    return pyarrow.Table.from_arrays(arrays, schema=schema)

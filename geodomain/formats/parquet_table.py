@@ -1,0 +1,407 @@
+"""Arrow arrays from NumPy's and back, through their bytes.
+
+pyarrow's own conversions import pandas, where it is installed, which takes 0.3 s.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Floats
+from geodomain.errors import TableError, warn
+from geodomain.tables.new_columns import NewColumn, place_columns, refuse_kept
+from geodomain.tables.text import NewCells
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyarrow import parquet
+
+
+def new_array(column: NewColumn, codes: NewCells, old: Any = None) -> Any:
+    """Give the cells of a new column that codes stand for, or its numbers, as an Arrow array.
+
+    The code after the last is the cell of the `old` column, which is replaced.
+    """
+    import pyarrow
+    from pyarrow import compute
+
+    if column.measured:
+        return _numbers(codes.astype(np.float64, copy=False), np.isnan(codes))
+    kept = codes == len(column.cells)
+    cells = vocabulary(column).take(_numbers(codes, kept))
+    if not kept.any():
+        return cells
+    try:
+        left = _as_texts(old.take(_numbers(np.arange(len(kept)), ~kept)), cells.type)
+    except pyarrow.ArrowInvalid as error:
+        refuse_kept(column.name, error)
+    return compute.if_else(kept, left, cells)
+
+
+def _as_texts(values: Any, kind: Any) -> Any:
+    """Give values of another type; as texts, whole numbers have no point, as everywhere."""
+    from pyarrow import types
+
+    if not types.is_floating(values.type) or not types.is_string(kind):
+        return values.cast(kind)
+    found = values.to_numpy(zero_copy_only=False)
+    texts = ["" if one != one else str(one).removesuffix(".0") for one in found]
+    return _texts([text.encode() for text in texts])
+
+
+def vocabulary(column: NewColumn) -> Any:
+    """Give what codes stand for: text, or 32-bit integers, null where there is none."""
+    if column.measured:
+        return _numbers(np.empty(0), np.empty(0, np.bool_))
+    if column.numeric:
+        numbers = np.array([int(cell) if cell else 0 for cell in column.cells], np.int32)
+        return _numbers(numbers, np.array([not cell for cell in column.cells], np.bool_))
+    return _texts([cell.encode() for cell in column.cells])
+
+
+def _numbers(values: NDArray[np.generic], missing: NDArray[np.bool_]) -> Any:
+    """Give numbers as an Arrow array, from their bytes: pyarrow.array imports pandas, 0.3 s."""
+    import pyarrow
+
+    valid = pyarrow.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
+    data = pyarrow.py_buffer(np.ascontiguousarray(values))
+    kind = pyarrow.from_numpy_dtype(values.dtype)
+    return pyarrow.Array.from_buffers(kind, len(values), [valid, data])
+
+
+def _texts(texts: Sequence[bytes]) -> Any:
+    """Give texts as an Arrow array, from their bytes too."""
+    import pyarrow
+
+    ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
+    buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(texts))]
+    return pyarrow.Array.from_buffers(pyarrow.string(), len(texts), buffers)
+
+
+def as_doubles(column: Any, name: str, table: str) -> Floats:
+    """Give an Arrow column as float64, exactly, NaN where it is null.
+
+    Raises
+    ------
+    TableError
+        If it does not hold numbers, or one that float64 cannot hold.
+    """
+    import pyarrow
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if types.is_decimal(kind):
+        column, kind = column.cast(pyarrow.string()), pyarrow.float64()
+    if not (types.is_floating(kind) or types.is_integer(kind)):
+        message = f"{table}: the column {name!r} holds {kind}, not numbers"
+        raise TableError(message)
+    try:
+        doubles = column.cast(pyarrow.float64())
+    except pyarrow.ArrowInvalid as error:
+        message = f"{table}: the column {name!r} holds what float64 cannot hold exactly ({error})"
+        raise TableError(message) from None
+    return _joined(doubles.chunks)
+
+
+def _joined(chunks: Sequence[Any]) -> Floats:
+    parts = [np.empty(0), *map(_doubles, chunks)]
+    return parts[1] if len(parts) == 2 else np.concatenate(parts)
+
+
+def _doubles(array: Any) -> Floats:
+    valid, data = array.buffers()
+    begin, end = array.offset, array.offset + len(array)
+    values = np.frombuffer(data, np.float64, len(array), 8 * begin) if end > begin else np.empty(0)
+    if not array.null_count:
+        return values
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), count=end, bitorder="little")
+    return np.where(bits[begin:end], values, np.nan)
+
+
+# --- Row groups of Parquet that hold as many rows as they say; what is read is for other files.
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Say in one sentence what pyarrow cannot read; for damaged data it has an OSError."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        message = f"{name} cannot be read as Parquet ({reason}): export it again"
+        raise TableError(message) from error
+
+
+class RowGroups:
+    """The row groups of a file that is open.
+
+    Parameters
+    ----------
+    file : pyarrow.parquet.ParquetFile
+    name : str
+        What messages call it.
+    """
+
+    def __init__(self, file: parquet.ParquetFile, name: str) -> None:
+        self._file, self._name = file, name
+        columns = enumerate(map(file.schema.column, range(len(file.schema))))
+        # Those with one value to a row, missing ones counted.
+        self._leaves = {each.path: at for at, each in columns if not each.max_repetition_level}
+
+    def read(self, group: int, columns: Sequence[str] | None) -> pyarrow.Table:
+        """Read one of them, or some of its columns.
+
+        Raises
+        ------
+        TableError
+            For what pyarrow cannot read, and for columns that have other rows than it says: of
+            such it leaves rows out, or takes memory for as many as are said.
+        """
+        with readable(self._name):
+            said = self._file.metadata.row_group(group)
+            asked = self._leaves if columns is None else self._leaves.keys() & columns
+            counts = {said.column(self._leaves[each]).num_values for each in asked}
+            table = None
+            if counts <= {said.num_rows}:
+                table = self._file.read_row_group(group, columns=columns)
+        if table is None or len(table) != said.num_rows:
+            message = (
+                f"{self._name} says that there are {said.num_rows:,} rows in row group {group + 1},"
+                " and its columns have others: it is damaged, export it again"
+            )
+            raise TableError(message)
+        return table
+
+
+# --- What the schema of a Parquet file says of new columns, and how a file like another is written.
+
+_DICTIONARY = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
+_ORDINARY = {"PLAIN", "RLE", "BIT_PACKED", *_DICTIONARY}
+_CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
+
+
+def new_schema(schema: Any, columns: Sequence[NewColumn], at: int | None) -> Any:
+    """Give a schema new columns at its end, or one in the place of another."""
+    import pyarrow
+
+    for column in columns:
+        name = column.name if at is None else schema.names[at]
+        field = pyarrow.field(name, vocabulary(column).type)
+        schema = with_column(schema, field, at)
+    return schema
+
+
+def with_column(schema: Any, field: Any, at: int | None = None) -> Any:
+    """Give a schema one more column, or one in the place of another."""
+    schema = schema.append(field) if at is None else schema.set(at, field)
+    return schema.with_metadata(_with_pandas(schema.metadata, field))
+
+
+def _with_pandas(metadata: dict[bytes, bytes] | None, field: Any) -> Any:
+    """Tell pandas of a column, where it is pandas that wrote the file."""
+    if not metadata or b"pandas" not in metadata:
+        return metadata
+    pandas = json.loads(metadata[b"pandas"])
+    kind = {"double": "float64"}.get(str(field.type), str(field.type))
+    entry = {
+        "name": field.name,
+        "field_name": field.name,
+        "pandas_type": "unicode" if kind == "string" else kind,
+        "numpy_type": "object" if kind == "string" else kind,
+        "metadata": None,
+    }
+    known = pandas.get("columns", [])
+    places = [place for place, old in enumerate(known) if old.get("field_name") == field.name]
+    if places:
+        known[places[0]] = entry
+    else:
+        # Its list ends in the columns of the index, as a file does.
+        known.insert(len(known) - _index_columns(pandas), entry)
+    return metadata | {b"pandas": json.dumps(pandas).encode()}
+
+
+def keys_beside(file: Any, schema: Any) -> dict[bytes, bytes]:
+    """Give the keys and values of a file that is open which its schema does not tell."""
+    known = {b"ARROW:schema", *(schema.metadata or ())}
+    return {key: value for key, value in (file.metadata.metadata or {}).items() if key not in known}
+
+
+def without_range(metadata: dict[bytes, bytes] | None, name: str) -> Any:
+    """Leave out an index of pandas that is a range and no column: other rows have another one."""
+    if not metadata or b"pandas" not in metadata:
+        return metadata
+    pandas = json.loads(metadata[b"pandas"])
+    ranges = [one for one in pandas.get("index_columns", []) if isinstance(one, dict)]
+    if not ranges:
+        return metadata
+    for one in ranges:
+        if one.get("name") or one.get("start") or one.get("step", 1) != 1:
+            warn(
+                f"{name}: the index of pandas is a range, and no column of the file: it is left "
+                "out; keep it as a column with reset_index()"
+            )
+    pandas["index_columns"] = [one for one in pandas["index_columns"] if one not in ranges]
+    return metadata | {b"pandas": json.dumps(pandas).encode()}
+
+
+def _index_columns(pandas: dict[str, Any]) -> int:
+    """Count the columns that pandas takes for the index; a range is none."""
+    return sum(isinstance(index, str) for index in pandas.get("index_columns", []))
+
+
+def writing_options(file: Any, added: Sequence[str]) -> dict[str, Any]:
+    """Say how to write a file like one that is open: compression, encodings, statistics.
+
+    They are those of its first row group, column by column; the new columns are compressed as
+    most of the others are.
+    """
+    metadata = file.metadata
+    shared = {
+        "version": metadata.format_version if metadata.format_version != "2.0" else "2.6",
+        "store_schema": b"ARROW:schema" in (metadata.metadata or {}),
+    }
+    if not metadata.num_row_groups:
+        return shared
+    group = metadata.row_group(0)
+    # A chunk says its path too, which nothing checks.
+    places = range(metadata.num_columns)
+    chunks = {metadata.schema.column(place).path: group.column(place) for place in places}
+    codecs = {path: _CODECS.get(c.compression, c.compression) for path, c in chunks.items()}
+    usual = Counter(codecs.values()).most_common(1)[0][0]
+    dictionary = [path for path, chunk in chunks.items() if _DICTIONARY & set(chunk.encodings)]
+    return shared | {
+        "compression": codecs | dict.fromkeys(added, usual),
+        "use_dictionary": [*dictionary, *added],
+        "column_encoding": _encodings(chunks, dictionary) or None,
+        "write_statistics": [path for path, c in chunks.items() if c.is_stats_set] + [*added],
+        "use_deprecated_int96_timestamps": any(c.physical_type == "INT96" for c in chunks.values()),
+        "sorting_columns": list(group.sorting_columns) or None,
+        "write_page_index": any(chunk.has_offset_index for chunk in chunks.values()),
+    }
+
+
+def _encodings(chunks: dict[str, Any], dictionary: Sequence[str]) -> dict[str, str]:
+    """Give the encodings that a writer would not choose by itself."""
+    found = {}
+    for path, chunk in chunks.items():
+        special = [encoding for encoding in chunk.encodings if encoding not in _ORDINARY]
+        if special and path not in dictionary:
+            found[path] = special[0]
+    return found
+
+
+# --- A whole Parquet file in memory, and written again with other rows, numbers and columns.
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetTable:
+    """What a Parquet file holds, and how it is written.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    arrow : pyarrow.Table
+    file : pyarrow.parquet.ParquetFile
+        Closed; its metadata stay.
+    """
+
+    name: str
+    arrow: pyarrow.Table
+    file: parquet.ParquetFile
+
+    def written(
+        self,
+        rows: NDArray[np.intp] | None,
+        numbers: Mapping[int, Mapping[int, float]],
+        labels: Sequence[tuple[NewColumn, NDArray[np.int32]]],
+        measures: Mapping[str, Floats],
+    ) -> memoryview:
+        """Return the file with its rows again, and columns more.
+
+        Parameters
+        ----------
+        rows : (m,) intp, optional
+            Which rows, in their order; a row may come again. All of them, if not given.
+        numbers : mapping of int to mapping of int to float
+            By place of a column, new numbers by new row. Such a column is of float64 then.
+        labels : sequence of (NewColumn, (m,) int32)
+            New columns, and the code of each row.
+        measures : mapping of str to (m,) float64
+            New columns of numbers, null where NaN.
+        """
+        import pyarrow
+        from pyarrow import parquet
+
+        columns = [column for column, _ in labels]
+        news = [*columns, *(NewColumn(name, (), numeric=True) for name in measures)]
+        names = tuple(self.arrow.column_names)
+        place_columns(names, (), news, replace=False, name=self.name)
+        table = self.arrow if rows is None else self.arrow.take(pyarrow.array(rows))
+        for place, changed in numbers.items():
+            if changed:
+                values = _changed(table.column(place), names[place], self.name, changed)
+                field = pyarrow.field(names[place], values.type)
+                table = table.set_column(place, field, values)
+        schema = new_schema(table.schema, columns, None)
+        arrays = [*table.columns, *(new_array(column, codes) for column, codes in labels)]
+        for name, found in measures.items():
+            schema = schema.append(pyarrow.field(name, pyarrow.float64()))
+            arrays.append(pyarrow.array(found, mask=np.isnan(found)))
+        sink = pyarrow.BufferOutputStream()
+        options = writing_options(self.file, [column.name for column in news])
+        options["sorting_columns"] = None if numbers else options.get("sorting_columns")
+        with parquet.ParquetWriter(sink, schema, **options) as writer:
+            whole = pyarrow.Table.from_arrays(arrays, schema=schema)
+            writer.write_table(whole, max(self._group_rows(), 1))
+            writer.add_key_value_metadata(keys_beside(self.file, schema))
+        return memoryview(sink.getvalue())
+
+    def _group_rows(self) -> int:
+        """Return how many rows the first row group has."""
+        metadata = self.file.metadata
+        return metadata.row_group(0).num_rows if metadata.num_row_groups else 1
+
+
+def read_parquet(path: Path) -> ParquetTable:
+    """Read a Parquet file.
+
+    Raises
+    ------
+    TableError
+        If it is none, or pyarrow is not installed.
+    OSError
+        If it cannot be opened.
+    """
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        message = f"{path} needs pyarrow to be read: pip install 'geodomain[parquet]'"
+        raise TableError(message) from None
+    path.stat()
+    with readable(path.name), parquet.ParquetFile(path) as file:
+        return ParquetTable(path.name, file.read(), file)
+
+
+def _changed(
+    column: pyarrow.ChunkedArray, name: str, table: str, changed: Mapping[int, float]
+) -> pyarrow.Array:
+    """Return a column as float64 with some other values."""
+    import pyarrow
+
+    values = as_doubles(column, name, table).copy()
+    values[list(changed)] = list(changed.values())
+    return pyarrow.array(values, mask=np.asarray(column.is_null()))

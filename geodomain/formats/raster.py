@@ -1,0 +1,276 @@
+"""Makes triangles between the nodes of a grid; reads no file."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.errors import MeshError, warn
+from geodomain.files.signatures import unify_lines
+from geodomain.formats.mesh_text import damaged, floats, truncated
+from geodomain.formats.solids import NamedFaces
+from geodomain.memory import require_unpacked
+from geodomain.mesh.polygons import Faces
+
+
+def lattice_faces(place: NDArray[np.float64], missing: NDArray[np.bool_] | None = None) -> Faces:
+    """Return two triangles for each four neighbours of nodes (m, n, 3) of which none is missing."""
+    m, n = place.shape[:2]
+    node = np.arange(m * n).reshape(m, n)
+    corners = [node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]]
+    kept = np.ones(corners[0].shape, dtype=bool)
+    if missing is not None:
+        for rows in (slice(None, -1), slice(1, None)):
+            for columns in (slice(None, -1), slice(1, None)):
+                kept &= ~missing[rows, columns]
+    a, b, c, d = (one[kept] for one in corners)
+    triangles = np.stack([a, b, c, a, c, d], axis=-1).reshape(-1)
+    return Faces(place.reshape(-1, 3), triangles, np.full(len(triangles) // 3, 3, dtype=np.int64))
+
+
+# --- Reads topography from an ESRI ASCII grid, and from GeoTIFF through tifffile.
+
+_CORNER_KEYS = ("xllcorner", "xllcenter", "yllcorner", "yllcenter")
+_KEYS = ("ncols", "nrows", *_CORNER_KEYS, "cellsize", "dx", "dy", "nodata_value")
+_ITEM = re.compile(r"<Item\b([^>]*)>([^<]*)<", re.IGNORECASE)
+_SETTING = re.compile(r"""(\w+)\s*=\s*["']([^"']*)["']""")
+_KEY_LINE = re.compile(rb"\s*([A-Za-z_]+)[ \t]+(\S+)[ \t]*(?:\n|$)")
+_SCALE, _TIES, _MATRIX, _GEO_KEYS, _NO_DATA = 33550, 33922, 34264, 34735, 42113
+_GDAL_METADATA = 42112
+_GREY = {0, 1}  # PhotometricInterpretation of one band that is no colour
+_PIXEL_BYTES = 200  # at the peak, of a pixel as two triangles
+_WORK = 1 << 30  # bytes, some 5 million pixels in ten seconds, whatever the file's size
+_POINT = 2  # GTRasterTypeGeoKey 1025
+# No height, but a mark such as -3.4028234663852886e38, which headers write with fewer digits.
+_NO_HEIGHT = 1e30
+
+
+def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
+    """Return a grid as triangles between the centres of its cells.
+
+    Four centres make two triangles, divided from low x, low y to high x, high y; those of a
+    cell without data are left out.
+    """
+    text = unify_lines(data)
+    header, start = _header(text, path.name)
+    columns, rows = (_count(header, key, path.name) for key in ("ncols", "nrows"))
+    words = text[start:].split()
+    if len(words) != columns * rows:
+        found = f"there are {len(words):,} numbers"
+        raise truncated(path.name, f"{rows:,} rows of {columns:,} values", found)
+    if any(b"," in word for word in words):
+        words = [word.replace(b",", b".") for word in words]
+    values = floats(words, path.name, lambda i: f"row {i // columns + 1} of the grid")
+    step = [_number(header, key, path.name) for key in ("dx", "dy")]
+    if not (step[0] > 0 and step[1] > 0):
+        raise damaged(path.name, "its cell size is not positive")
+    origin = [_centre(header, axis, size, path.name) for axis, size in zip("xy", step, strict=True)]
+    none = _number(header, "nodata_value", path.name) if "nodata_value" in header else -9999.0
+    grid = values.reshape(rows, columns)[::-1]  # the north is first in the file
+    x = origin[0] + np.arange(columns) * step[0]
+    y = origin[1] + np.arange(rows) * step[1]
+    place = np.stack([*np.meshgrid(x, y), grid], axis=-1).transpose(1, 0, 2)
+    return [("", _surface(place, _missing(grid, none).T, path.name))]
+
+
+def _header(text: bytes, file: str) -> tuple[dict[str, bytes], int]:
+    """Return the keys, in whatever order and case, and where the numbers start."""
+    found: dict[str, bytes] = {}
+    at = 0
+    while (line := _KEY_LINE.match(text, at)) and line[1].decode().lower() in _KEYS:
+        found[line[1].decode().lower()] = line[2].replace(b",", b".")
+        at = line.end()
+    if "cellsize" in found:
+        found.setdefault("dx", found["cellsize"])
+        found.setdefault("dy", found["cellsize"])
+    return found, at
+
+
+def _number(header: dict[str, bytes], key: str, file: str) -> float:
+    if key not in header:
+        raise damaged(file, f"its header has no {'cellsize' if key in ('dx', 'dy') else key}")
+    return float(floats([header[key]], file, lambda _: key)[0])
+
+
+def _count(header: dict[str, bytes], key: str, file: str) -> int:
+    value = _number(header, key, file)
+    if not (2 <= value < 2**31 and value == int(value)):
+        raise damaged(file, f"{key} is {value:g}, and a surface needs two or more")
+    return int(value)
+
+
+def _centre(header: dict[str, bytes], axis: str, size: float, file: str) -> float:
+    """Return the lowest centre along an axis."""
+    if f"{axis}llcenter" in header:
+        return _number(header, f"{axis}llcenter", file)
+    return _number(header, f"{axis}llcorner", file) + size / 2
+
+
+def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool_]:
+    """Tell which values are no data: the mark itself, or what 32 bits make of it, or no height."""
+    missing = ~np.isfinite(values) | (np.abs(values) >= _NO_HEIGHT)
+    if none is not None:
+        with np.errstate(over="ignore"):
+            missing |= (values == none) | (values == float(np.float32(none)))
+    return np.asarray(missing)
+
+
+def _surface(place: NDArray[np.float64], missing: NDArray[np.bool_], file: str) -> Faces:
+    """Return the triangles between nodes (m, n, 3) none of which is missing."""
+    place = np.ascontiguousarray(place)
+    place[missing] = 0.0  # no triangle has it
+    faces = lattice_faces(place, missing)
+    if not len(faces.sizes):
+        message = f"{file} has no four neighbouring cells with data: it is no surface"
+        raise MeshError(message)
+    used = np.zeros(len(faces.vertices), dtype=bool)
+    used[faces.corners] = True
+    row = np.cumsum(used) - 1
+    return Faces(faces.vertices[used], row[faces.corners], faces.sizes)
+
+
+def read_tiff(data: bytes, path: Path) -> list[NamedFaces]:
+    """Return band 1 of a GeoTIFF as triangles between the centres of its pixels.
+
+    Raises
+    ------
+    MeshError
+        If tifffile is not installed, or the file says nothing of where it is.
+    """
+    try:
+        import tifffile
+    except ImportError:
+        message = (
+            f"{path.name} is a TIFF, which is read through tifffile: install it with pip install"
+            " 'geodomain[tifffile]', or save it as an ESRI ASCII grid"
+        )
+        raise MeshError(message) from None
+    logging.getLogger("tifffile").addFilter(_is_error)
+    try:
+        with tifffile.TiffFile(io.BytesIO(data)) as file:
+            page: Any = file.pages[0]
+            tags = {tag.code: tag.value for tag in page.tags.values()}
+            if int(page.photometric) not in _GREY:
+                raise _colours(path.name, page.photometric)
+            if page.size * page.dtype.itemsize > 1032 * len(data) + (1 << 20):
+                raise damaged(path.name, "it promises more pixels than it can hold")
+            require_unpacked(
+                _PIXEL_BYTES * page.size,
+                len(data),
+                f"{path.name}, with {page.size:,} pixels,",
+                MeshError,
+                work=_WORK,
+            )
+            values = page.asarray()
+            if "S" in page.axes and values.ndim == len(page.axes):  # where the bands are
+                values = values.take(0, axis=page.axes.index("S"))
+    except MeshError:
+        raise
+    except Exception as wrong:  # of any kind, from a library that reads any file
+        reason = " ".join(str(wrong).split())[:100]
+        raise damaged(path.name, f"tifffile cannot read it ({reason})") from wrong
+    return [("", _georeferenced(values, tags, path.name))]
+
+
+def _colours(file: str, kind: Any) -> MeshError:
+    """Return the error for a picture: its first band is red, or a number of a palette."""
+    name = getattr(kind, "name", str(int(kind)))
+    message = (
+        f"{file} is a picture in colours ({name}), not a grid of heights: export the elevations"
+        " as a GeoTIFF of one grey band, or as an ESRI ASCII grid"
+    )
+    return MeshError(message)
+
+
+def _is_error(record: logging.LogRecord) -> bool:
+    """Tell whether a log record is more than a remark about a tag."""
+    return record.levelno > logging.ERROR
+
+
+def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Faces:
+    if values.ndim != 2 or min(values.shape) < 2:
+        message = f"{file} is an image of shape {values.shape}, not a grid of heights"
+        raise MeshError(message)
+    matrix = _affine(tags, file)
+    raw = values.astype(np.float64)
+    keys = np.array(tags.get(_GEO_KEYS, ()), dtype=np.int64)
+    keys = keys[: len(keys) // 4 * 4].reshape(-1, 4)
+    is_point = any(key[0] == 1025 and key[3] == _POINT for key in keys.tolist())
+    shift = 0.0 if is_point else 0.5
+    column, row = np.meshgrid(
+        np.arange(values.shape[1]) + shift, np.arange(values.shape[0]) + shift
+    )
+    x = matrix[0, 0] * column + matrix[0, 1] * row + matrix[0, 2]
+    y = matrix[1, 0] * column + matrix[1, 1] * row + matrix[1, 2]
+    z = _heights(raw, tags, matrix[2, 0] * column + matrix[2, 1] * row, file)
+    place = np.stack([x, y, z], axis=-1)[::-1].transpose(1, 0, 2)
+    return _surface(place, _missing(raw, _no_data(tags))[::-1].T, file)
+
+
+def _heights(
+    raw: NDArray[np.float64], tags: dict[int, Any], slope: NDArray[np.float64], file: str
+) -> NDArray[np.float64]:
+    """Return the heights that values stand for: scale and offset of GDAL, or those of the tags.
+
+    The z of the pixel scale, of tie points and of the matrix is 0 in most files: values are
+    heights.
+    """
+    own = _gdal_scale(tags, file)
+    scale, offset = 0.0, 0.0
+    if _MATRIX in tags:
+        scale, offset = (float(tags[_MATRIX][i]) for i in (10, 11))
+    elif len(tags.get(_SCALE, ())) > 2:
+        scale = float(tags[_SCALE][2])
+        offset = float(tags[_TIES][5]) - scale * float(tags[_TIES][2])
+    if scale == 0.0 and offset != 0.0 and own is None:
+        message = (
+            f"{file} has a tie point at the height {offset:g} and says nothing of the scale of its"
+            " values: they are taken as heights"
+        )
+        warn(message)
+    if own is None:
+        own = (scale, offset) if scale else (1.0, 0.0)
+    elif scale not in {0.0, 1.0} and own != (scale, offset):
+        message = (
+            f"{file} has two scales of height, {own[0]:g} and {scale:g}: save it with heights as"
+            " values"
+        )
+        raise MeshError(message)
+    return np.asarray(raw * own[0] + own[1] + slope)
+
+
+def _gdal_scale(tags: dict[int, Any], file: str) -> tuple[float, float] | None:
+    """Return the scale and offset of band 1 in GDAL's metadata, None where there are none."""
+    found = {}
+    for item in _ITEM.finditer(str(tags.get(_GDAL_METADATA, ""))):
+        settings = dict(_SETTING.findall(item[1]))
+        role = settings.get("role", "")
+        if role in {"scale", "offset"} and settings.get("sample", "0") == "0":
+            found[role] = float(floats([item[2].strip().encode()], file, lambda _: "metadata")[0])
+    return (found.get("scale", 1.0), found.get("offset", 0.0)) if found else None
+
+
+def _affine(tags: dict[int, Any], file: str) -> NDArray[np.float64]:
+    """Return the rows (a, b, c) of x = a column + b row + c, of y, and of what z has of these."""
+    if _MATRIX in tags:
+        full = np.array(tags[_MATRIX], dtype=np.float64).reshape(4, 4)
+        return full[:3, [0, 1, 3]]
+    if _SCALE in tags and _TIES in tags:
+        sx, sy = (float(value) for value in tags[_SCALE][:2])
+        i, j, _, x, y, _ = (float(value) for value in tags[_TIES][:6])
+        return np.array([[sx, 0.0, x - i * sx], [0.0, -sy, y + j * sy], [0.0, 0.0, 0.0]])
+    message = f"{file} is a TIFF that does not say where it is: save it as a GeoTIFF"
+    raise MeshError(message)
+
+
+def _no_data(tags: dict[int, Any]) -> float | None:
+    try:
+        return float(str(tags[_NO_DATA]).strip("\0 "))
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,99 @@
+"""The solids of one file: gathered by name, picked by name, taken as one; parses no format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+import numpy as np
+
+from geodomain.errors import MeshError
+from geodomain.formats.mesh_text import merge_equal
+from geodomain.mesh.polygons import Faces, require_indices
+
+Solids = dict[str, Faces]
+NamedFaces = tuple[str, Faces]
+
+_LISTED = 12  # names in a message; a drawing may have hundreds of layers
+
+
+def gather(parts: Iterable[NamedFaces], stem: str) -> Solids:
+    """Return solids by name: parts of one name are one, parts without a name have the stem's.
+
+    Vertices with equal coordinates become one vertex.
+    """
+    found: dict[str, list[Faces]] = {}
+    for name, faces in parts:
+        name = name.strip() or stem
+        require_indices(faces, name)  # or they would be vertices of the part behind it
+        found.setdefault(name, []).append(faces)
+    return {name: merged(join(faces)) for name, faces in found.items()}
+
+
+def join(parts: Sequence[Faces]) -> Faces:
+    """Return all faces as one list, their vertices one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
+    return Faces(
+        np.concatenate([part.vertices for part in parts]),
+        np.concatenate([p.corners + start for p, start in zip(parts, starts, strict=True)]),
+        np.concatenate([part.sizes for part in parts]),
+        any(part.single for part in parts),
+    )
+
+
+def merged(faces: Faces) -> Faces:
+    """Return faces whose vertices are distinct; as they are where `triangles_of` will refuse."""
+    corners, vertices = faces.corners, faces.vertices
+    in_range = not len(corners) or (corners.min() >= 0 and corners.max() < len(vertices))
+    if not in_range or not np.isfinite(vertices).all():
+        return faces
+    unique, index = merge_equal(np.ascontiguousarray(vertices, dtype=np.float64))
+    if len(unique) == len(vertices):
+        return faces
+    return Faces(unique, index[corners], faces.sizes, faces.single)
+
+
+def compact(faces: Faces) -> Faces:
+    """Return faces without the vertices that none of them uses, the others in their order."""
+    used = np.zeros(len(faces.vertices), dtype=bool)
+    used[faces.corners] = True
+    place = np.cumsum(used) - 1
+    return Faces(faces.vertices[used], place[faces.corners], faces.sizes, faces.single)
+
+
+def as_one(solids: Solids) -> Faces:
+    """Return everything in a file as one list of faces."""
+    parts = list(solids.values())
+    return parts[0] if len(parts) == 1 else merged(join(parts))
+
+
+def pick(solids: Solids, wanted: str, file: str) -> Faces:
+    """Return the solid of a name.
+
+    Raises
+    ------
+    MeshError
+        If there is none of that name, with the names that there are.
+    """
+    if wanted in solids:
+        return solids[wanted]
+    folded = {name.casefold(): name for name in solids}
+    close = get_close_matches(wanted.casefold(), folded, 1)
+    hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
+    message = f"{file} has no solid {wanted!r}: it holds {listed(list(solids))}{hint}"
+    raise MeshError(message)
+
+
+def title(file: str, solids: Solids) -> str:
+    """Return what messages call all of a file: its name, with the names of several solids."""
+    return file if len(solids) == 1 else f"{file} ({listed(list(solids), 4)})"
+
+
+def listed(names: Sequence[str], most: int = _LISTED) -> str:
+    """Return names as a list in a sentence, cut where there are many."""
+    shown = [repr(name) for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most:,} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)

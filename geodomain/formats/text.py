@@ -1,0 +1,474 @@
+"""Ints of a text repeated with other numbers and new cells, through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Bools, Bytes, Floats, Ints
+from geodomain.compute.native import addresses, core
+from geodomain.errors import TableError
+from geodomain.files.pipeline import Writer
+from geodomain.files.streams import Source, Target, open_source
+from geodomain.files.unchanged import Digest
+from geodomain.formats.block_file import Relabelling
+from geodomain.formats.block_file import Rows as ChunkOfRows
+from geodomain.formats.rewriting import (
+    SIZE_COLUMNS,
+    BlockRows,
+    Rewriting,
+    TableSpace,
+    lacking,
+    last_group,
+    open_rewritten,
+)
+from geodomain.tables.conditions import Column
+from geodomain.tables.decimals import (
+    MOST_DECIMALS,
+    NOT_PLAIN,
+    Decimals,
+    not_plain,
+    put_decimal,
+    read_decimals,
+    repeated_decimal,
+)
+from geodomain.tables.dialect import count_line_ends
+from geodomain.tables.frames import Frame, shortest
+from geodomain.tables.layout import TableLayout, read_layout
+from geodomain.tables.new_columns import NewColumn, plan_splice
+from geodomain.tables.options import TableOptions
+from geodomain.tables.scanner import CHUNK_BYTES, ColumnCells, Scanner, TextChunks
+from geodomain.tables.text import NewCells, edit, relabel
+
+if TYPE_CHECKING:
+    from geodomain.formats.rewriting import NewRows
+    from geodomain.tables.decimals import Decimals
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+class RowPlaces(NamedTuple):
+    """Where rows of a text are, in bytes.
+
+    Attributes
+    ----------
+    begin, end, next : (n,) int64
+        Where each begins, where it ends before its line end, and where the next one begins:
+        blank lines belong to the row before.
+    """
+
+    begin: Ints
+    end: Ints
+    next: Ints
+
+    @classmethod
+    def of(cls, first: Ints, ends: Ints, text: Bytes) -> RowPlaces:
+        """Make them of the first fields, (n, 2) without their quotes, and the ends of rows."""
+        begin = first[:, 0].copy()
+        before = np.maximum(begin - 1, 0)
+        begin -= (begin > 0) & (text[before] == ord('"'))
+        return cls(begin, ends, np.append(begin[1:], text.size))
+
+    def upto(self, count: int) -> RowPlaces:
+        """Give the first of them."""
+        return RowPlaces(*(np.ascontiguousarray(each[:count]) for each in self._all))
+
+    def alike(self, text: Bytes, left_out: Sequence[Ints]) -> Ints:
+        """Give a code to each row, the same to those that say the same but for some cells.
+
+        Those are (n, 2) bytes each, from left to right.
+        """
+        codes = np.empty(len(self.begin), np.int64)
+        cells = [np.ascontiguousarray(each) for each in left_out]
+        core().text_alike(
+            text,
+            addresses(self._all),
+            len(codes),
+            len(cells),
+            addresses(cells),
+            codes,
+        )
+        return codes
+
+    @property
+    def _all(self) -> tuple[Ints, Ints, Ints]:
+        return self.begin, self.end, self.next
+
+
+class NewText:
+    """What a table's new rows are written with.
+
+    Parameters
+    ----------
+    layout : TableLayout
+    head : bytes
+        What comes before the rows, whose line ends are those of new ones.
+    cells : sequence of (sequence of bytes or None)
+        For each new column what its codes stand for; None where they are numbers.
+    """
+
+    def __init__(
+        self, layout: TableLayout, head: bytes, cells: Sequence[Sequence[bytes] | None]
+    ) -> None:
+        ends = _LINE_END.findall(head)
+        self._line_end = ends[-1] if ends else b"\n"
+        self._dialect = layout.delimiter + layout.decimal + self._line_end
+        self._cells = [None if one is None else ColumnCells(one) for one in cells]
+
+    def write(
+        self,
+        text: Bytes,
+        places: RowPlaces,
+        made: NewRows,
+        numbers: Sequence[tuple[Ints, Decimals, NDArray[np.uint8]]],
+        sizes: Sequence[Decimals],
+        room: Callable[[int], Bytes],
+    ) -> Bytes:
+        """Return the text of new rows, at the start of an array that `room` gave.
+
+        `numbers` are the cells that change, from left to right: where they are, (n, 2), what they
+        say in the new rows, and the decimals that they had. `sizes` are new cells at the ends of
+        rows, before all others.
+        """
+        kept: list[Ints | NDArray[np.uint8]] = []
+        for cells, said, decimals in numbers:
+            for each in (cells, said.whole, said.parts):
+                kept.append(np.ascontiguousarray(each))
+            kept.append(np.ascontiguousarray(decimals))
+        added: list[int | None] = []
+        mark, delimiter = self._dialect[1:2], self._dialect[:1]
+        told = [each.spelled(mark, quoted=mark == delimiter) for each in sizes]
+        cells_of = [*(ColumnCells(texts) for texts, _ in told), *self._cells]
+        codes = [np.ascontiguousarray(each, np.int64) for _, each in told]
+        codes += [np.ascontiguousarray(each, np.int64) for each in made.added]
+        for column, code in zip(cells_of, codes, strict=True):
+            added.append(code.ctypes.data)
+            if column is None:
+                added += [None, None]
+            else:
+                added += [column.bytes.ctypes.data, column.starts.ctypes.data]
+        row = np.ascontiguousarray(made.row, np.int64)
+        unchanged = np.ascontiguousarray(made.unchanged, np.uint8)
+        rows = [np.ascontiguousarray(each) for each in (places.begin, places.end, places.next)]
+        size = ctypes.c_int64()
+
+        def call(out: Bytes | None) -> int:
+            core().text_repeat(
+                    text, addresses(rows), len(row), row,
+                    unchanged, len(numbers), addresses(kept), len(codes),
+                    (ctypes.c_void_p * len(added))(*added), self._dialect, len(self._line_end),
+                    out, size,
+                )  # fmt: skip
+            return size.value
+
+        out = room(call(None))
+        return out[: call(out)]
+
+
+# --- Text tables with other rows in the place of theirs: a stream, and exact decimals.
+
+# Ints of one parent may take so many bytes.
+_MOST_HELD = 256 << 20
+
+
+def rewrite_text(source: Source, layout: TableLayout, encoding: str, task: Rewriting) -> None:
+    """Write a table with other rows; raise TableError for what cannot be read."""
+    with open_rewritten(task, source) as target:
+        _TextRewriting(source, layout, encoding, task).run(target)
+        task.before_commit()
+
+
+class _TextRewriting:
+    """One pass over a table."""
+
+    def __init__(self, source: Source, layout: TableLayout, encoding: str, task: Rewriting) -> None:
+        self._layout, self._task, self._name = layout, task, source.name
+        self._geometry = [*layout.xyz, *(layout.sizes or ())]
+        self._numeric = [*self._geometry, *task.amounts]
+        asked = [0, *self._numeric, *task.also]
+        asked += [] if task.together is None else [task.together]
+        also = list(dict.fromkeys(asked))
+        self._scanner = Scanner(layout, source.name, also=also, threads=task.threads)
+        self._chunks = TextChunks(source, self._scanner, source.name)
+        self._fixed = [] if layout.sizes else [shortest(size) for size in layout.frame.fixed or ()]
+        columns = [NewColumn(name, (), "0", True) for name in SIZE_COLUMNS[: len(self._fixed)]]
+        columns += [
+            NewColumn(a.name, a.cells or (), a.default, a.cells is None) for a in task.added
+        ]
+        splice = plan_splice(layout, columns, encoding=encoding, name=source.name)
+        self._edits, self._cells = splice.head, splice.vocabulary[len(self._fixed) :]
+        self._rows = 0
+
+    def run(self, target: Target) -> None:
+        """Write the table to a target."""
+        head = self._chunks.head(self._layout.data_start)
+        numeric = [added.cells is None for added in self._task.added]
+        cells = [None if n else c for n, c in zip(numeric, self._cells, strict=True)]
+        new = NewText(self._layout, head, cells)
+        writer = Writer(target)
+        try:
+            writer.put(edit(head, self._edits))
+            for text, found, final in self._chunks.each(CHUNK_BYTES, self._task.progress):
+                self._pass(text[: found.consumed], final, new, writer)
+            writer.finish()
+        finally:
+            self._scanner.close()
+            writer.stop()
+
+    def _pass(self, text: Bytes, final: bool, new: NewText, writer: Writer) -> None:
+        """Write what takes the place of some text."""
+        places = RowPlaces.of(self._scanner.places(0), self._scanner.ends(), text)
+        kept = self._kept(places, text, final)
+        blank = places.begin[0] if len(places.begin) else text.size
+        writer.put(text[:blank].tobytes())
+        if not kept:
+            return
+        cells = {field: self._scanner.places(field)[:kept] for field in self._numeric}
+        rows, numbers = self._block_rows(text, places.upto(kept), cells, kept)
+        for made in self._task.rewrite(rows):
+            sizes = cast(list[Decimals], [*made.sizes])
+            given = [*made.coordinates, *([] if self._fixed else sizes), *made.amounts]
+            said = dict(zip(self._numeric, cast(list[Decimals], given), strict=True))
+            written = [(cells[f], said[f], numbers[f].decimals) for f in sorted(cells)]
+            added = sizes if self._fixed else []
+            writer.send(new.write(text, places, made, written, added, writer.room))
+        self._rows += kept
+
+    def _kept(self, places: RowPlaces, text: Bytes, final: bool) -> int:
+        """Count the rows that are taken now; those that belong to the next are given back."""
+        together, count = self._task.together, len(places.begin)
+        if together is None or final or not count:
+            return count
+        kept = last_group(self._scanner.column(together).loose_numbers())
+        begin = int(places.begin[kept])
+        if text.size - begin > _MOST_HELD:
+            message = (
+                f"{self._name}: {self._layout.names[together]} is the same in more rows, one after "
+                "another, than fit into memory: is it the column of the parents?"
+            )
+            raise TableError(message)
+        self._chunks.give_back(text[begin:].copy())
+        return kept
+
+    def _block_rows(
+        self, text: Bytes, places: RowPlaces, cells: dict[int, Ints], kept: int
+    ) -> tuple[BlockRows, dict[int, Decimals]]:
+        """Understand some rows."""
+        frame = self._layout.frame
+        points, sizes, _ = self._scanner.values()
+        known = points[:kept] if sizes is None else np.hstack([points[:kept], sizes[:kept]])
+        missing = lacking(known)
+        reader = _TextNumbers(text, self._scanner.line, self._layout, self._name)
+        numbers = {f: reader.geometry(f, cells[f], missing) for f in self._geometry}
+        absent = [
+            ~self._scanner.column(field).present(number=True)[:kept] for field in self._task.amounts
+        ]
+        for field, lost in zip(self._task.amounts, absent, strict=True):
+            numbers[field] = reader.amounts(field, cells[field], lost)
+        x, y, z, *own = (numbers[field] for field in self._geometry)
+        dx, dy, dz = own or [repeated_decimal(size, kept) for size in self._fixed]
+        rows = BlockRows(
+            first=self._rows,
+            points=frame.centroids(points, frame.sized(points, sizes))[:kept],
+            coordinates=(x, y, z),
+            sizes=(dx, dy, dz),
+            missing=missing,
+            amounts=[numbers[field] for field in self._task.amounts],
+            absent=absent,
+            column=self._scanner.column,
+            alike=partial(places.alike, text, [cells[field] for field in sorted(cells)]),
+        )
+        return rows, numbers
+
+
+class _TextNumbers:
+    """A chunk of text whose cells are read as decimals.
+
+    Parameters
+    ----------
+    text : (b,) uint8
+    line : int
+        The line in which it begins.
+    layout : TableLayout
+    name : str
+        What messages call the table.
+    """
+
+    def __init__(self, text: NDArray[np.uint8], line: int, layout: TableLayout, name: str) -> None:
+        self._text, self._line, self._layout, self._name = text, line, layout, name
+
+    def geometry(self, field: int, cells: Ints, missing: Bools) -> Decimals:
+        """Read coordinates or sizes, at (n, 2) bytes; 0 where a block is missing."""
+        found = self._read(field, cells, missing)
+        self._refuse_first(
+            (found.decimals > MOST_DECIMALS) & ~missing,
+            field,
+            cells,
+            f"with more digits than sub-blocks are computed with ({MOST_DECIMALS} decimals): "
+            "round it",
+        )
+        return found
+
+    def amounts(self, field: int, cells: Ints, missing: Bools) -> Decimals:
+        """Read a column that is shared; cells where it is missing stay as they are."""
+        found = self._read(field, cells, missing)
+        self._refuse_first(
+            (found.decimals == NOT_PLAIN) & ~missing,
+            field,
+            cells,
+            "which is no number that parts of a block can share: leave its column out of "
+            "extensive=",
+        )
+        found.decimals[missing] = NOT_PLAIN
+        return found
+
+    def _read(self, field: int, cells: Ints, missing: Bools) -> Decimals:
+        found = read_decimals(self._text, cells, self._layout.decimal)
+        rule = self._layout.numbers.of(self._layout.names[field])
+        # Ints that are written in another way, such as 1e3.
+        for row in not_plain(found):
+            said = self._said(cells, row)
+            value = None if missing[row] else rule.number(said)
+            if value is not None and math.isfinite(value):
+                plain = said.lower().replace("d", "e").replace(rule.decimal, ".")
+                put_decimal(found, row, Decimal(plain))
+        found.whole[missing] = found.parts[missing] = 0
+        return found
+
+    def _said(self, cells: Ints, row: int) -> str:
+        return self._text[cells[row, 0] : cells[row, 1]].tobytes().decode("latin-1").strip()
+
+    def _refuse_first(self, wrong: Bools, field: int, cells: Ints, why: str) -> None:
+        if wrong.any():
+            row = int(wrong.argmax())
+            before = self._text[: cells[row, 0]].tobytes()
+            line = self._line + count_line_ends(before, 0, len(before))
+            message = (
+                f"{self._name}, line {line}: {self._layout.names[field]} is "
+                f"{self._said(cells, row)!r}, {why}"
+            )
+            raise TableError(message)
+
+
+# --- Block models as text tables: a stream, every byte of which comes back but for the new cells.
+
+# The head is looked for in so many bytes.
+_PEEK = 1 << 20
+_MARKS = {b",": "comma", b";": "semicolon", b"\t": "tab", b"|": "bar", b".": "point"}
+
+
+@contextmanager
+def open_model(path: str, options: TableOptions, digest: Digest | None) -> Iterator[TextModel]:
+    """Open a table and read its head."""
+    with open_source(path, digest=digest) as source:
+        head = source.peek(_PEEK)
+        layout = read_layout(head, options, name=source.name, whole=len(head) < _PEEK)
+        yield TextModel(source, layout, options.encoding)
+
+
+class TextModel:
+    """A text table whose head has been read; see `geodomain.formats.BlockFile`."""
+
+    memory, writing = 75_000_000, 0.0
+
+    def __init__(self, source: Source, layout: TableLayout, encoding: str) -> None:
+        self._source, self._layout, self._encoding = source, layout, encoding
+        self.name = source.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names in the header."""
+        return self._layout.names
+
+    @property
+    def centroid(self) -> tuple[str, ...]:
+        """The columns of the coordinates."""
+        return tuple(self._layout.names[column] for column in self._layout.xyz)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The columns of the block sizes."""
+        fixed = tuple(shortest(size) for size in self.frame.fixed or ())
+        return fixed or tuple(self._layout.names[column] for column in self._layout.sizes or ())
+
+    @property
+    def frame(self) -> Frame:
+        """What the coordinates stand for."""
+        return self._layout.frame
+
+    @property
+    def axes(self) -> Floats:
+        """The directions of the blocks' edges."""
+        return self.frame.axes
+
+    @property
+    def constants(self) -> dict[int, float]:
+        """The columns of a Datamine prototype."""
+        return self._layout.constants
+
+    def facts(self) -> dict[str, str]:
+        """Say how the text is written."""
+        kinds = [head.kind for head in self._layout.head_rows[1:]]
+        return {
+            "format": "text, gzip" if self._source.compressed else "text",
+            "delimiter": _MARKS[self._layout.delimiter],
+            "decimal mark": _MARKS[self._layout.decimal],
+            "first row of data": f"line {self._layout.data_line}",
+            "vendor rows": ", ".join(kinds) or "none",
+        }
+
+    def rows(self, column: str) -> Iterator[ChunkOfRows]:
+        """Give blocks and their texts, of which quotes and outer blanks are left out."""
+        place = self._layout.names.index(column)
+        chunks: list[ChunkOfRows] = []
+
+        def add(
+            points: Floats, sizes: Floats | None, cells: Callable[[int], Column]
+        ) -> Sequence[NewCells]:
+            spelled, codes = cells(place).spellings()
+            texts = np.array([text.replace('""', '"') for text in spelled], np.str_)
+            chunks.append((points.copy(), None if sizes is None else sizes.copy(), texts[codes]))
+            return ()
+
+        self.relabel(Relabelling(add, also=[place]))
+        yield from chunks
+
+    @property
+    def space(self) -> TableSpace:
+        """The frame of its blocks."""
+        return TableSpace(self.frame)
+
+    def rewrite(self, task: Rewriting) -> None:
+        """Write the table with other rows in the place of its own."""
+        rewrite_text(self._source, self._layout, self._encoding, task)
+
+    def relabel(self, task: Relabelling) -> None:
+        """Copy the table with new cells."""
+        with task.open_target(self._source) as target:
+            splice = plan_splice(
+                self._layout,
+                task.columns,
+                replace=task.replace,
+                encoding=self._encoding,
+                name=self.name,
+            )
+            relabel(
+                self._source,
+                target,
+                self._layout,
+                splice,
+                task.label,
+                also=task.also,
+                threads=task.threads,
+                progress=task.progress,
+                before_commit=task.before_commit,
+            )

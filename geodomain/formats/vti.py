@@ -1,0 +1,504 @@
+"""What the tags of a `.vti` file say, and where arrays of the cells can be added to it."""
+
+from __future__ import annotations
+
+import binascii
+import math
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from operator import mul
+from pathlib import Path
+from typing import BinaryIO
+from xml.etree import ElementTree
+
+import numpy as np
+
+from geodomain.errors import TableError, shown
+from geodomain.files.streams import FileBytes, Target
+from geodomain.formats.block_file import Destination, NewArrays, Values, as_numbers
+from geodomain.formats.cell_file import CellStore
+from geodomain.formats.cells import Cells, image_cells
+from geodomain.formats.vtk_encoding import ESCAPES
+from geodomain.tables.new_columns import NewColumn
+from geodomain.tables.text import NewCells
+
+# More tags, or longer ones, are no image that another program has written.
+_MOST_TAGS, _LONGEST_TAG = 10_000, 1 << 16
+# VTK counts points along an axis so far; no memory holds the labels of more cells.
+_FARTHEST, _MOST_CELLS = 1 << 31, 1 << 40
+_COMPRESSORS = {None: False, "": False, "vtkZLibDataCompressor": True}
+_ORDERS, _WIDTHS = {"LittleEndian": "<", "BigEndian": ">"}, {None: 4, "UInt32": 4, "UInt64": 8}
+_COUNTS = {"WholeExtent": 6, "Extent": 6, "Origin": 3, "Spacing": 3, "Direction": 9}
+_FORMATS, _ARRAYS = ("ascii", "binary", "appended"), ("DataArray", "Array")
+_APPENDED, _MARK = b"<AppendedData", b"\xef\xbb\xbf"
+_CLOSE = b"</VTKFile"
+# Elements whose text says something; nobody else's is looked at.
+_WITH_TEXT = re.compile(rb"<(DataArray|Array|InformationKey|Value)\b[^>]*(?<!/)>")
+# As VTK reads them, up to what is none; Python takes 1_0 for 10, and digits of any script.
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_END = re.compile(rb"</AppendedData>\s*</VTKFile>\s*\Z")
+_ENCODING = re.compile(rb"encoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file stores the bytes of its arrays.
+
+    Attributes
+    ----------
+    order : str
+        Of bytes, "<" or ">".
+    width : int
+        Of the numbers that say how many bytes follow, 4 or 8.
+    compressed : bool
+        Whether by zlib; otherwise they are as they are.
+    """
+
+    order: str
+    width: int
+    compressed: bool
+
+
+@dataclass(frozen=True)
+class Head:
+    """An image file that more arrays can be added to.
+
+    Attributes
+    ----------
+    cells : Cells
+        The blocks.
+    columns : tuple of str
+        The names of the arrays of the cells.
+    form : Form
+        How arrays are stored.
+    place : tuple of int
+        From where to where bytes give way to new arrays.
+    around : tuple of bytes
+        What comes before and after these.
+    """
+
+    cells: Cells
+    columns: tuple[str, ...]
+    form: Form
+    place: tuple[int, int]
+    around: tuple[bytes, bytes]
+
+
+def read_head(data: FileBytes, name: str) -> Head | None:
+    """Read the tags of a file; None for one that is unusual, damaged or no image.
+
+    Raises
+    ------
+    TableError
+        If the image is flat, or is not where numbers say.
+    """
+    tags = list(_tags(data))
+    try:
+        root = ElementTree.fromstring(b"".join(_skeleton(data, tags)))
+        return _head(root, data, tags, name)
+    except (ElementTree.ParseError, _UnusualError):
+        return None
+
+
+class _UnusualError(Exception):
+    """Something that VTK may understand."""
+
+
+def _tags(data: FileBytes) -> Iterator[tuple[int, int]]:
+    """Give where each tag begins and ends, up to the data that is appended."""
+    begin, count = data.find(b"<"), 0
+    while begin >= 0 and count < _MOST_TAGS:
+        end = data.find(b">", begin, begin + _LONGEST_TAG) + 1
+        if not end:
+            return
+        yield begin, end
+        if data[begin : begin + len(_APPENDED)] == _APPENDED:
+            return
+        begin, count = data.find(b"<", end), count + 1
+
+
+def _skeleton(data: FileBytes, tags: list[tuple[int, int]]) -> Iterator[bytes]:
+    """Give the tags alone, as XML; what XML may have beside elements is none of ours."""
+    start, text = len(_MARK) if data[: len(_MARK)] == _MARK else 0, False
+    for number, (begin, end) in enumerate(tags):
+        tag = data[begin:end]
+        if not text:
+            _require_blank(data, start, begin)
+        start, text = end, bool(_WITH_TEXT.match(tag))
+        if tag[:2] in (b"<!", b"<?") and (number or _ENCODING.search(tag) or tag[:2] == b"<!"):
+            raise _UnusualError
+        yield tag
+        if tag.startswith(_APPENDED):
+            if tag.endswith(b"/>") or not _END.search(data[max(end, len(data) - 1024) :]):
+                raise _UnusualError
+            yield b"</AppendedData></VTKFile>"
+        if tag.startswith(_CLOSE):
+            _require_blank(data, end, len(data))
+
+
+def _require_blank(data: FileBytes, begin: int, end: int) -> None:
+    """Refuse text that belongs to no array: what is beside the root is no XML."""
+    if end - begin > _LONGEST_TAG or data[begin:end].strip():
+        raise _UnusualError
+
+
+def _head(
+    root: ElementTree.Element, data: FileBytes, tags: list[tuple[int, int]], name: str
+) -> Head:
+    image, piece = _one(root, "ImageData"), _one(_one(root, "ImageData"), "Piece")
+    if root.tag != "VTKFile" or root.get("type") != "ImageData":
+        raise _UnusualError
+    if _numbers(image, "WholeExtent", name) != _numbers(piece, "Extent", name):
+        raise _UnusualError
+    _require_arrays(root, len(data))
+    place, around = _place(data, tags)
+    return Head(_cells(image, name), _columns(piece), _form(root), place, around)
+
+
+def _one(element: ElementTree.Element, tag: str) -> ElementTree.Element:
+    """Give the only element of a kind within another."""
+    found = element.findall(tag)
+    if len(found) != 1:
+        raise _UnusualError
+    return found[0]
+
+
+def _form(root: ElementTree.Element) -> Form:
+    try:
+        return Form(
+            _ORDERS[root.get("byte_order", "")],
+            _WIDTHS[root.get("header_type")],
+            _COMPRESSORS[root.get("compressor")],
+        )
+    except KeyError:
+        raise _UnusualError from None
+
+
+def _cells(image: ElementTree.Element, name: str) -> Cells:
+    extent = [int(number) for number in _numbers(image, "WholeExtent", name)]
+    counts = [extent[axis + 1] - extent[axis] for axis in (0, 2, 4)]
+    if math.prod(counts) > _MOST_CELLS or any(abs(number) >= _FARTHEST for number in extent):
+        raise _UnusualError
+    matrix = np.eye(3)
+    if image.get("Direction") is not None:
+        matrix = np.array(_numbers(image, "Direction", name)).reshape(3, 3)
+    origin, spacing = _numbers(image, "Origin", name), _numbers(image, "Spacing", name)
+    return image_cells(extent, spacing, origin, matrix, name)
+
+
+def _numbers(element: ElementTree.Element, attribute: str, name: str) -> tuple[float, ...]:
+    """Give the finite numbers of an attribute; those of an extent are whole.
+
+    Where they are no such numbers VTK takes others, and says nothing.
+    """
+    text, count = element.get(attribute), _COUNTS[attribute]
+    if text is None:
+        raise _UnusualError
+    whole = "Extent" in attribute
+    words = text.split()
+    if len(words) == count and all(map((_WHOLE if whole else _NUMBER).fullmatch, words)):
+        numbers = tuple(int(word) if whole else float(word) for word in words)
+        if all(map(math.isfinite, numbers)):
+            return numbers
+    kind = "whole numbers" if whole else "numbers"
+    message = f"{name}: {attribute} is {shown(text)}, not {count} {kind}: mend it"
+    raise TableError(message)
+
+
+def _columns(piece: ElementTree.Element) -> tuple[str, ...]:
+    """Give the names of the arrays of cells, each of which has one of its own."""
+    if len(piece.findall("CellData")) > 1:
+        raise _UnusualError
+    arrays = piece.findall("CellData/*")
+    if any(array.tag not in _ARRAYS for array in arrays):
+        raise _UnusualError
+    names = [array.get("Name") for array in arrays]
+    known = tuple(name for name in names if name)
+    if len(set(known)) < len(names):
+        raise _UnusualError
+    return known
+
+
+def _require_arrays(root: ElementTree.Element, size: int) -> None:
+    """Refuse arrays of another form, and such as would be beyond the end of the file."""
+    appended = root.find("AppendedData") is not None
+    for array in root.iter():
+        if array.tag not in _ARRAYS:
+            continue
+        form, offset = array.get("format"), array.get("offset", "0")
+        if form not in _FORMATS or not _WHOLE.fullmatch(offset) or not 0 <= int(offset) < size:
+            raise _UnusualError
+        if form == "appended" and not appended:
+            raise _UnusualError
+
+
+def _place(
+    data: FileBytes, tags: list[tuple[int, int]]
+) -> tuple[tuple[int, int], tuple[bytes, bytes]]:
+    """Give which bytes give way to new arrays of cells, and what comes around those."""
+    close = b"</CellData>\n"
+    for begin, end in tags:
+        tag = data[begin:end]
+        if re.match(rb"</CellData\s*>", tag):
+            return (begin, begin), (b"", b"")
+        if re.match(rb"<CellData\b[^>]*/>", tag):
+            return (begin, end), (tag[:-2].rstrip() + b">\n    ", close.rstrip())
+        if re.match(rb"</Piece\s*>", tag):
+            return (begin, begin), (b"  <CellData>\n    ", close + b"  ")
+    raise _UnusualError
+
+
+# --- New arrays of cells as VTK's XML has them, some cells at a time; VTK is not needed.
+
+# Cells at a time; bytes of a block that is compressed, as VTK's own: in a processor's cache.
+_CELLS, _BLOCK = 1 << 20, 1 << 15
+# Of zlib: labels come in runs, which more work makes hardly any shorter.
+_LEVEL = 1
+_BASE64 = 3 << 18  # bytes that are encoded at a time, by threes
+_TYPES = {"int32": "Int32", "int64": "Int64", "float64": "Float64"}
+
+
+class NewArray:
+    """A column as the text of an XML element.
+
+    Parameters
+    ----------
+    column : NewColumn
+    codes : (n,) array
+        What its cells are.
+    form : Form
+        Of the file.
+    """
+
+    def __init__(self, column: NewColumn, codes: NewCells, form: Form) -> None:
+        self._column, self._codes, self._form = column, codes, form
+        self._stored = _Numbers(column, codes, form) if column.numeric else _Texts(column, codes)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the file can say how long it is."""
+        return self._form.compressed or self._stored.size <= _longest(self._form)
+
+    def parts(self) -> Iterator[bytes]:
+        """Give the element, part by part."""
+        name = self._column.name.translate(ESCAPES)
+        kind = self._stored.kind
+        tag = "Array" if kind == "String" else "DataArray"
+        yield f'  <{tag} type="{kind}" Name="{name}" format="binary">\n        '.encode()
+        if self._form.compressed:
+            yield from self._compressed()
+        else:
+            yield from _base64([self._lengths([self._stored.size]), *self._stored.pieces()])
+        yield f"\n      </{tag}>\n    ".encode()
+
+    def _compressed(self) -> Iterator[bytes]:
+        """Give the lengths of blocks, and then the blocks."""
+        blocks, last = list[bytes](), b""
+        rest = 0
+        for block in _blocks(self._stored.pieces()):
+            blocks.append(blocks[-1] if block == last else zlib.compress(block, _LEVEL))
+            last, rest = block, len(block) % _BLOCK
+        yield from _base64([self._lengths([len(blocks), _BLOCK, rest, *map(len, blocks)])])
+        yield from _base64(blocks)
+
+    def _lengths(self, numbers: list[int]) -> bytes:
+        return np.array(numbers, f"{self._form.order}u{self._form.width}").tobytes()
+
+
+def _longest(form: Form) -> int:
+    """Return how many bytes an array that is not compressed may have."""
+    return (1 << 8 * form.width) - 1
+
+
+class _Texts:
+    """The texts of cells, each ended by a zero."""
+
+    kind = "String"
+
+    def __init__(self, column: NewColumn, codes: NewCells) -> None:
+        self._texts = [cell.encode() + b"\0" for cell in (*column.cells, "")]
+        self._codes = codes
+
+    @property
+    def size(self) -> int:
+        """Count the bytes."""
+        lengths = np.array([*map(len, self._texts)], np.int64)
+        return sum(int(lengths[part].sum()) for part in _parts(self._codes))
+
+    def pieces(self) -> Iterator[bytes]:
+        """Give the bytes, a run of one text at a time."""
+        for part in _parts(self._codes):
+            ends = np.append(np.flatnonzero(part[1:] != part[:-1]) + 1, len(part))
+            texts = map(self._texts.__getitem__, part[ends - 1].tolist())
+            yield b"".join(map(mul, texts, np.diff(ends, prepend=0).tolist()))
+
+
+class _Numbers:
+    """The numbers of cells."""
+
+    def __init__(self, column: NewColumn, codes: NewCells, form: Form) -> None:
+        self._codes, self._known = codes, None if column.measured else _known(column, codes)
+        own = (codes if self._known is None else self._known).dtype
+        self.kind, self._type = _TYPES[own.name], np.dtype(f"{form.order}{own.str[1:]}")
+
+    @property
+    def size(self) -> int:
+        """Count the bytes."""
+        return len(self._codes) * self._type.itemsize
+
+    def pieces(self) -> Iterator[bytes]:
+        """Give the bytes in the order of the file."""
+        for part in _parts(self._codes):
+            numbers = part if self._known is None else self._known[part]
+            yield numbers.astype(self._type, copy=False).tobytes()
+
+
+def _known(column: NewColumn, codes: NewCells) -> Values:
+    """Give the number of each code; those that no cell has do not matter to their type."""
+    used = np.zeros(len(column.cells) + 1, np.bool_)
+    for part in _parts(codes):
+        used[part] = True
+    numbers = as_numbers(column, np.flatnonzero(used).astype(np.int32))
+    known = np.zeros(len(used), numbers.dtype)
+    known[used] = numbers
+    return known
+
+
+def _parts(codes: NewCells) -> Iterator[NewCells]:
+    for begin in range(0, len(codes), _CELLS):
+        yield codes[begin : begin + _CELLS]
+
+
+def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Give blocks of one length, but for the last."""
+    rest = b""
+    for piece in pieces:
+        held = memoryview(rest + piece)
+        whole = len(held) - len(held) % _BLOCK
+        yield from (bytes(held[at : at + _BLOCK]) for at in range(0, whole, _BLOCK))
+        rest = bytes(held[whole:])
+    if rest:
+        yield rest
+
+
+def _base64(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Give bytes as text, with padding at their end alone."""
+    held = bytearray()
+    for piece in pieces:
+        held += piece
+        if len(held) >= _BASE64:
+            whole = len(held) - len(held) % 3
+            yield binascii.b2a_base64(held[:whole], newline=False)
+            del held[:whole]
+    yield binascii.b2a_base64(held, newline=False)
+
+
+# --- A `.vti` file as blocks: its own bytes as they are, with new arrays of the cells among them.
+
+# So many bytes are copied at a time.
+_PIECE = 1 << 22
+
+
+# Arrays that mark cells which are no blocks: VTK itself reads these.
+_GHOSTS = {"vtkGhostType"}
+
+
+class ImageStore:
+    """An image of which the tags alone have been read; see `CellStore`.
+
+    Parameters
+    ----------
+    file : binary file
+        Of which it takes care.
+    name : str
+        What messages call it.
+    head : Head
+        What its tags say.
+    whole : callable
+        Reads all of it, where arrays are needed or replaced.
+    """
+
+    def __init__(
+        self, file: BinaryIO, name: str, head: Head, whole: Callable[[], CellStore]
+    ) -> None:
+        self._file, self._head, self._open_whole = file, head, whole
+        self.name, self.status = name, os.fstat(file.fileno())
+        self.cells, self.columns = head.cells, head.columns
+
+    @property
+    def memory(self) -> int:
+        """A piece of the file."""
+        return 2 * _PIECE
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def facts(self) -> dict[str, str]:
+        """Say what kind of cells there are."""
+        return {"format": f"VTK, {self.cells.say()}"}
+
+    def values(self, column: int) -> Values:
+        """Give an array of the cells."""
+        return self._whole.values(column)
+
+    def write(self, target: Target, destination: Destination, new: NewArrays) -> None:
+        """Write the bytes of the file with the new arrays among them."""
+        pairs = zip(new.columns, new.codes, strict=True)
+        arrays = [NewArray(column, codes, self._head.form) for column, codes in pairs]
+        if new.at is not None or not all(array.fits for array in arrays):
+            self._whole.write(target, destination, new)
+            return
+        (begin, end), (before, after) = self._head.place, self._head.around
+        for piece in self._bytes(0, begin):
+            target.write(memoryview(piece))
+        target.write(memoryview(before))
+        for array in arrays:
+            for part in array.parts():
+                target.write(memoryview(part))
+        target.write(memoryview(after))
+        for piece in self._bytes(end, self.status.st_size):
+            target.write(memoryview(piece))
+
+    def _bytes(self, begin: int, end: int) -> Iterator[bytes]:
+        """Give the bytes of the file from one to another."""
+        self._file.seek(begin)
+        while begin < end:
+            piece = self._file.read(min(_PIECE, end - begin))
+            if not piece:
+                message = f"{self.name} became shorter while it was read: label it again"
+                raise TableError(message)
+            yield piece
+            begin += len(piece)
+
+    @cached_property
+    def _whole(self) -> CellStore:
+        return self._open_whole()
+
+
+def image_store(place: Path, whole: Callable[[], CellStore]) -> ImageStore | None:
+    """Open an image whose bytes can be kept; None for a file that VTK itself must read.
+
+    Raises
+    ------
+    TableError
+        If the image is flat.
+    OSError
+        If the file cannot be read.
+    """
+    with ExitStack() as opened:
+        file = opened.enter_context(place.open("rb"))
+        if not os.fstat(file.fileno()).st_size:
+            return None
+        with FileBytes(place) as data:
+            head = read_head(data, place.name)
+        if head is None or _GHOSTS & set(head.columns):
+            return None
+        opened.pop_all()
+        return ImageStore(file, place.name, head, whole)

@@ -1,0 +1,231 @@
+"""Asks whether a file may be given to VTK, which crashes on bad ones: its header, then a child.
+
+No header tells all that makes VTK crash (compressed blocks, offsets of cells, what is appended),
+so a child process reads every file first, with a limit of time and memory. One child serves all
+files of this process; it takes half a second to start, while PyVista is imported here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import threading
+from functools import cache
+from pathlib import Path
+
+from geodomain import memory
+from geodomain.errors import GeodomainError
+from geodomain.files.streams import FileBytes, require_no_device
+
+_CHILD = Path(__file__).with_name("vtk_probe_child.py")
+_SECONDS, _BYTES_PER_SECOND = 60.0, 1_000_000
+# A zlib stream is 1,032 times shorter than its data at best, one of LZMA some 7,000 times.
+_SHORTER = 10_000
+# VTK reads as many digits as there are, whatever follows them.
+_COUNT = re.compile(rb'\b(NumberOf\w+|offset)\s*=\s*["\']([^"\']*)["\']')
+_ELEMENT = re.compile(rb"<(?P<close>/?)(?P<name>[A-Za-z]\w*)(?P<rest>[^<>]*)>")
+_ATTRIBUTE = re.compile(rb"(\w+)\s*=\s*([\"'])(.*?)\2", re.DOTALL)
+_WIDTH = re.compile(rb"(?:8|16|32|64)$")
+_TAG = re.compile(rb"<[A-Za-z][^<>]*>")
+# What a legacy file counts, in words anywhere between blanks. After SCALARS a table is named; one
+# elsewhere is counted. `tuples` are those of the arrays that follow.
+_TYPE = rb"(?:bit|(?:unsigned_)?(?:char|short|int|long)|float|double|vtk\w+|string|variant)"
+_LEGACY = re.compile(
+    rb"(?<!\S)(?:(?:points|cell_types|[xyz]_coordinates|lookup_table\s+\S+)\s+\+?(?P<one>\d+)"
+    rb"|(?:vertices|lines|polygons|triangle_strips|cells)\s+\+?(?P<first>\d+)\s+\+?(?P<then>\d+)"
+    rb"|(?:point_data|cell_data)\s+\+?(?P<tuples>\d+)"
+    rb"|(?:scalars\s+\S+\s+\S+(?:\s+\+?(?P<parts>\d+))?(?:\s+lookup_table\s+\S+)?)"
+    rb"|(?:color_scalars|texture_coordinates)\s+\S+\s+\+?(?P<each>\d+)"
+    rb"|\+?(?P<width>\d+)\s+\+?(?P<rows>\d+)\s+" + _TYPE + rb"(?!\S))",
+    re.IGNORECASE,
+)
+
+
+class Probe:
+    """A child process that reads files by VTK, started when the first one comes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[str] | None = None
+        self._owner = 0
+
+    def start(self) -> subprocess.Popen[str]:
+        """Return the child of this process, started if there is none."""
+        if self._child is not None and self._owner == os.getpid() and self._child.poll() is None:
+            return self._child
+        self.close()
+        folders = json.dumps([path for path in sys.path if path])
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", str(_CHILD), folders],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._owner = os.getpid()
+        return self._child
+
+    def fault(self, path: Path, extension: str, seconds: float) -> str | None:
+        """Have the child read a file: None, what is wrong with it, or what became of the child."""
+        with self._lock:
+            child = self.start()
+            timer, late = _kill_after(seconds, child)
+            try:
+                most = memory.allowance()
+                answer = _ask(child, json.dumps([str(path.resolve()), extension, seconds, most]))
+            except BaseException:
+                self.close()
+                raise
+            finally:
+                timer.cancel()
+            if answer:
+                found: str | None = json.loads(answer)
+                return found
+            self.close()
+            if late:
+                return f"VTK does not end within {seconds:.0f} s"
+            return (
+                f"VTK crashes on it, or takes more than the {memory.said(most)} of memory that may "
+                f"be used; {memory.SETTING} allows more"
+            )
+
+    def close(self) -> None:
+        """End the child; one of a process that this one was forked from is left alone."""
+        child, self._child = self._child, None
+        if child is None:
+            return
+        if self._owner == os.getpid():
+            child.kill()
+            child.wait()
+        for pipe in (child.stdin, child.stdout):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _kill_after(seconds: float, child: subprocess.Popen[str]) -> tuple[threading.Timer, list[bool]]:
+    """Start a timer that kills a child, and a list that is no longer empty when it has."""
+    late: list[bool] = []
+
+    def kill() -> None:
+        late.append(True)
+        child.kill()
+
+    timer = threading.Timer(seconds, kill)
+    timer.daemon = True
+    timer.start()
+    return timer, late
+
+
+def _ask(child: subprocess.Popen[str], request: str) -> str:
+    """Send a line and wait for the answer; empty if the child ends instead."""
+    try:
+        if child.stdin is not None:
+            child.stdin.write(request + "\n")
+            child.stdin.flush()
+        return "" if child.stdout is None else child.stdout.readline()
+    except BrokenPipeError:
+        return ""
+
+
+@cache
+def probe() -> Probe:
+    """Return the probe that all files of this process share."""
+    made = Probe()
+    atexit.register(made.close)
+    return made
+
+
+def require_sound(path: Path, extension: str, error: type[GeodomainError]) -> None:
+    """Refuse a file on which VTK would crash, or never end.
+
+    Raises
+    ------
+    GeodomainError
+        Of the type that is asked for.
+    OSError
+        If the file cannot be read.
+    """
+    require_no_device(path)
+    size = path.stat().st_size
+    wrong = None
+    if size and extension != ".glb":
+        with FileBytes(path) as file:
+            end = -1 if extension == ".vtk" else file.find(b"<AppendedData")
+            data = file[: end if end >= 0 else size]
+            fault = _fault_of_legacy if extension == ".vtk" else _fault_of_header
+            wrong = fault(data, len(file))
+            if wrong is None and extension != ".vtk":
+                what = f"{path.name}, whose header promises so many numbers,"
+                memory.require_unpacked(_promised(data), size, what, error)
+    wrong = wrong or probe().fault(path, extension, _SECONDS + size / _BYTES_PER_SECOND)
+    if wrong:
+        message = f"{path.name} cannot be read ({wrong}): the file is damaged, export it again"
+        raise error(message)
+
+
+def _fault_of_header(data: bytes, size: int) -> str | None:
+    """Hold the counts and offsets of the tags of an XML file against its size."""
+    for tag in _TAG.finditer(data):
+        for what, number in _COUNT.findall(tag[0]):
+            count, most = _number(number), size if what == b"offset" else size * _SHORTER
+            if not 0 <= count <= most:
+                name, said = what.decode("ascii"), number.decode("ascii", "replace")[:30]
+                return f'its header has {name}="{said}", and the file {size:,} bytes'
+    return None
+
+
+def _promised(data: bytes) -> float:
+    """Count the bytes of the arrays of an XML file, by its header; a little more, if anything."""
+    whole = rows = total = 0.0
+    aside = False  # within the coordinates of axes, which are few
+    for tag in _ELEMENT.finditer(data):
+        attributes = {name: value for name, _, value in _ATTRIBUTE.findall(tag["rest"])}
+        if tag["name"] == b"Coordinates":
+            aside = not tag["close"]
+        elif b"WholeExtent" in attributes:
+            whole = _points_of(attributes[b"WholeExtent"])
+        elif tag["name"] == b"Piece" and not tag["close"]:
+            counts = [_number(number) for _, number in _COUNT.findall(tag[0])]
+            rows = max([whole, _points_of(attributes.get(b"Extent", b"")), *counts])
+        elif tag["name"] in (b"DataArray", b"Array") and not tag["close"] and not aside:
+            parts = _number(attributes.get(b"NumberOfComponents", b"1"))
+            width = _WIDTH.search(attributes.get(b"type", b""))
+            total += rows * max(parts, 1.0) * (int(width[0]) // 8 if width else 8)
+    return total
+
+
+def _points_of(extent: bytes) -> float:
+    """Count the points of an extent, 0 where it is none."""
+    numbers = [_number(word) for word in extent.split()]
+    if len(numbers) != 6:
+        return 0.0
+    return math.prod(max(0.0, numbers[n + 1] - numbers[n]) + 1.0 for n in (0, 2, 4))
+
+
+def _fault_of_legacy(data: bytes, size: int) -> str | None:
+    """Hold the counts of a legacy file against its size: a number takes a bit at least."""
+    most, tuples = 8 * size, 1
+    title_end = data.find(b"\n", data.find(b"\n") + 1)
+    for found in _LEGACY.finditer(data, max(title_end, 0)):
+        number = {name: int(text[:20]) for name, text in found.groupdict().items() if text}
+        tuples = number.get("tuples", tuples)
+        arrays = tuples * number.get("parts", number.get("each", 1))
+        count = max(arrays, number.get("width", 0) * number.get("rows", 0), *number.values(), 0)
+        if count > most:
+            said = " ".join(found[0].decode("ascii", "replace").split())[:60]
+            return f"its header has {said}, and the file {size:,} bytes"
+    return None
+
+
+def _number(text: bytes) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0

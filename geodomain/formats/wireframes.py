@@ -1,0 +1,397 @@
+"""Reads a mesh file of any known format; parses none itself."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from geodomain.errors import MeshError, warn
+from geodomain.files import signatures
+from geodomain.files.outputs import refuse_inputs, refuse_to_replace, require_places
+from geodomain.files.signatures import (
+    EXTENSIONS,
+    HEAD,
+    READABLE,
+    detect,
+    is_broken_binary_stl,
+    split_name,
+)
+from geodomain.files.streams import read_whole, replaced
+from geodomain.files.unchanged import Unchanged
+from geodomain.formats import dxf, gocad, leapfrog, obj, off, omf2, ply, stl, surpac, vtk
+from geodomain.formats.solids import NamedFaces, Solids, as_one, gather, pick, title
+from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.polygons import Faces
+
+_FileState = tuple[Path, int, int, int, int]
+_KEPT: ContextVar[dict[_FileState, Solids] | None] = ContextVar("kept", default=None)
+# The function that reads each kind of file, and its module, which is imported when one comes.
+_PARSERS = {
+    "binary STL": "stl.read_binary",
+    "ASCII STL": "stl.read_ascii",
+    "PLY": "ply.read",
+    "OBJ": "obj.read",
+    "OFF": "off.read",
+}
+_READERS = {
+    "DXF": "dxf.read",
+    "GOCAD": "gocad.read",
+    "Leapfrog mesh": "leapfrog.read",
+    "LandXML": "landxml.read",
+    "Datamine": "datamine.read",
+    "OMF 1": "omf1.read",
+    "OMF 2": "omf2.read",
+    "ESRI ASCII grid": "grid.read_ascii",
+    "TIFF": "grid.read_tiff",
+    "glTF": "gltf.read",
+    "3MF": "threemf.read",
+    "Surpac triangles": "surpac.read_triangles",
+    "Surpac strings": "surpac.read_strings",
+    "VTM": "vtk.read_collection",
+}
+
+
+def parser(kind: str) -> Callable[[bytes, str], Faces]:
+    """Return what reads the one solid of a file."""
+    module, name = _PARSERS[kind].split(".")
+    found: Callable[[bytes, str], Faces] = getattr(import_module(f"{__package__}.{module}"), name)
+    return found
+
+
+def reader(kind: str) -> Callable[[bytes, Path], Iterable[NamedFaces]]:
+    """Return what reads the solids of a file with their names."""
+    module, name = _READERS[kind].split(".")
+    found: Callable[[bytes, Path], Iterable[NamedFaces]] = getattr(
+        import_module(f"{__package__}.{module}"), name
+    )
+    return found
+
+
+def read_mesh(path: str | os.PathLike[str]) -> Mesh:
+    """Read a wireframe in float64 exactly as the file has it.
+
+    The content decides on the format, not the extension. Corners with equal coordinates
+    become one vertex where a format repeats them, and nothing else is merged. Polygons
+    are cut alike whichever corner they start with, and only their geometry is taken:
+    normals, colours and materials are passed over.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. ``FILE:NAME`` is one solid of a file that holds several, such as a layer
+        of a DXF drawing; without a name, all of them are read as one mesh.
+
+    Returns
+    -------
+    Mesh
+        Its vertices are in the unit of the file; its name is the file's name, followed by
+        the names of the solids where there are several.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    MeshError
+        If the content is not known, damaged, or no triangulated wireframe, or no solid
+        has the name.
+
+    Warns
+    -----
+    GeodomainWarning
+        If the extension belongs to another format, or the file stores float32 at
+        coordinates so large that they are only good to 0.01 or worse.
+
+    See Also
+    --------
+    read_meshes : reads each solid of a file as a mesh of its own.
+    """
+    place, wanted = split_name(path)
+    solids = _read_solids(place)
+    if wanted is None:
+        return Mesh.from_faces(as_one(solids), name=title(place.name, solids))
+    return Mesh.from_faces(pick(solids, wanted, place.name), name=f"{place.name}:{wanted}")
+
+
+def read_meshes(path: str | os.PathLike[str]) -> dict[str, Mesh]:
+    """Read each solid of a file as a mesh of its own.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; ``FILE:NAME`` is one of its solids.
+
+    Returns
+    -------
+    dict of str to Mesh
+        By the name that the file gives, in the order of the file; the file's stem where
+        it gives none. Objects of one name are one mesh.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    MeshError
+        As for `read_mesh`.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> corners = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> ore = geodomain.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "pit.ts"
+    >>> geodomain.write_mesh({"ORE_HG": ore, "ORE_LG": ore}, path)
+    >>> [(name, mesh.is_closed) for name, mesh in geodomain.read_meshes(path).items()]
+    [('ORE_HG', True), ('ORE_LG', True)]
+    """
+    place, wanted = split_name(path)
+    solids = _read_solids(place)
+    if wanted is not None:
+        solids = {wanted: pick(solids, wanted, place.name)}
+    alone = len(solids) == 1 and wanted is None
+    return {
+        name: Mesh.from_faces(faces, name=place.name if alone else f"{place.name}:{name}")
+        for name, faces in solids.items()
+    }
+
+
+@contextmanager
+def reading_once() -> Iterator[dict[_FileState, Solids]]:
+    """Read each file of several solids once within the block, however many of them are wanted.
+
+    What is kept is yielded, to be cleared as soon as no more solids are wanted. A file that has
+    changed is read again. A block within another keeps what that keeps.
+    """
+    outer = _KEPT.get()
+    if outer is not None:
+        yield outer
+        return
+    kept: dict[_FileState, Solids] = {}
+    token = _KEPT.set(kept)
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(token)
+
+
+def _read_solids(path: Path) -> Solids:
+    """Return the polygons of a file, which must not change meanwhile, by the name of the solid."""
+    kept = _KEPT.get()
+    state = _state(path) if kept is not None else None
+    if kept is not None and state in kept:
+        return kept[state]
+    with Unchanged(path):
+        solids = _parsed(path)
+    if kept is not None and state is not None and len(solids) > 1:
+        kept[state] = solids
+    return solids
+
+
+def _state(path: Path) -> _FileState | None:
+    """Return what tells a file from others and from what it was; None for pipes and devices."""
+    if not path.is_file():
+        return None
+    status = path.stat()
+    return path.resolve(), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _parsed(path: Path) -> Solids:
+    """Return the polygons by what the content shows the format to be."""
+    data = read_whole(path)
+    if not data:
+        message = f"{path.name} is empty: export the wireframe again"
+        raise MeshError(message)
+    extension = path.suffix.lower()
+    kind = detect(data)
+    if kind is None and is_broken_binary_stl(data, extension):
+        kind = "binary STL"
+    if kind is None:
+        raise _unknown(path, data[:HEAD])
+    _warn_of_extension(path.name, extension, kind)
+    if kind in _READERS:
+        return gather(reader(kind)(data, path), path.stem)
+    if kind in _PARSERS:
+        return {path.stem: parser(kind)(data, path.name)}
+    del data
+    from geodomain.formats import vtk
+
+    return {path.stem: vtk.read(path, EXTENSIONS[kind][0])}
+
+
+def _unknown(path: Path, head: bytes) -> MeshError:
+    """Return the error for content that nobody here can read."""
+    advice = signatures.advice(head, path.suffix.lower())
+    if advice is None and not head.strip(b"\xef\xbb\xbf \t\r\n"):
+        advice = "it holds nothing but blanks: export the wireframe again"
+    if advice is None:
+        advice = (
+            f"its content is none of those that are read ({READABLE}): export it as one of them"
+        )
+    return MeshError(f"{path.name}: {advice}")
+
+
+def _warn_of_extension(name: str, extension: str, kind: str) -> None:
+    if extension in EXTENSIONS[kind]:
+        return
+    called = f"called {extension}" if extension else "without an extension"
+    message = f"{name} is {kind} {called}, and read as {kind}: rename it to {EXTENSIONS[kind][0]}"
+    warn(message)
+
+
+# --- Writes a mesh file of the format that its extension names; formats no number itself.
+
+_WRITERS: dict[str, Callable[[Mesh, BinaryIO], None]] = {
+    ".stl": stl.write,
+    ".ply": ply.write,
+    ".obj": obj.write,
+    ".off": off.write,
+    ".vtp": vtk.write,
+    ".msh": leapfrog.write,
+}
+# Formats whose files hold several solids, each with its name.
+_SOLID_WRITERS: dict[str, Callable[[dict[str, Mesh], BinaryIO], None]] = {
+    ".dxf": dxf.write,
+    ".ts": gocad.write,
+    ".omf": omf2.write,
+}
+_UNPRINTABLE = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_PAIRS = (".dtm", ".str")  # Surpac's: the one is written with the other
+
+
+def write_mesh(
+    mesh: Mesh | Mapping[str, Mesh], path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
+    """Write a wireframe in the format that the extension names; see `geodomain.write_mesh`."""
+    path = Path(path)
+    extension = path.suffix.lower()
+    solids = {path.stem: mesh} if isinstance(mesh, Mesh) else dict(mesh)
+    known = (*_WRITERS, *_SOLID_WRITERS, *_PAIRS)
+    if extension not in known:
+        message = (
+            f"{path.name} names no format that is written: end it in one of {', '.join(known)}"
+        )
+        raise MeshError(message)
+    if extension in _SOLID_WRITERS:
+        solids = _named(solids, path)
+    refuse_to_replace(filter(Path.is_file, files_of(path)), overwrite=overwrite)
+    if extension in _PAIRS:
+        _write_pair(solids, path, overwrite=overwrite)
+        return
+    with replaced(path, overwrite=overwrite) as file:
+        if extension in _WRITERS:
+            _WRITERS[extension](_as_one(solids), file)
+        else:
+            _SOLID_WRITERS[extension](solids, file)
+
+
+def _named(solids: dict[str, Mesh], path: Path) -> dict[str, Mesh]:
+    """Return solids by the names that the format can hold, and say which are others.
+
+    A name is one line without blanks around it, and there is one.
+    """
+    spelled = gocad.spelled if path.suffix.lower() == ".ts" else str
+    made: dict[str, Mesh] = {}
+    changed = []
+    for name, mesh in solids.items():
+        new = spelled(_UNPRINTABLE.sub(" ", name).strip()) or path.stem
+        if new in made:
+            message = (
+                f"{path.name} would have two solids {new!r}, {name!r} is the second: rename one"
+            )
+            raise MeshError(message)
+        made[new] = mesh
+        if new != name:
+            changed.append(f"{name!r} is {new!r}")
+    if changed:
+        message = f"{path.name} cannot hold all names as they are: {', '.join(changed[:12])}"
+        warn(message + (f" and {len(changed) - 12} more" if len(changed) > 12 else ""))
+    return made
+
+
+def files_of(path: Path) -> list[Path]:
+    """Name the files that writing to a path makes: two of Surpac's."""
+    pair = path.suffix.lower() in _PAIRS
+    return [path.with_suffix(one) for one in _PAIRS] if pair else [path]
+
+
+def holds_names(path: str | os.PathLike[str]) -> bool:
+    """Tell whether the format that an extension names holds several solids."""
+    extension = Path(path).suffix.lower()
+    return extension in _SOLID_WRITERS or extension in _PAIRS
+
+
+def _write_pair(solids: dict[str, Mesh], path: Path, *, overwrite: bool) -> None:
+    """Write Surpac's two files; the triangles appear after the vertices that they need."""
+    with (
+        replaced(path.with_suffix(".dtm"), overwrite=overwrite) as triangles,
+        replaced(path.with_suffix(".str"), overwrite=overwrite) as strings,
+    ):
+        surpac.write(solids, path.stem, strings, triangles)
+
+
+def _as_one(solids: dict[str, Mesh]) -> Mesh:
+    """Return one mesh of all solids, their vertices one after the other."""
+    parts = list(solids.values())
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
+    triangles = [p.triangles + start for p, start in zip(parts, starts, strict=True)]
+    vertices = np.concatenate([part.vertices for part in parts])
+    return Mesh(vertices, np.concatenate(triangles), name=parts[0].name)
+
+
+# --- Writes the wireframes of a file in another format; parses and formats none itself.
+
+
+def convert_file(
+    source: str | os.PathLike[str], output: str | os.PathLike[str], *, overwrite: bool = False
+) -> dict[str, Mesh]:
+    """Write the wireframes of a file in the format that the output's extension names.
+
+    Parameters
+    ----------
+    source : path
+        The file, or FILE:NAME for one of its solids.
+    output : path
+        Where to; see `write_mesh` for what each format holds. Names are kept where it
+        holds names; other files get all solids as one mesh.
+    overwrite : bool
+        Whether an output that is there may be replaced.
+
+    Returns
+    -------
+    dict of str to Mesh
+        What was read, by name.
+
+    Raises
+    ------
+    FileExistsError
+        If the output is there already; see ``overwrite``.
+    MeshError, OSError
+        As `read_meshes` and `write_mesh`.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> ground = geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]])
+    >>> geodomain.write_mesh(ground, folder / "ground.ply")
+    >>> list(geodomain.convert_file(folder / "ground.ply", folder / "topo.dxf"))
+    ['ground']
+    >>> geodomain.read_mesh(folder / "topo.dxf:ground")
+    Mesh('topo.dxf:ground', 3 vertices, 1 triangles)
+    """
+    place = Path(output)
+    outputs = files_of(place)
+    refuse_inputs(outputs, [split_name(source)[0]])
+    require_places(outputs, overwrite=overwrite)
+    solids = read_meshes(source)
+    write_mesh(solids, place, overwrite=overwrite)
+    return solids

@@ -1,1 +1,0 @@
-"""HTML tables for notebooks, with every text escaped."""

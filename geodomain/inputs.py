@@ -1,0 +1,321 @@
+"""Types of inputs: any mesh, several meshes, any points."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from geodomain.arrays import is_on_device
+from geodomain.compute.data import Floats
+from geodomain.compute.point_cache import CachedPoints
+from geodomain.formats.cells import Cells, LatticeCells, cells_of, product
+from geodomain.formats.wireframes import read_mesh
+from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.pyvista import is_dataset
+from geodomain.tables.in_memory import BlockFrame, is_frame, refuse_lazy
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    import pyvista
+    from narwhals.typing import IntoDataFrame
+    from numpy.typing import ArrayLike
+    from typing_extensions import TypeIs
+
+    from geodomain.mesh.mesh import Mesh
+
+
+class FacedSurface(Protocol):
+    """A surface with vertices (v, 3) and faces (t, 3), as trimesh has it."""
+
+    @property
+    def vertices(self) -> ArrayLike:
+        """Coordinates, (v, 3)."""
+
+    @property
+    def faces(self) -> ArrayLike:
+        """Indices of vertices, (t, 3)."""
+
+
+MeshLike: TypeAlias = (
+    "Mesh | pyvista.PolyData | pyvista.UnstructuredGrid | FacedSurface"
+    " | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]"
+)
+MeshesLike: TypeAlias = "MeshLike | pyvista.MultiBlock | Iterable[MeshLike | pyvista.MultiBlock]"
+PointsLike: TypeAlias = "ArrayLike | pyvista.DataSet | IntoDataFrame"
+
+
+# --- Paths as callers give them, and what to call for a block model in memory.
+
+# A path as a caller gives it.
+PathGiven = str | os.PathLike[str]
+
+
+def model_path(model: str | os.PathLike[str], in_memory: str) -> str:
+    """Return the path of a block model as text.
+
+    Parameters
+    ----------
+    model : path
+        What the caller gave.
+    in_memory : str
+        What to call for a model in memory, for the message.
+
+    Raises
+    ------
+    TypeError
+        If it is no path.
+    """
+    if isinstance(model, str | os.PathLike):
+        return os.fspath(model)
+    message = f"the model must be the path of a file, not {type(model).__name__}; {in_memory}"
+    raise TypeError(message)
+
+
+# --- Conversion of anything mesh-like to `Mesh`; `geodomain.formats` reads the files.
+
+_TAKEN = (
+    "a geodomain.Mesh, a pyvista.PolyData, a pyvista.UnstructuredGrid of flat cells, an object "
+    "with .vertices and .faces (trimesh), a tuple (vertices, triangles) of shapes (v, 3) and "
+    "(t, 3), or the path of a mesh file"
+)
+_UNNAMED = "mesh"
+
+
+def as_mesh(mesh: MeshLike, *, name: str | None = None) -> Mesh:
+    """Return any mesh that you hold as a `Mesh`.
+
+    Every function of geodomain that has a mesh among its parameters takes the same:
+
+    - a `Mesh`, which is used as it is;
+    - a ``pyvista.PolyData``, or an UnstructuredGrid of flat cells: see `Mesh.from_pyvista`;
+    - an object with ``.vertices`` (v, 3) and ``.faces`` (t, 3), such as a ``trimesh.Trimesh``;
+    - a tuple of two arrays, vertices (v, 3) and triangles (t, 3), the second of integers;
+    - the path of a file, which is read by `read_mesh`.
+
+    Functions that take several meshes take a list, or any other iterable, of these, and a
+    ``pyvista.MultiBlock``. A tuple of two such arrays is one mesh; a list is several meshes.
+
+    What is converted is copied and checked on every call: to ask often, convert once.
+
+    Parameters
+    ----------
+    mesh : mesh-like
+        One of the above.
+    name : str, optional
+        What messages call a mesh that has no name of its own: a `Mesh` keeps its name, and
+        a file is called by its file name.
+
+    Returns
+    -------
+    Mesh
+
+    Raises
+    ------
+    TypeError
+        For anything else; the message says what is taken.
+    MeshError
+        For what `Mesh` or `read_mesh` refuses.
+    OSError
+        If a file cannot be opened.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> vertices = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
+    >>> geodomain.as_mesh((vertices, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]), name="ore")
+    Mesh('ore', 4 vertices, 4 triangles)
+    """
+    for accepts, convert in _READERS:
+        if accepts(mesh):
+            return convert(mesh, _UNNAMED if name is None else name)
+    raise TypeError(_refusal(mesh))
+
+
+def as_meshes(meshes: MeshesLike, *, name: str | None = None) -> tuple[Mesh, ...]:
+    """Return one or several meshes as a tuple; see `as_mesh`.
+
+    Raises
+    ------
+    TypeError, MeshError, OSError
+        As `as_mesh`.
+    """
+    if is_mesh_like(meshes):
+        return (as_mesh(meshes, name=name),)
+    if _is_multiblock(meshes):
+        return tuple(_blocks(meshes, name))
+    if isinstance(meshes, Mapping) or not isinstance(meshes, Iterable):
+        raise TypeError(_refusal(meshes))
+    found: list[Mesh] = []
+    for mesh in cast("Iterable[MeshLike | pyvista.MultiBlock]", meshes):
+        found.extend(_blocks(mesh, name) if _is_multiblock(mesh) else [as_mesh(mesh, name=name)])
+    return tuple(found)
+
+
+def is_mesh_like(thing: object) -> TypeGuard[MeshLike]:
+    """Return whether `as_mesh` takes something."""
+    return any(accepts(thing) for accepts, _ in _READERS)
+
+
+def _blocks(blocks: pyvista.MultiBlock, name: str | None) -> Iterator[Mesh]:
+    """Yield the meshes of a MultiBlock, nested ones included; empty blocks are skipped."""
+    for number in range(blocks.n_blocks):
+        block, called = blocks[number], blocks.get_block_name(number) or name
+        if _is_multiblock(block):
+            yield from _blocks(block, called)
+        elif block is not None:
+            yield as_mesh(cast("pyvista.PolyData", block), name=called)
+
+
+def _refusal(thing: object) -> str:
+    """Return the message for something that is no mesh: what is taken, and what was given."""
+    if _is_multiblock(thing):
+        return "a MultiBlock is several meshes, and one is meant here: give one of its blocks"
+    message = f"a mesh must be {_TAKEN}, not {type(thing).__name__}"
+    if isinstance(thing, list | np.ndarray):
+        message += "; a list is several meshes"
+    return message
+
+
+def _is_multiblock(thing: object) -> TypeIs[pyvista.MultiBlock]:
+    return is_dataset(thing, "MultiBlock")
+
+
+def _is_path(thing: object) -> bool:
+    return isinstance(thing, str | os.PathLike)
+
+
+def _is_surface(thing: object) -> bool:
+    return is_dataset(thing, "PolyData", "UnstructuredGrid")
+
+
+def _has_faces(thing: object) -> bool:
+    return hasattr(thing, "vertices") and hasattr(thing, "faces")
+
+
+def _is_pair(thing: object) -> bool:
+    """Return whether something is a tuple of two arrays of three columns each."""
+    return isinstance(thing, tuple) and len(thing) == 2 and all(map(_has_three_columns, thing))
+
+
+def _has_three_columns(values: object) -> bool:
+    """Return whether something is an array of numbers, (n, 3), or has no rows."""
+    if not (isinstance(values, list | tuple) or hasattr(values, "__array__")):
+        return False
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return False
+    return array.shape == (0,) or (
+        array.ndim == 2 and array.shape[1] == 3 and array.dtype.kind in "fiub"
+    )
+
+
+def _of_faces(surface: FacedSurface, name: str) -> Mesh:
+    return Mesh(surface.vertices, surface.faces, name=name)
+
+
+_READERS: tuple[tuple[Callable[[object], bool], Callable[[object, str], Mesh]], ...] = (
+    (lambda thing: isinstance(thing, Mesh), lambda mesh, _: cast(Mesh, mesh)),
+    (_is_path, lambda path, _: read_mesh(cast("str | os.PathLike[str]", path))),
+    (_is_surface, lambda surface, name: Mesh.from_pyvista(surface, name=name)),
+    (_is_pair, lambda pair, name: Mesh(*cast("tuple[ArrayLike, ArrayLike]", pair), name=name)),
+    (_has_faces, lambda faced, name: _of_faces(cast(FacedSurface, faced), name)),
+)
+
+
+# --- Conversion of anything point-like to rows x, y, z, or to a lattice.
+
+_POINTS_TAKEN = (
+    "an array of shape (n, 3), a pyvista.PolyData or PointSet (its points), a pyvista.ImageData, "
+    "RectilinearGrid, StructuredGrid or UnstructuredGrid (the centres of its cells), or a "
+    "pandas.DataFrame, polars.DataFrame or pyarrow.Table with columns of centroids"
+)
+_GRIDS = ("ImageData", "RectilinearGrid", "StructuredGrid", "UnstructuredGrid")
+_ARRAYS = ("__array__", "__array_interface__", "__dlpack__")
+
+
+@dataclass(frozen=True, eq=False)
+class LatticePoints:
+    """The points of a lattice along x, y and z, x fastest; rows are made on demand.
+
+    Attributes
+    ----------
+    axes : tuple of (nx,), (ny,), (nz,) float64
+        The coordinates along each axis, in any order.
+    """
+
+    axes: tuple[Floats, Floats, Floats]
+
+    def __len__(self) -> int:
+        """Count the points."""
+        x, y, z = self.axes
+        return len(x) * len(y) * len(z)
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Return the points one by one, (n, 3)."""
+        return product(*self.axes)
+
+
+def point_rows(points: PointsLike | LatticePoints) -> ArrayLike:
+    """Return points as something of shape (n, 3): arrays as they are, on a GPU too.
+
+    Raises
+    ------
+    TypeError
+        For what holds no points; the message says what is taken.
+    TableError
+        For a table without known columns of centroids, and a grid whose cells are no blocks.
+    """
+    if isinstance(points, np.ndarray | list | tuple | CachedPoints) or is_on_device(points):
+        return cast("ArrayLike", points)
+    if isinstance(points, LatticePoints):
+        return points.rows
+    if is_dataset(points, "PolyData", "PointSet"):
+        return np.asarray(cast("pyvista.PolyData", points).points)
+    if is_grid(points):
+        return _centres(cells_of(points, "the grid"))
+    refuse_lazy(points, "compute it first, or give it to label_blocks")
+    if is_frame(points):
+        return BlockFrame(cast("IntoDataFrame", points)).centroids()
+    if isinstance(points, str | bytes) or not _is_array(points):
+        message = f"points must be {_POINTS_TAKEN}, not {type(points).__name__}"
+        raise TypeError(message)
+    return cast("ArrayLike", points)
+
+
+def lattice_of(points: object) -> LatticePoints | None:
+    """Return the lattice of points that are one by construction; None for other points."""
+    if isinstance(points, LatticePoints):
+        return points
+    if not is_dataset(points, "ImageData", "RectilinearGrid"):
+        return None
+    cells = cells_of(points, "the grid")
+    if not isinstance(cells, LatticeCells) or cells.matrix is not None:
+        return None
+    return LatticePoints(cells.centres)
+
+
+def is_grid(thing: object) -> bool:
+    """Return whether something is a grid of PyVista, whose cells are blocks."""
+    return is_dataset(thing, *_GRIDS)
+
+
+def _centres(cells: Cells) -> Floats:
+    """Return the centre of each cell, (n, 3), in the order of the cells."""
+    out = np.empty((cells.count, 3), order="F")
+    for index, centres, _ in cells.chunks():
+        out[index] = centres
+    return out
+
+
+def _is_array(thing: object) -> bool:
+    return isinstance(thing, Sequence) or any(hasattr(thing, name) for name in _ARRAYS)

@@ -1,1 +1,0 @@
-"""Conversion of what users pass to functions: meshes, points, tables of blocks."""

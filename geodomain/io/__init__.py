@@ -1,1 +1,0 @@
-"""Files in and out: wireframes, block models, text tables; computes no geometry."""

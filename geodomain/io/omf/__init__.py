@@ -1,1 +1,0 @@
-"""The Open Mining Format, both versions: indices and arrays; which elements matter is not here."""

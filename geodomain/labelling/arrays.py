@@ -1,0 +1,502 @@
+"""Which of several domains each point belongs to; for solids, one pass over the points."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeGuard, Unpack, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.arrays import as_doubles, as_rows, is_on_device
+from geodomain.domains.domain import Domain, refuse_nan
+from geodomain.domains.order import Domains, DomainsLike, LabelBy, allowed_rows, as_domains
+from geodomain.errors import DomainError, counted
+from geodomain.formats.cells import cells_of
+from geodomain.inputs import (
+    LatticePoints,
+    MeshesLike,
+    MeshLike,
+    PointsLike,
+    is_grid,
+    lattice_of,
+    point_rows,
+)
+from geodomain.labelling.evaluate import rest_labels
+from geodomain.labelling.labeller import LOST, NONE, Labeller
+from geodomain.labelling.share_settings import ShareSettings, share_settings
+from geodomain.labelling.sharer import measure_blocks
+from geodomain.mesh.mesh import Mesh
+from geodomain.query.first_solid import as_solids, first_codes
+from geodomain.query.locator import PointLocator, Rule
+from geodomain.tables.conditions import ArrayColumn, Column
+from geodomain.tables.options import NumberKeywords, TableOptions, table_options
+from geodomain.tables.vendors import plain_name
+
+if TYPE_CHECKING:
+    import pyvista
+    import xarray
+
+    from geodomain.compute.device_arrays import DeviceArray
+
+# Points that are labelled at a time, where several arrays as long are needed.
+_PART = 1 << 18
+
+
+def label_points(
+    points: PointsLike | LatticePoints,
+    domains: DomainsLike,
+    *,
+    background: str | None = None,
+    unassigned: str | None = None,
+    columns: Mapping[str, ArrayLike] | None = None,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+    **numbers: Unpack[NumberKeywords],
+) -> NDArray[np.str_]:
+    """Return the name of the domain that each point is labelled with.
+
+    Parameters
+    ----------
+    points : array_like of shape (n, 3), or points-like
+        Coordinates x, y, z, in the unit of the meshes, as in `geodomain.contains`.
+    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+        In their order: the first that contains a point wins, if nothing else is said; see
+        `Domain`, `Stack`, `read_domains`. In a mapping each name stands for a mesh-like (as for
+        `as_mesh`), a PointLocator or several, a union.
+    background : str, optional
+        The label of points in no domain; that of `domains`, or empty, if not given.
+    unassigned : str, optional
+        The label of points that are not finite, or that a domain has no answer for:
+        beyond a surface, above or below a hole; chosen as `background` is.
+    columns : mapping of str to array_like of shape (n,)
+        What conditions are about.
+    rule, backend, threads, allow_open
+        As in `geodomain.contains`.
+    **numbers
+        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how columns
+        of conditions are read where they are compared with numbers.
+
+    Returns
+    -------
+    numpy.ndarray of str, shape (n,)
+
+    Raises
+    ------
+    DomainError
+        For conditions on columns that are not given, and a name without a mesh.
+    TableError
+        For a column that is compared with numbers and has other texts.
+    MeshError, PointError
+        As in `geodomain.contains`.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> geodomain.label_points([[1, 1, 1], [9, 9, 9]], {"ORE": ore}, background="WASTE")
+    array(['ORE', 'WASTE'], dtype='<U5')
+    """
+    options = table_options(**numbers)
+    if isinstance(domains, Mapping) and rule == "parity" and not columns:
+        names, codes = _codes_by_names(points, domains, backend, threads, allow_open)
+        given = Domains()
+    else:
+        given = as_domains(domains)
+        lattice = lattice_of(points)
+        where = as_rows(point_rows(points), "points") if lattice is None else lattice
+        names = [target.name for target in given.targets]
+        codes = codes_by_domains(
+            where,
+            given,
+            partial(given_column, columns or {}, len(where), options),
+            None,
+            rule=rule,
+            backend=backend,
+            threads=threads,
+            allow_open=allow_open,
+        )
+    rest, lost = rest_labels(given, names, background, unassigned)
+    labels: NDArray[np.str_] = np.array([*names, rest, lost, lost, lost])[codes]
+    return labels
+
+
+def _codes_by_names(
+    points: PointsLike | LatticePoints,
+    domains: Mapping[str, MeshesLike | PointLocator | Iterable[MeshLike | PointLocator]],
+    backend: str,
+    threads: int | None,
+    allow_open: bool,
+) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the names of closed unions, and codes as in `Verdict`."""
+    meshes: list[Mesh | PointLocator] = []
+    owners: list[int] = []
+    for owner, (name, union) in enumerate(domains.items()):
+        refuse_nan(str(name))
+        parts = as_solids(union, name)
+        if not parts:
+            message = f"{name} has no mesh"
+            raise DomainError(message)
+        meshes.extend(parts)
+        owners.extend([owner] * len(parts))
+    codes = first_codes(points, meshes, backend=backend, threads=threads, allow_open=allow_open)
+    # Names are NumPy's, in memory, wherever the points are.
+    held = cast("DeviceArray", codes).get().astype(np.intp) if is_on_device(codes) else codes
+    # Codes -2 and -1 count from the end of the table.
+    table = np.array([*owners, len(domains) + LOST, len(domains) + NONE])
+    return list(domains), table[held]
+
+
+def codes_by_domains(
+    points: NDArray[np.float64] | LatticePoints,
+    domains: Domains,
+    column: Callable[[str], Column],
+    labelled: NDArray[np.bool_] | None,
+    *,
+    rule: Rule,
+    backend: str,
+    threads: int | None,
+    allow_open: bool,
+    index: Labeller | None = None,
+) -> NDArray[np.intp]:
+    """Return codes as in `Verdict` for points, computed a part at a time.
+
+    `column` gives the columns of conditions; blocks that are `labelled` are as in `Labeller`. Where
+    all domains are closed solids without conditions, one pass of the kernels does all of it, unless
+    there is an `index` of them already.
+    """
+    plain = rule == "parity" and all(map(_is_plain, domains)) and not domains.stacks
+    if index is None and plain and labelled is None:
+        return _codes_of_solids(points, domains, backend, threads, allow_open)
+    rows_of = points.rows if isinstance(points, LatticePoints) else points
+    labeller = index
+    if labeller is None:
+        labeller = Labeller(
+            domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
+        )
+    allowed = allowed_rows(domains, column)
+    codes = np.empty(len(points), np.intp)
+    for begin in range(0, len(points), _PART):
+        rows = slice(begin, begin + _PART)
+        some = allowed and [None if one is None else one[rows] for one in allowed]
+        given = None if labelled is None else labelled[rows]
+        codes[rows] = labeller.judge(rows_of[rows], some, given).codes
+    return codes
+
+
+def _codes_of_solids(
+    points: NDArray[np.float64] | LatticePoints,
+    domains: Domains,
+    backend: str,
+    threads: int | None,
+    allow_open: bool,
+) -> NDArray[np.intp]:
+    """Return the codes where each point gets the first solid that contains it."""
+    ranked = list(enumerate(domains))
+    if domains.order == "last":
+        # One that keeps labels given before it yields to all of those; the others outrank them.
+        ranked = [one for one in ranked[::-1] if not one[1].keep] + [o for o in ranked if o[1].keep]
+    names = {str(index): domain.meshes for index, domain in ranked}
+    _, codes = _codes_by_names(points, names, backend, threads, allow_open)
+    count = len(ranked)
+    places = np.array([*(index for index, _ in ranked), count + NONE, count + LOST], np.intp)
+    return places[codes]
+
+
+def _is_plain(domain: Domain) -> bool:
+    """Return whether a domain is a closed solid without conditions or other options."""
+    bare = domain.is_solid and not domain.only_if
+    return bare and domain.rule != "winding" and all(mesh.is_closed for mesh in domain.meshes)
+
+
+def given_column(
+    columns: Mapping[str, ArrayLike], count: int, options: TableOptions, name: str
+) -> Column:
+    """Return a column in memory; raise ValueError for a wrong length."""
+    places = [plain_name(known) for known in columns]
+    if plain_name(name) not in places:
+        message = (
+            f"a condition is about the column {name!r}; give it with columns={{{name!r}: ...}}"
+        )
+        raise DomainError(message)
+    own, values = list(columns.items())[places.index(plain_name(name))]
+    rule = options.number_rule([*columns], "").of(own)
+    column = ArrayColumn(values, name, rule._replace(name=name))
+    if len(column.present()) != count:
+        message = (
+            f"column {name!r} has {counted(len(column.present()), 'row')} for "
+            f"{counted(count, 'point')}"
+        )
+        raise ValueError(message)
+    return column
+
+
+# --- Labels for PyVista grids and for lattices of centroids, xarray's included.
+
+
+def label_grid(
+    grid: pyvista.DataSet,
+    domains: DomainsLike,
+    *,
+    by: LabelBy | None = None,
+    lines: int | None = None,
+    background: str | None = None,
+    unassigned: str | None = None,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+    **numbers: Unpack[NumberKeywords],
+) -> NDArray[np.str_]:
+    """Return the name of the domain of each cell of a PyVista grid, by its centre or its volume.
+
+    Where the domains are closed solids by parity without conditions, and the grid is an
+    ImageData or a RectilinearGrid that is not turned, its columns of cells are labelled whole,
+    which is much faster; the labels are the same.
+
+    Parameters
+    ----------
+    grid : pyvista.ImageData, RectilinearGrid, StructuredGrid or UnstructuredGrid
+        The block model, in the unit of the meshes; unstructured cells are voxels or hexahedra.
+        Conditions are about its cell data.
+    by, lines : optional
+        As for `label_file`: "majority" labels by the largest share of a cell.
+    domains, background, unassigned, rule, backend, threads, allow_open, **numbers
+        As in `label_points`.
+
+    Returns
+    -------
+    numpy.ndarray of str, shape (n_cells,)
+        In the order of the cells, ready for ``grid.cell_data["domain"]``. The centre of a cell
+        is (low + high) / 2 in float64 along each axis; that of a hexahedron that is no box is
+        the mean of its corners.
+
+    Raises
+    ------
+    TypeError
+        For what is no such grid.
+    TableError
+        For a flat grid, or cells that are no blocks.
+    DomainError, MeshError, PointError
+        As in `label_points`.
+
+    Examples
+    --------
+    >>> import geodomain, pyvista
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = ([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> grid = pyvista.ImageData(dimensions=(3, 2, 2), spacing=(2, 2, 2))
+    >>> geodomain.label_grid(grid, {"ORE": ore}, background="WASTE").tolist()
+    ['ORE', 'WASTE']
+    """
+    if not is_grid(grid):
+        message = (
+            "a grid must be a pyvista ImageData, RectilinearGrid, StructuredGrid or "
+            f"UnstructuredGrid, not {type(grid).__name__}"
+        )
+        raise TypeError(message)
+    # A mapping has no conditions, and may have locators.
+    given = domains if isinstance(domains, Mapping) else as_domains(domains)
+    listed = given if isinstance(given, Domains) else Domains()
+    shares = share_settings(listed, by=by, lines=lines)
+    if shares.by == "majority":
+        ordered = as_domains(domains)
+        codes = _largest(
+            grid,
+            ordered,
+            shares,
+            table_options(**numbers),
+            rule=rule,
+            backend=backend,
+            threads=threads,
+        )
+        names = [target.name for target in ordered.targets]
+        rest, lost = rest_labels(ordered, names, background, unassigned)
+        labels: NDArray[np.str_] = np.array([*names, rest, lost, lost, lost])[codes]
+        return labels
+    return label_points(
+        grid,
+        given,
+        background=background,
+        unassigned=unassigned,
+        columns=None if isinstance(given, Mapping) else dict(grid.cell_data.items()),
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        allow_open=allow_open,
+        **numbers,
+    )
+
+
+def _largest(
+    grid: pyvista.DataSet,
+    domains: Domains,
+    settings: ShareSettings,
+    options: TableOptions,
+    *,
+    rule: Rule,
+    backend: str,
+    threads: int | None,
+) -> NDArray[np.intp]:
+    """Return the codes of the largest shares of cells."""
+    cells = cells_of(grid, "the grid")
+    points, sizes = np.empty((2, cells.count, 3))
+    for where, centres, lengths in cells.chunks():
+        points[where], sizes[where] = centres, lengths
+    column = partial(given_column, dict(grid.cell_data.items()), cells.count, options)
+    _, codes = measure_blocks(
+        points,
+        sizes,
+        cells.axes,
+        domains,
+        settings,
+        column,
+        None,
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        name="the grid",
+    )
+    return codes
+
+
+def label_lattice(
+    x: ArrayLike | xarray.DataArray,
+    y: ArrayLike | xarray.DataArray,
+    z: ArrayLike | xarray.DataArray,
+    domains: DomainsLike,
+    *,
+    like: xarray.DataArray | xarray.Dataset | None = None,
+    columns: Mapping[str, ArrayLike] | None = None,
+    background: str | None = None,
+    unassigned: str | None = None,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+    **numbers: Unpack[NumberKeywords],
+) -> NDArray[np.str_] | xarray.DataArray:
+    """Return the name of the domain of each block of a lattice.
+
+    Where the domains are closed solids by parity without conditions, columns of blocks are
+    labelled whole, which is much faster; the labels are those of `label_points`.
+
+    Parameters
+    ----------
+    x, y, z : array_like of shape (nx,), (ny,), (nz,), or xarray.DataArray of one dimension
+        The centroids' coordinates along each axis, in any order, in the unit of the meshes. As
+        coordinates of xarray, along three different dimensions: ``data.x, data.y, data.z``.
+    domains, background, unassigned, rule, backend, threads, allow_open, **numbers
+        As in `label_points`.
+    like : xarray.DataArray or Dataset, optional
+        What x, y and z are coordinates of: the result has its dimensions in the same order,
+        such as (z, x, y). Without it the order is x, y, z, whatever that of the model.
+    columns : mapping of str to array_like of shape (nx, ny, nz), optional
+        What conditions are about; an xarray.DataArray in any order of its dimensions.
+
+    Returns
+    -------
+    numpy.ndarray of str, shape (nx, ny, nz)
+        For arrays.
+    xarray.DataArray of str
+        For coordinates of xarray: its dimensions are those of x, y and z, in this order, or in
+        that of `like`; it has the coordinates, and is called ``domain``.
+
+    Raises
+    ------
+    TypeError
+        Where some of x, y and z are coordinates of xarray and others are not.
+    ValueError
+        For coordinates of several dimensions, along the same one, or not along those of `like`.
+    DomainError, MeshError, PointError
+        As in `label_points`.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = ([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> geodomain.label_lattice([1, 3], [1], [0.5, 1], {"ORE": ore}, background="WASTE").tolist()
+    [[['ORE', 'ORE']], [['WASTE', 'WASTE']]]
+    """
+    dims = _dimensions((x, y, z), like)
+    axes = [as_doubles(np.asarray(axis), name) for name, axis in zip("xyz", (x, y, z), strict=True)]
+    lattice = LatticePoints((axes[0], axes[1], axes[2]))
+    labels = label_points(
+        lattice,
+        domains,
+        background=background,
+        unassigned=unassigned,
+        columns={name: _in_cell_order(values, dims) for name, values in (columns or {}).items()},
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        allow_open=allow_open,
+        **numbers,
+    )
+    nx, ny, nz = map(len, axes)
+    shaped = np.ascontiguousarray(labels.reshape(nz, ny, nx).transpose(2, 1, 0))
+    if dims is None:
+        return shaped
+    return _as_data_array(shaped, cast("Sequence[xarray.DataArray]", (x, y, z)), dims, like)
+
+
+def _are_coordinates(
+    axes: Sequence[ArrayLike | xarray.DataArray],
+) -> TypeGuard[Sequence[xarray.DataArray]]:
+    """Tell coordinates of xarray from arrays; a mixture of both is refused."""
+    module = sys.modules.get("xarray")
+    known = [module is not None and isinstance(axis, module.DataArray) for axis in axes]
+    if any(known) and not all(known):
+        message = "x, y and z must all be coordinates of xarray, or all be arrays"
+        raise TypeError(message)
+    return all(known)
+
+
+def _dimensions(
+    axes: Sequence[ArrayLike | xarray.DataArray], like: xarray.DataArray | xarray.Dataset | None
+) -> list[Hashable] | None:
+    """Return the dimensions of xarray coordinates, None for arrays."""
+    if not _are_coordinates(axes):
+        if like is not None:
+            message = "like goes with x, y and z that are coordinates of it, such as like.x"
+            raise TypeError(message)
+        return None
+    dims = [dim for axis in axes for dim in axis.dims]
+    if any(axis.ndim != 1 for axis in axes) or len(set(dims)) < 3:
+        message = f"x, y and z must be along one dimension each, three in all, not {dims}"
+        raise ValueError(message)
+    if like is not None and not set(dims) <= set(like.dims):
+        message = f"like has the dimensions {list(like.dims)}, and x, y and z are along {dims}"
+        raise ValueError(message)
+    return dims
+
+
+def _in_cell_order(values: ArrayLike, dims: list[Hashable] | None) -> ArrayLike:
+    """Return a column (nx, ny, nz) as (n,), x fastest."""
+    if dims is not None and hasattr(values, "dims"):
+        values = cast("xarray.DataArray", values).transpose(*dims)
+    array = np.asarray(values)
+    if array.ndim != 3:
+        message = f"a column of a lattice must have shape (nx, ny, nz), not {array.shape}"
+        raise ValueError(message)
+    return array.transpose(2, 1, 0).reshape(-1)
+
+
+def _as_data_array(
+    labels: NDArray[np.str_],
+    axes: Sequence[xarray.DataArray],
+    dims: list[Hashable],
+    like: xarray.DataArray | xarray.Dataset | None,
+) -> xarray.DataArray:
+    """Return labels as a DataArray with coordinates, its dimensions in the order of `like`."""
+    import xarray
+
+    coords = {axis.name or dim: axis.variable for axis, dim in zip(axes, dims, strict=True)}
+    found = xarray.DataArray(labels, dims=dims, coords=coords, name="domain")
+    return found if like is None else found.transpose(*(dim for dim in like.dims if dim in dims))

@@ -1,0 +1,701 @@
+"""The record of a run: command, input files, results."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import numpy as np
+
+from geodomain.checks.blocks import (
+    MISSING_OPTION,
+    BlockChecks,
+    overfull,
+    realisations_of,
+    summed_realisations,
+)
+from geodomain.compute.data import Floats
+from geodomain.domains.domain import Domain
+from geodomain.domains.order import Domains, LabelBy, Proportions, allowed_rows, condition_columns
+from geodomain.domains.sources import DomainsGiven
+from geodomain.errors import PointError, TableError, collect_warnings, warn
+from geodomain.files.outputs import refuse_inputs, require_places, same_place
+from geodomain.files.streams import STANDARD, replaced
+from geodomain.files.unchanged import Digest
+from geodomain.formats.blocks import (
+    BlockFile,
+    Destination,
+    Relabelling,
+    file_of,
+    open_model,
+    require_page_name,
+    require_record_name,
+    require_same_kind,
+)
+from geodomain.formats.cell_file import CellModel
+from geodomain.inputs import PathGiven, model_path
+from geodomain.labelling.counts import Counts, Tally
+from geodomain.labelling.evaluate import BlockLattice, refuse_disjoint
+from geodomain.labelling.labeller import (
+    ColumnPlan,
+    LabelKeywords,
+    Labeller,
+    ShareKeywords,
+    prepare,
+    refuse_slips,
+)
+from geodomain.labelling.share_report import share_warnings
+from geodomain.labelling.sharer import Sharer, frame_of
+from geodomain.labelling.summary import Summary, parts_of, summarise
+from geodomain.labelling.warnings import exchanged_axes, tally_warnings
+from geodomain.labelling.whole_lattice import label_whole
+from geodomain.mesh.mesh import Mesh
+from geodomain.progress import Progress, show_progress
+from geodomain.query.locator import Rule
+from geodomain.tables.conditions import Column
+from geodomain.tables.numbers import NegativeGrades
+from geodomain.tables.options import TableKeywords, table_options
+from geodomain.tables.rotation import (
+    azimuth_of,
+    frame_of_azimuth,
+    refuse_misfit,
+    require_constants,
+    require_known_turn,
+)
+from geodomain.tables.text import NewCells
+from geodomain.tables.vendors import find_column
+
+
+class FileHash(TypedDict):
+    """A file by its content."""
+
+    bytes: int
+    sha256: str
+
+
+class PartFacts(TypedDict):
+    """A part of a dataset: its name, its rows, and its bytes before and after."""
+
+    part: str
+    rows: int
+    input: FileHash
+    output: FileHash | None
+
+
+class RunRecord:
+    """One run: when it began, its options, and the files that it reads and writes.
+
+    Parameters
+    ----------
+    command : str
+        The name of the command or function.
+    options : dict
+        All its options, by name, as they were given or by default.
+    path : path, optional
+        Where the record goes; without it there is none.
+    page : path, optional
+        Where a report goes that holds the record, which is written after the run.
+
+    Attributes
+    ----------
+    inputs : list of Path
+        Files beside the table; their bytes are read for the record alone.
+    parts : list of PartFacts
+        The parts of a dataset, which stand for the table and the output.
+    path, page : Path, optional
+        Where the record goes, and the report.
+    source, target : Digest
+        The table's bytes as they go by, in and out; only where there is to be a record.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        options: Mapping[str, object],
+        path: str | os.PathLike[str] | None,
+        *,
+        page: Path | None = None,
+    ) -> None:
+        self._began, self._clock = datetime.now(UTC), time.perf_counter()
+        self._command, self._options = command, options
+        self.path = None if path is None else Path(path)
+        self.page = page
+        self.inputs: list[Path] = []
+        self.parts: list[PartFacts] = []
+        self.source, self.target = (Digest() if self.path or page else None for _ in range(2))
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds since the beginning."""
+        return time.perf_counter() - self._clock
+
+    def write(self, model: str, summary: Summary, *, overwrite: bool) -> None:
+        """Write the record, if one was asked for, completely or not at all."""
+        if self.path is None:
+            return
+        text = json.dumps(self.as_dict(model, summary), indent=2, default=_plain) + "\n"
+        with replaced(self.path, overwrite=overwrite) as file:
+            file.write(text.encode())
+
+    def as_dict(self, model: str, summary: Summary) -> dict[str, object]:
+        """Return the record as plain values."""
+        from importlib.metadata import version  # brings the parser of e-mail's headers
+
+        return {
+            "command": self._command,
+            "options": self._options,
+            "started": self._began.isoformat(timespec="seconds"),
+            "versions": {
+                "geodomain": version("geodomain"),
+                "numpy": version("numpy"),
+                "python": platform.python_version(),
+                "platform": f"{sys.platform} {platform.machine()}",
+            },
+            **(self._parts(model) if self.parts else self._table(model, summary)),
+            "summary": summary.as_dict(),
+        }
+
+    def _table(self, model: str, summary: Summary) -> dict[str, object]:
+        """Return the files of a labelling of one table."""
+        output = None if summary.output is None else _file(summary.output, self.target)
+        return {"inputs": [_file(model, self.source), *self._others()], "output": output}
+
+    def _parts(self, dataset: str) -> dict[str, object]:
+        """Return the files of a labelling of a dataset."""
+        files = {"dataset": dataset, "parts": self.parts}
+        return {"inputs": self._others(), "output": None, **files}
+
+    def _others(self) -> list[dict[str, object]]:
+        """Return the files beside the table."""
+        return [_file(path, Digest.of_file(path)) for path in self.inputs]
+
+
+def _file(path: str | Path, digest: Digest | None) -> dict[str, object]:
+    """Return the path, size and SHA-256 of a file."""
+    return {"path": str(path), **hash_of(digest or Digest())}
+
+
+def hash_of(digest: Digest) -> FileHash:
+    """Return what a digest has taken."""
+    return {"bytes": digest.size, "sha256": digest.hexadecimal}
+
+
+def hash_of_file(path: Path) -> FileHash:
+    """Hash a file."""
+    return hash_of(Digest.of_file(path))
+
+
+def _plain(value: object) -> object:
+    """Return a value that JSON can hold: domains and meshes as their names."""
+    if isinstance(value, Domains):
+        return [*value.domains, *value.stacks]
+    return value.name if isinstance(value, Domain | Mesh) and value.name else str(value)
+
+
+# --- Label an open block model; its other columns stay unchanged.
+
+
+def label_table(
+    model: BlockFile,
+    destination: Destination | None,
+    labeller: Labeller,
+    plan: ColumnPlan,
+    *,
+    allow_disjoint: bool = False,
+    samples: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tally:
+    """Label every block of a model, and warn of what its counts show.
+
+    Parameters
+    ----------
+    model : BlockFile
+        The block model, opened.
+    destination : Destination, optional
+        Where to write; without it nothing is written.
+    labeller : Labeller
+        The solids.
+    plan : ColumnPlan
+        The new columns.
+    allow_disjoint : bool
+        Label even if no solid's box meets the blocks.
+    samples : bool
+        Whether the rows are samples, not the blocks of a model.
+    threads : int, optional
+        Number of threads that read and write.
+    progress : callable, optional
+        Called with the amount done and the total, or None for an unknown total.
+
+    Returns
+    -------
+    Tally
+
+    Raises
+    ------
+    TableError
+        If a row is malformed, a new column exists already, or no solid meets the blocks; the
+        last is decided when all rows are read, before the output is put in place.
+
+    Warns
+    -----
+    GeodomainWarning
+        For counts that need a look, at the same moment.
+    """
+    times = realisations_of(model.facts())
+    counts = Counts(Tally(labeller.targets), BlockChecks(compare=times == 1 and not samples))
+
+    def before_commit() -> None:
+        # Before the output takes its place: who makes errors of warnings gets none.
+        conclude(
+            counts, labeller, plan, model.name,
+            allow_disjoint=allow_disjoint, samples=samples, times=times,
+        )  # fmt: skip
+
+    count_table(
+        model, destination, labeller, plan, counts,
+        samples=samples, threads=threads, progress=progress, before_commit=before_commit,
+    )  # fmt: skip
+    return counts.tally
+
+
+def conclude(
+    counts: Counts,
+    labeller: Labeller,
+    plan: ColumnPlan,
+    name: str,
+    *,
+    allow_disjoint: bool = False,
+    samples: bool = False,
+    times: int = 1,
+) -> None:
+    """Warn of what the counts of all blocks show; refuse blocks that no domain meets.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of all the blocks.
+    labeller, plan, allow_disjoint, samples
+        As for `label_table`.
+    name : str
+        What messages call the model.
+    times : int
+        How often each block is there: as often as there are realisations.
+    """
+    tally, checks = counts.tally, counts.checks
+    if not allow_disjoint:
+        refuse_disjoint(labeller.targets, tally.bounds, name)
+    parts = parts_of(labeller.targets, tally, plan.labels)
+    for sentence in tally_warnings(labeller.domains, tally, parts):
+        warn(sentence)
+    for sentence in checks.warnings(mend=MISSING_OPTION):
+        warn(sentence)
+    if tally.shares is not None:
+        _require_boxes(tally, name)
+        for sentence in share_warnings(plan.shares, tally.shares, labeller.targets):
+            warn(sentence)
+    for sentence in summed_realisations(times):
+        warn(sentence)
+    if not samples:
+        fallback = times == 1 and not checks.tells_volume
+        for sentence in overfull(float(tally.volumes.sum()), tally.box) if fallback else ():
+            warn(sentence)
+        solids = labeller.count_solids
+        for sentence in exchanged_axes(labeller.domains, tally.bounds, tally.sample, solids):
+            warn(sentence)
+
+
+def count_table(
+    model: BlockFile,
+    destination: Destination | None,
+    labeller: Labeller,
+    plan: ColumnPlan,
+    counts: Counts,
+    *,
+    samples: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    before_commit: Callable[[], None] = lambda: None,
+) -> None:
+    """Label every block of a model and count what was found; `before_commit` sees the counts."""
+    tally, checks = counts.tally, counts.checks
+    sharer = _sharer(labeller, model, plan, samples=samples)
+    tally.shares = None if sharer is None else sharer.tally
+    asked = condition_columns(labeller.domains, model.columns, model.name)
+    kept = _kept_column(labeller, model, plan)
+    edges = None if (model.axes == np.eye(3)).all() else model.axes
+    begun = False
+    lattice = _lattice(model, threads, samples=samples)
+
+    def label(
+        points: Floats, sizes: Floats | None, column: Callable[[int], Column]
+    ) -> list[NewCells]:
+        nonlocal edges, begun
+        require_constants(model.constants, column, model.columns, model.name, tally.rows)
+        if not begun and not samples and sizes is not None:
+            edges = _edges(model, points, sizes, measured=sharer is not None)
+        begun = True
+        negative: dict[str, NegativeGrades] = {}
+        allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]), negative)
+        labelled = None if kept is None else column(kept).present()
+        try:
+            verdict = labeller.judge(points, allowed, labelled, lattice)
+        except PointError as error:
+            message = f"{model.name}, among the blocks from number {tally.rows + 1} on: {error}"
+            raise PointError(message) from None
+        shares: Sequence[Floats] = ()
+        if sharer is not None:
+            lengths = _required(sizes, model)
+            found = sharer.measure(points, lengths, verdict, allowed, labelled)
+            verdict = replace(verdict, codes=found.codes)
+            shares = [*(100.0 * found.shares if plan.shares.percent else found.shares)]
+        tally.add(points, sizes, verdict, allowed, edges, negative)
+        checks.add(points, None if samples else sizes, verdict.box, edges)
+        flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
+        unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []
+        return [verdict.codes, *flags, *unsure, *shares]
+
+    task = Relabelling(
+        label,
+        plan.columns(labeller.targets),
+        destination,
+        also=sorted({*asked.values(), *model.constants, *([] if kept is None else [kept])}),
+        replace=plan.replace,
+        threads=threads,
+        progress=progress,
+        before_commit=before_commit,
+        known=None
+        if samples or kept is not None
+        else _whole(model, labeller, plan, tally, progress),
+    )
+    model.relabel(task)
+
+
+def _edges(model: BlockFile, points: Floats, sizes: Floats, *, measured: bool) -> Floats | None:
+    """Return the directions of the blocks' edges, as the first blocks show; None along the axes.
+
+    Refuse what the caller says of them where the blocks contradict it, and boxes that are measured
+    where nothing says that they are turned.
+    """
+    refuse_misfit(points, sizes, model.frame, model.name)
+    if (model.axes != np.eye(3)).any():
+        return model.axes
+    if measured:
+        require_known_turn(points, sizes, model.frame, model.name, "measured")
+    azimuth = azimuth_of(points, sizes) if model.frame.lattice is None else 0.0
+    return np.array(frame_of_azimuth(azimuth).matrix).T if azimuth else None
+
+
+def _lattice(model: BlockFile, threads: int | None, *, samples: bool) -> BlockLattice | None:
+    """Return the lattice that most of a model's blocks lie on; none of turned ones, and samples."""
+    if samples or (model.axes != np.eye(3)).any():
+        return None
+    if not isinstance(model, CellModel):
+        return BlockLattice.learnt(threads=threads)
+    if model.lattice is None:
+        return None
+    return BlockLattice.given(model.lattice.centres, threads=threads)
+
+
+def _whole(
+    model: BlockFile,
+    labeller: Labeller,
+    plan: ColumnPlan,
+    tally: Tally,
+    progress: Progress | None,
+) -> list[NewCells] | None:
+    """Label all cells of a lattice at once; None where they are asked for chunk by chunk."""
+    if plan.shares.measures or not isinstance(model, CellModel) or model.lattice is None:
+        return None
+    found = label_whole(model.lattice, labeller, tally, flags=plan.flags, progress=progress)
+    if found is None:
+        return None
+    unsure = [np.zeros(len(found[0]), np.uint8)] if plan.uncertain else []
+    return [*found, *unsure]
+
+
+def _sharer(
+    labeller: Labeller, model: BlockFile, plan: ColumnPlan, *, samples: bool
+) -> Sharer | None:
+    """Return what measures the shares of blocks, if any are asked for; samples have none."""
+    if samples or not plan.shares.measures:
+        return None
+    if not model.sizes and not isinstance(model, CellModel):
+        _required(None, model)
+    return Sharer(labeller, frame_of(labeller, model.axes, model.name), plan.shares)
+
+
+def _required(sizes: Floats | None, model: BlockFile) -> Floats:
+    """Return the sizes of blocks; refuse blocks without."""
+    if sizes is None:
+        message = (
+            f"{model.name} has no sizes of blocks, whose shares are asked for: name them with "
+            "dx=, dy= and dz=, columns or numbers"
+        )
+        raise TableError(message)
+    return sizes
+
+
+def _require_boxes(tally: Tally, name: str) -> None:
+    """Refuse blocks whose shares are asked for, if not one of them is a box with sizes."""
+    if tally.unsized and not tally.volumes.any():
+        message = (
+            f"no block of {name} is a box with sizes above 0 along its axes, and shares are asked "
+            "for: correct the sizes, or name others with dx=, dy= and dz=; skewed cells "
+            "have none: give such a model as a lattice, or as a table of centroids and sizes with "
+            "frame=, such as frame='z=30'"
+        )
+        raise TableError(message)
+
+
+def _kept_column(labeller: Labeller, model: BlockFile, plan: ColumnPlan) -> int | None:
+    """Return the column whose labels some domains keep, if it is rewritten."""
+    if not plan.replace or not any(domain.keep for domain in labeller.domains):
+        return None
+    return find_column(model.columns, plan.column, model.name)
+
+
+# --- Label a block model in a file; its other columns stay unchanged.
+
+_IN_MEMORY = (
+    "use label_blocks for a table in memory, label_grid for a grid, label_points for points"
+)
+
+
+def label_file(
+    model: PathGiven,
+    domains: DomainsGiven,
+    output: PathGiven | None,
+    *,
+    overwrite: bool = False,
+    column: str = "domain",
+    replace: bool = False,
+    codes: bool = False,
+    flags: bool = False,
+    uncertain: bool = False,
+    background: str | None = None,
+    unassigned: str | None = None,
+    leaky: str | None = None,
+    rule: Rule = "parity",
+    allow_open: bool = False,
+    weld: float | None = None,
+    allow_disjoint: bool = False,
+    count_on_wall: bool = False,
+    samples: bool = False,
+    proportions: Proportions | None = None,
+    percent: bool | None = None,
+    by: LabelBy | None = None,
+    lines: int | None = None,
+    record: PathGiven | RunRecord | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
+    progress: Progress | bool = False,
+    **table: Unpack[TableKeywords],
+) -> Summary:
+    r"""Label a block model in a file by the domains that its blocks are in, and write the result.
+
+    The output has the model's format and one column more: text keeps every other byte, a VTK data
+    set gets one more array of its cells, OMF of the same version one more attribute, a Datamine
+    table one more field, and GSLIB codes. A GOCAD Voxet becomes what the output's extension says:
+    .csv, .parquet, .vti, .vtu or .omf. The output is written completely or not at all.
+
+    Parameters
+    ----------
+    model : path
+        Text (.csv, .csv.gz, ..), Parquet, VTK, OMF, Datamine, GSLIB or a GOCAD Voxet, by its
+        content; "-" is text on stdin. ``FILE:NAME`` is one model of a file that holds several.
+    domains : mapping, sequence of Domain and Stack, Domains, or path
+        The domains; the first that contains a block labels it. A mapping has a mesh or a path for
+        each name, or a list of them for a union: ``{"ORE": "ore.stl"}``. A path names a TOML
+        file: see `read_domains`.
+    output : path or None
+        The file to write; "-" is stdout. None labels and reports without writing. With
+        ``overwrite``, the model itself is changed in place.
+    overwrite : bool
+        Whether an existing output or record may be replaced.
+    column : str
+        Name of the new column.
+    replace : bool
+        Rewrite the existing column in its place.
+    codes : bool
+        Write the codes of domains, not their names.
+    flags : bool
+        Add a column in_<name> of 0 and 1 for each domain.
+    uncertain : bool
+        Add a column of 0 and 1: 1 where rounding may have decided the winding number of an open
+        mesh.
+    background, unassigned : str, optional
+        Labels of blocks outside every domain, and of blocks without coordinates or beyond a
+        surface; by default those of `domains`.
+    leaky : str, optional
+        With ``allow_open``: the label of blocks above or below a hole, where an open mesh gives no
+        answer; by default ``unassigned``.
+    rule : {"parity", "winding"}
+        Which blocks are inside: those with an odd number of walls above, or those with a winding
+        number other than 0.
+    allow_open : bool
+        Label with meshes that are not closed.
+    weld : float, optional
+        Join vertices of a mesh that are at most this far apart, in the unit of the coordinates.
+    allow_disjoint : bool
+        Label even if no domain meets the blocks.
+    count_on_wall : bool
+        Count the blocks exactly on a wireframe.
+    samples : bool
+        The rows are samples or composites, as for `geodomain flag`: they fill no model that solids
+        could leave or fit badly.
+    proportions : {"itself", "priority"}, optional
+        Add a column prop_<name> for each domain: the share of each block in it, 0 to 1, by itself
+        or by the order and the rules of the domains; empty where it is not known. Blocks need
+        sizes. Shares are those of volumes, as of `geodomain.proportions`; blocks that more than
+        three wireframes enter, or one that crosses itself, are cut along vertical lines.
+    percent : bool, optional
+        Add columns pct_<name> instead, 0 to 100.
+    by : {"centroid", "majority"}, optional
+        What labels a block: its centroid, or the largest share by the order and the rules; of
+        shares within 1e-9 of the largest the first domain in the order wins, and any domain over
+        none. By default that of `domains`, "centroid" if it says nothing, as for the others.
+    lines : int, optional
+        The root of the number of vertical lines in a block, 2 to 256. [default: 16]
+    record : path, optional
+        Where to write a record of the run as JSON: command, inputs with their hashes, results.
+    backend : {"auto", "cpu", "cuda"}
+        Where to compute; every backend gives the same labels.
+    threads : int, optional
+        Number of threads; by default all cores.
+    progress : bool or callable
+        True shows progress on stderr. A function is called with the amount done and the total,
+        or None for an unknown total.
+    **table
+        How to read the file where its header is not enough: ``x``, ``y``, ``z``, ``dx``, ``dy``,
+        ``dz``, names of columns; ``missing``, the mark of a missing coordinate, such as ``-99``
+        or ``[-99, "NA"]``; ``position``, "centroid" or "corner"; ``rotation``, such as "z=30",
+        with ``origin`` and ``local_origin``, three numbers each, where coordinates are local;
+        ``frame``, such as "z=30", where they are those of the world and boxes are turned;
+        ``delimiter``, ``decimal`` and ``encoding`` of text; ``gslib_grid`` of a GSLIB file,
+        "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", with the first cell's centre; ``points_are_middles``
+        where the coordinates beside FROM and TO are the same for a whole hole, and right.
+
+    Returns
+    -------
+    Summary
+        Counts, volumes, overlaps and warnings; ``print`` it.
+
+    Raises
+    ------
+    FileExistsError
+        If the output or the record is there already; see ``overwrite``.
+    OSError
+        If a file cannot be read or written.
+    MeshError, DomainError, TableError, PointError
+        For bad data, with the file, the place and the remedy. Nothing is left behind.
+    DeviceError
+        If the backend cannot be used.
+    ValueError
+        For options that contradict each other.
+    TypeError
+        For a model that is no path: a table in memory is for `label_blocks`.
+
+    Warns
+    -----
+    GeodomainWarning
+        For each warning of the summary, before the output is put in place: a filter that turns
+        warnings into errors leaves no output.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "blocks.csv").write_text("X,Y,Z,AU\n1,1,1,2.5\n9,9,9,0.1\n")
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = geodomain.Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]], faces)
+    >>> geodomain.label_file(folder / "blocks.csv", {"ORE": ore}, folder / "labelled.csv")
+    <Summary of 2 rows: ORE 1, background 1, unassigned 0>
+    >>> (folder / "labelled.csv").read_text().split()
+    ['X,Y,Z,AU,domain', '1,1,1,2.5,ORE', '9,9,9,0.1,']
+    """
+    run = (
+        record if isinstance(record, RunRecord) else RunRecord("label_file", dict(locals()), record)
+    )
+    keywords: LabelKeywords = {
+        "column": column, "replace": replace, "codes": codes, "flags": flags,
+        "uncertain": uncertain, "background": background, "unassigned": unassigned,
+        "leaky": leaky, "rule": rule, "allow_open": allow_open, "weld": weld,
+        "count_on_wall": count_on_wall, "backend": backend, "threads": threads,
+    }  # fmt: skip
+    shares: ShareKeywords = {
+        "proportions": proportions, "percent": percent, "by": by, "lines": lines,
+    }  # fmt: skip
+    refuse_slips(keywords, shares, samples=samples)
+    options, source = table_options(**table), model_path(model, _IN_MEMORY)
+    target = None if output is None else os.fspath(output)
+    if target == source != STANDARD:  # FILE:NAME in place is the file
+        target = str(file_of(source))
+    outputs = _require_outputs(source, target, run, overwrite=overwrite)
+    with collect_warnings() as warned, show_progress(progress, "labelling") as report:
+        ready = prepare(domains, keywords, shares, samples=samples)
+        refuse_inputs(outputs, ready.source.files)
+        run.inputs.extend(ready.source.files)
+        with open_model(source, options, digest=run.source) as opened:
+            tally = label_table(
+                opened,
+                _destination(source, target, run, overwrite=overwrite),
+                ready.labeller,
+                ready.plan,
+                allow_disjoint=allow_disjoint,
+                samples=samples,
+                threads=threads,
+                progress=report,
+            )
+    summary = summarise(
+        ready.labeller,
+        tally,
+        ready.plan.labels,
+        seconds=run.seconds,
+        columns=ready.columns,
+        output=target,
+        welds=ready.source.welds,
+        warnings=warned,
+        earlier=ready.source.notes,
+        samples=samples,
+        shares=ready.plan.shares,
+    )
+    run.write(str(file_of(source)), summary, overwrite=overwrite)
+    return summary
+
+
+def _require_outputs(
+    source: str, target: str | None, run: RunRecord, *, overwrite: bool
+) -> list[Path]:
+    """Return the files to write, the record included; refuse places that cannot be used."""
+    written = [] if target is None or target == STANDARD else [Path(target)]
+    if target is not None:
+        require_same_kind(source, target)
+    beside = [path for path in (run.path, run.page) if path is not None]
+    refuse_inputs(beside, [] if source == STANDARD else [file_of(source)])
+    written += beside
+    require_places(written, overwrite=overwrite)
+    if run.path is not None:
+        require_record_name(str(run.path))
+    if run.page is not None:
+        require_page_name(str(run.page))
+    return written
+
+
+def _destination(
+    source: str, target: str | None, run: RunRecord, *, overwrite: bool
+) -> Destination | None:
+    """Return where to write, in place too; None for a dry run."""
+    if target is None:
+        return None
+    streamed = STANDARD in (source, target)
+    in_place = overwrite and not streamed and same_place(file_of(source), target)
+    return Destination(target, overwrite, in_place, run.target)

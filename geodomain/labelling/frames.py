@@ -1,0 +1,463 @@
+"""Domains that every partition of a Dask table is labelled by: sent once, indexed once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, Unpack, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.domains.order import Domains, DomainsLike, LabelBy, Proportions, as_domains
+from geodomain.errors import TableError
+from geodomain.labelling.arrays import codes_by_domains
+from geodomain.labelling.evaluate import rest_labels
+from geodomain.labelling.labeller import KEPT, Labeller
+from geodomain.labelling.share_settings import ShareSettings, share_settings
+from geodomain.labelling.sharer import measure_blocks
+from geodomain.labelling.warnings import warn_of_blocks
+from geodomain.query.locator import Rule
+from geodomain.tables.conditions import ArrayColumn
+from geodomain.tables.in_memory import NAME, BlockFrame, is_lazy, is_wrapped, refusal
+from geodomain.tables.options import NumberKeywords, TableOptions, table_options
+
+if TYPE_CHECKING:
+    import dask.dataframe
+    import pandas
+    import polars
+    import pyarrow
+    from narwhals.stable.v1.typing import IntoDataFrame
+
+
+class LabellerKeywords(TypedDict):
+    """What decides how domains are asked, as `Labeller` takes it."""
+
+    rule: Rule
+    backend: str
+    threads: int | None
+    allow_open: bool
+
+
+class SharedDomains:
+    """Domains that travel to a worker without their index, which it builds when it first asks.
+
+    Parameters
+    ----------
+    domains : Domains
+    asked : LabellerKeywords
+    """
+
+    def __init__(self, domains: Domains, asked: LabellerKeywords) -> None:
+        self.domains, self.asked = domains, asked
+        self._lock = threading.Lock()
+        self._labeller: Labeller | None = None
+
+    @property
+    def labeller(self) -> Labeller:
+        """Give the index; the threads of a worker wait for the first of them to build it."""
+        with self._lock:
+            if self._labeller is None:
+                self._labeller = Labeller(self.domains, **self.asked)
+            return self._labeller
+
+    def __reduce__(self) -> tuple[type[SharedDomains], tuple[Domains, LabellerKeywords]]:
+        """Leave the index behind, which is in this process's memory."""
+        return SharedDomains, (self.domains, self.asked)
+
+
+# --- Labels for the blocks of a table in memory: pandas, polars, Arrow or dask.
+
+# A column of labels, as the library of the table has it.
+LabelColumn: TypeAlias = (
+    "pandas.Series | polars.Series | pyarrow.DictionaryArray | dask.dataframe.Series"
+)
+
+
+class _Lazy(Protocol):
+    """A dask DataFrame, whose methods have no types."""
+
+    @property
+    def _meta(self) -> IntoDataFrame:
+        """Return a table of the same columns without rows."""
+
+    def map_partitions(
+        self,
+        function: Callable[[IntoDataFrame, SharedDomains], LabelColumn],
+        shared: object,
+        *,
+        meta: LabelColumn,
+    ) -> LabelColumn:
+        """Call a function with each part of the table when the result is computed."""
+
+
+def label_blocks(
+    frame: IntoDataFrame | dask.dataframe.DataFrame,
+    domains: DomainsLike,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    z: str | None = None,
+    points_are_middles: bool = False,
+    by: LabelBy | None = None,
+    lines: int | None = None,
+    replace: str | None = None,
+    background: str | None = None,
+    unassigned: str | None = None,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    allow_open: bool = False,
+    **numbers: Unpack[NumberKeywords],
+) -> LabelColumn:
+    """Return the domain of each block of a table as a categorical of the table's library.
+
+    Parameters
+    ----------
+    frame : pandas, polars or dask DataFrame, or pyarrow.Table
+        One row for each block, with its centroid and the columns that conditions name. Centroids
+        that are local to a rotated model, by Datamine's columns, are turned into world
+        coordinates with a warning, or refused.
+    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+        As for `label_points`; such as `read_domains` gives.
+    x, y, z : str, optional
+        Columns of the centroid; by default recognised by the names that packages use.
+    points_are_middles : bool
+        Take coordinates beside FROM and TO for the middles of samples, even where they are the
+        same for a whole hole, as those of collars are; otherwise such a table is refused.
+    by, lines : optional
+        As for `label_file`. For "majority" the sizes of blocks are found by the names that packages
+        use, and solids are closed.
+    replace : str, optional
+        An existing column of labels that the result replaces. Domains with ``keep`` leave its
+        labels.
+    background, unassigned : str, optional
+        Labels of blocks outside every domain, and of blocks without coordinates or beyond a
+        surface; by default those of `domains`. An empty label is a missing value.
+    rule, backend, threads, allow_open
+        As in `geodomain.contains`.
+    **numbers
+        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_file`: how columns
+        of conditions are read where they are compared with numbers.
+
+    Returns
+    -------
+    pandas.Series of category
+        For pandas, with the index of the frame. The categories are all the domains in their
+        order, then the background and unassigned labels, then labels that were kept. The name of
+        a Series is ``domain``, or that of the column it replaces.
+    polars.Series of Enum
+        For polars, with the same categories.
+    pyarrow.DictionaryArray
+        For Arrow, of int32 and string.
+    dask.dataframe.Series of category
+        For dask, computed later, a partition at a time; the categories are known at once. The
+        columns of a rotated model are read in each partition. With `distributed`, the domains
+        travel to each worker once, which builds their index once.
+
+    Raises
+    ------
+    TypeError
+        For a table of another kind; collect a polars.LazyFrame first.
+    TableError
+        If columns are ambiguous, missing, not numeric, or may be local.
+    ValueError
+        For a coordinate that a float64 cannot hold exactly, and for a dask table with labels to
+        keep, whose categories are not known in advance.
+    DomainError, MeshError, PointError
+        As in `label_points`.
+
+    Warns
+    -----
+    GeodomainWarning
+        For domains that lie apart from the blocks, and the like; as `label_file` does.
+
+    Examples
+    --------
+    >>> import geodomain, pandas
+    >>> corners = [[0, 0, 5], [9, 0, 5], [0, 9, 5]]
+    >>> air = geodomain.Domain("AIR", geodomain.Mesh(corners, [[0, 1, 2]]), kind="above")
+    >>> blocks = pandas.DataFrame({"XC": [1, 1, 8], "YC": [1, 1, 8], "ZC": [6, 4, 6]})
+    >>> geodomain.label_blocks(blocks, [air], background="ROCK").tolist()
+    ['AIR', 'ROCK', nan]
+    """
+    ordered = as_domains(domains)
+    shares = share_settings(ordered, by=by, lines=lines)
+    names = [target.name for target in ordered.targets]
+    rest, lost = rest_labels(ordered, names, background, unassigned)
+    asked: LabellerKeywords = {
+        "rule": rule,
+        "backend": backend,
+        "threads": threads,
+        "allow_open": allow_open and shares.by != "majority",
+    }
+    shared = SharedDomains(ordered, asked)
+    label = partial(
+        _label,
+        shares=shares,
+        centroid=table_options(x=x, y=y, z=z, points_are_middles=points_are_middles, **numbers),
+        replace=replace,
+        rest=rest,
+        lost=lost,
+    )
+    if not is_lazy(frame, "dask.dataframe"):
+        return label(frame, shared)
+    if replace is not None and any(domain.keep for domain in ordered):
+        message = (
+            "the labels that a dask table keeps are not known before it is computed: compute it "
+            "first, or leave out replace="
+        )
+        raise ValueError(message)
+    lazy = cast(_Lazy, frame)
+    part = partial(label, whole=False)
+    return lazy.map_partitions(part, _sent_once(shared), meta=part(lazy._meta, shared))
+
+
+def _sent_once(shared: SharedDomains) -> object:
+    """Make a task of its own of what all partitions need.
+
+    As part of each partition's task it would travel with each of them; the result of a task goes
+    to a worker once, and stays there.
+    """
+    from dask.delayed import delayed
+
+    return delayed(_itself, pure=False)(delayed(shared, traverse=False))
+
+
+def _itself(shared: SharedDomains) -> SharedDomains:
+    return shared
+
+
+def _label(
+    native: IntoDataFrame,
+    shared: SharedDomains,
+    *,
+    shares: ShareSettings,
+    centroid: TableOptions,
+    replace: str | None,
+    rest: str,
+    lost: str,
+    whole: bool = True,
+) -> LabelColumn:
+    """Label a table in memory; of one that is not `whole`, domains may lie apart."""
+    domains, asked = shared.domains, shared.asked
+    frame = BlockFrame(native, options=centroid)
+    if frame.library not in _CATEGORICALS or is_wrapped(native):
+        raise TypeError(refusal(native))
+    keeps = any(domain.keep for domain in domains)
+    place = None if replace is None else frame.find(replace)
+    labelled = frame.column(place).present() if place is not None and keeps else None
+
+    def named(name: str) -> ArrayColumn:
+        return frame.column(frame.find(name))
+
+    index = None if whole else shared.labeller
+    if shares.by == "majority":
+        points, sizes, turned = frame.blocks(centroid)
+        _, codes = measure_blocks(
+            points,
+            sizes,
+            turned.axes,
+            domains,
+            shares,
+            named,
+            labelled,
+            rule=asked["rule"],
+            backend=asked["backend"],
+            threads=asked["threads"],
+            name=NAME,
+            index=index,
+        )
+    else:
+        points, sizes, turned = frame.placed(centroid)
+        codes = codes_by_domains(points, domains, named, labelled, index=index, **asked)
+    warn_of_blocks(
+        points,
+        sizes,
+        domains,
+        whole=whole,
+        **asked,
+        reach=shares.by == "majority",
+        axes=turned.axes,
+    )
+    categories, table = categories_of(domains, rest, lost)
+    kept = codes == len(domains.targets) + KEPT
+    places = table[np.where(kept, 0, codes)]
+    if place is not None and kept.any():
+        given = frame.texts(place, kept)
+        categories += [label for label in dict.fromkeys(given) if label not in categories]
+        known = {category: number for number, category in enumerate(categories)}
+        places[kept] = [known[label] for label in given]
+    name = "domain" if place is None else frame.names[place]
+    return as_categorical(frame, places, categories, name)
+
+
+def categories_of(
+    domains: Domains, background: str, unassigned: str
+) -> tuple[list[str], NDArray[np.intp]]:
+    """Return all the labels that there can be, and the place of each code's among them, or -1."""
+    labels = [*(target.name for target in domains.targets), background, *[unassigned] * 3]
+    categories = list(dict.fromkeys(label for label in labels if label))
+    return categories, np.array([categories.index(label) if label else -1 for label in labels])
+
+
+def as_categorical(
+    frame: BlockFrame, places: NDArray[np.intp], categories: list[str], name: str
+) -> LabelColumn:
+    """Return labels, -1 for none, as a categorical column of the frame's library."""
+    return _CATEGORICALS[frame.library](frame.native, places, categories, name)
+
+
+def _pandas(
+    frame: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
+) -> LabelColumn:
+    """Return a Series with the index of the frame."""
+    import pandas
+
+    found = pandas.Categorical.from_codes(places, categories=categories)
+    return pandas.Series(found, index=cast("pandas.DataFrame", frame).index, name=name)
+
+
+def _polars(
+    _: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
+) -> LabelColumn:
+    """Return a Series of Enum, gathered from a Series of its categories and a null."""
+    import polars
+
+    each = polars.Series(name, [*categories, None], dtype=polars.Enum(categories))
+    return each.gather(np.where(places < 0, len(categories), places))
+
+
+def _arrow(
+    _: IntoDataFrame, places: NDArray[np.intp], categories: list[str], name: str
+) -> LabelColumn:
+    """Return a DictionaryArray, which has no name."""
+    import pyarrow as arrow
+
+    indices = arrow.array(places.astype(np.int32), mask=places < 0)
+    return arrow.DictionaryArray.from_arrays(indices, arrow.array(categories, arrow.string()))
+
+
+_CATEGORICALS: dict[
+    str, Callable[[IntoDataFrame, NDArray[np.intp], list[str], str], LabelColumn]
+] = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}
+
+
+# --- Shares of blocks of a table in memory: pandas, polars or Arrow.
+
+
+def proportions_blocks(
+    frame: IntoDataFrame,
+    domains: DomainsLike,
+    *,
+    proportions: Proportions | None = None,
+    percent: bool | None = None,
+    lines: int | None = None,
+    x: str | None = None,
+    y: str | None = None,
+    z: str | None = None,
+    dx: str | float | None = None,
+    dy: str | float | None = None,
+    dz: str | float | None = None,
+    rule: Rule = "parity",
+    backend: str = "auto",
+    threads: int | None = None,
+    **numbers: Unpack[NumberKeywords],
+) -> IntoDataFrame:
+    """Return a table with the share of each of its blocks in each domain, a column for each.
+
+    Parameters
+    ----------
+    frame : pandas or polars DataFrame, or pyarrow.Table
+        One row for each block, with its centroid, its sizes, and the columns that conditions name.
+    domains : Domains, sequence of Domain and Stack, or mapping of str to meshes
+        As for `label_blocks`.
+    proportions : {"itself", "priority"}, optional
+        Shares of each domain by itself, or by the order and the rules, as for `label_file`; by
+        default what `domains` say, or by itself.
+    percent, lines : optional
+        As for `label_file`.
+    x, y, z, dx, dy, dz : str, optional
+        Columns of the centroid and the sizes, which may be numbers, those of all blocks; by
+        default recognised by the names that packages use.
+    rule, backend, threads
+        As in `geodomain.proportions`.
+    **numbers
+        ``missing``, ``below_detection`` and ``detection_limit``, as for `label_blocks`.
+
+    Returns
+    -------
+    pandas or polars DataFrame, or pyarrow.Table
+        A new table of the same library: the columns as they were, and ``prop_<name>`` for each
+        domain, float64 from 0 to 1, or ``pct_<name>`` from 0 to 100; NaN where it is not known.
+
+    Raises
+    ------
+    TypeError
+        For a table of another kind.
+    TableError
+        For blocks without sizes, and columns that are there already or as in `label_blocks`.
+    DomainError, MeshError
+        As in `label_file`.
+
+    Warns
+    -----
+    GeodomainWarning
+        For blocks that are cut along lines because triangles of one mesh cross, for blocks
+        without a share beyond the footprint of a surface, and for centroids that look like those
+        of a rotated model in the world.
+
+    Examples
+    --------
+    >>> import geodomain, pandas
+    >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    >>> ore = geodomain.Mesh([[0, 0, 0], [8, 0, 0], [0, 8, 0], [0, 0, 8]], faces)
+    >>> blocks = pandas.DataFrame({"XC": [1, 5], "YC": [1, 1], "ZC": [2, 2]})
+    >>> geodomain.proportions_blocks(blocks, {"ORE": ore}, dx=2, dy=2, dz=4)["prop_ore"].tolist()
+    [1.0, 0.5]
+    """
+    given = as_domains(domains)
+    settings = share_settings(
+        given,
+        proportions=proportions or given.proportions or "itself",
+        percent=percent,
+        by="centroid",
+        lines=lines,
+    )
+    options = table_options(x=x, y=y, z=z, dx=dx, dy=dy, dz=dz, **numbers)
+    table = BlockFrame(frame, options=options)
+    if is_wrapped(frame):
+        raise TypeError(refusal(frame))
+    names = [settings.column(target.name) for target in given.targets]
+    for number, name in enumerate(names):
+        if name in (*table.names, *names[:number]):
+            message = f"the frame has a column {name!r} already: rename it, or the domain"
+            raise TableError(message)
+    points, lengths, place = table.blocks(options)
+    shares, _ = measure_blocks(
+        points,
+        lengths,
+        place.axes,
+        given,
+        settings,
+        lambda named: table.column(table.find(named)),
+        None,
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        name=NAME,
+    )
+    warn_of_blocks(
+        points,
+        lengths,
+        given,
+        whole=True,
+        rule=rule,
+        backend=backend,
+        threads=threads,
+        allow_open=False,
+        reach=True,
+        axes=place.axes,
+    )
+    return table.with_numbers(dict(zip(names, shares, strict=True)))

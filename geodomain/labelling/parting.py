@@ -1,0 +1,621 @@
+"""The wireframes of domains as bodies that part blocks, in the frame of the blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from geodomain.compute.api import BlockAnswer
+from geodomain.compute.data import Bools, Floats
+from geodomain.errors import DomainError, MeshError
+from geodomain.labelling.evaluate import (
+    Evaluation,
+    Shell,
+    SkinEvaluation,
+    SolidEvaluation,
+    StackEvaluation,
+    SurfaceEvaluation,
+    TiledSurface,
+)
+from geodomain.labelling.labeller import Labeller, Verdict
+from geodomain.labelling.share_pieces import (
+    MOST_FITTED,
+    WITHIN,
+    WITHOUT,
+    BlockPieces,
+    Body,
+    ModelFrame,
+    Places,
+    States,
+    fit,
+    may_be_entered,
+    pieces_along_lines,
+    rake,
+    sample_count,
+)
+from geodomain.labelling.share_report import ROUNDING
+from geodomain.mesh.mesh import Mesh
+from geodomain.query.surfaces import ABOVE, BELOW, OFF, sides_of
+from geodomain.volumes.block_shares import Shares
+
+
+class BodyShelf:
+    """The bodies of all domains, each made once however many domains it bounds.
+
+    Raises
+    ------
+    DomainError
+        For a domain with limits of distance, at which lines are not cut.
+    MeshError
+        For a solid that is open, or has no winding number where that is asked for, and for a
+        surface that is closed.
+    """
+
+    def __init__(self, labeller: Labeller, frame: ModelFrame, lines: int) -> None:
+        self._labeller, self._frame, self._lines = labeller, frame, lines
+        self._made: dict[tuple[int, str], Body] = {}
+        self._extended = {id(one) for one in _extended(labeller.evaluations)}
+        self.units = [self._of(evaluation) for evaluation in labeller.evaluations]
+        self.bodies = list(self._made.values())
+
+    def _of(self, evaluation: Evaluation | SkinEvaluation) -> list[Body]:
+        """Return the bodies of one domain or stack."""
+        if isinstance(evaluation, SkinEvaluation):
+            message = (
+                f"{evaluation.domain.name} has within or beyond, and blocks have no shares "
+                "within a distance: label by centroids, without proportions= or by='majority'"
+            )
+            raise DomainError(message)
+        if isinstance(evaluation, SolidEvaluation):
+            return [self._solid(shell) for shell in evaluation.shells]
+        if isinstance(evaluation, StackEvaluation):
+            return [self._surface(surface) for surface in evaluation.surfaces]
+        return [self._surface(evaluation.surface)]
+
+    def _solid(self, shell: Shell) -> Body:
+        key = (id(shell.locator), shell.rule)
+        if not shell.mesh.is_closed:
+            message = (
+                f"{shell.mesh.name} is not closed, and blocks have shares inside closed solids "
+                "alone: close it, or label by centroids, without proportions= or by='majority'"
+            )
+            raise MeshError(message)
+        if key not in self._made:
+            self._made[key] = self._body(shell, shell.mesh, shell.mesh.name)
+        return self._made[key]
+
+    def _surface(self, surface: TiledSurface) -> Body:
+        key = (id(surface), "")
+        if key not in self._made:
+            for tile in surface.tiles:
+                if tile.is_closed:
+                    message = (
+                        f"{tile.name} is closed, and blocks have shares above and below open "
+                        "surfaces alone: give its domain as a solid"
+                    )
+                    raise MeshError(message)
+            self._made[key] = self._body(surface, merged(surface.tiles), surface.name)
+        return self._made[key]
+
+    def _body(self, source: Shell | TiledSurface, mesh: Mesh, name: str) -> Body:
+        solid = isinstance(source, Shell)
+        local = self._frame.mesh(mesh)
+        shares = Shares(
+            local,
+            "solid" if solid else "below",
+            source.rule if isinstance(source, Shell) else "parity",
+            self._labeller.backend,
+            self._labeller.threads,
+            lines=self._lines,
+        )
+        box = local.bounds.copy()
+        if not solid:
+            box[:, 2] = -np.inf, np.inf
+        return Body(source, shares, box, name, id(source) in self._extended)
+
+
+def _extended(
+    evaluations: Sequence[Evaluation | SkinEvaluation],
+) -> Iterator[TiledSurface]:
+    """Yield the surfaces that some domain or stack extends as high as their rim."""
+    for one in evaluations:
+        if isinstance(one, StackEvaluation) and one.stack.extend == "nearest":
+            yield from one.surfaces
+        if isinstance(one, SurfaceEvaluation) and one.domain.extend == "nearest":
+            yield one.surface
+
+
+def merged(tiles: Sequence[Mesh]) -> Mesh:
+    """Return several meshes as one."""
+    if len(tiles) == 1:
+        return tiles[0]
+    starts = np.cumsum([0, *(len(tile.vertices) for tile in tiles)])
+    triangles = [
+        tile.triangles + np.int32(start) for tile, start in zip(tiles, starts, strict=False)
+    ]
+    vertices = np.concatenate([tile.vertices for tile in tiles])
+    return Mesh(vertices, np.concatenate(triangles), name=tiles[0].name)
+
+
+# --- Parts of blocks that wireframes enter: by volume where few do, else along lines.
+
+_TOGETHER = 1 << 18  # lines that are cut at a time
+MOST_BY_VOLUME = 3  # bodies whose parts of a block are computed from their triangles
+
+
+class SizedBlocks(NamedTuple):
+    """Blocks with their places.
+
+    Attributes
+    ----------
+    points, sizes : (n, 3) float64
+        Centroids in the world, and sizes.
+    lows, highs : (n, 3) float64
+        Corners in the frame of the blocks.
+    usable : (n,) bool
+        Whether each is a box.
+    """
+
+    points: Floats
+    sizes: Floats
+    lows: Floats
+    highs: Floats
+    usable: Bools
+
+    def around(self, rows: Places) -> Floats:
+        """Return a box in the world around some of the blocks, however they are turned."""
+        reach = np.sqrt((self.sizes[rows] ** 2).sum(axis=1))[:, None] / 2
+        points = self.points[rows]
+        return np.stack([(points - reach).min(axis=0), (points + reach).max(axis=0)])
+
+
+def sized_blocks(points: Floats, sizes: Floats, frame: ModelFrame) -> SizedBlocks:
+    """Return blocks of world centroids, (n, 3), and sizes along the frame's axes."""
+    middles = frame.local(points)
+    with np.errstate(invalid="ignore", over="ignore"):
+        lows, highs = middles - sizes / 2, middles + sizes / 2
+        usable = (lows < middles) & (middles < highs) & np.isfinite(lows) & np.isfinite(highs)
+    return SizedBlocks(points, sizes, lows, highs, np.asarray(usable.all(axis=1)))
+
+
+class Entered(NamedTuple):
+    """The blocks that one body enters, as far as it is extended, or its rim passes over or under.
+
+    Attributes
+    ----------
+    rows : (m,) intp
+    share : (m,) float64
+        Of each block inside the body or below; not known where it is `off` its footprint in part.
+    crossed, off : (m,) bool
+        Where its own triangles cross or fold; where its footprint ends, or has ended.
+    """
+
+    rows: Places
+    share: Floats
+    crossed: Bools
+    off: Bools
+
+
+def entry_of(body: Body, blocks: SizedBlocks, frame: ModelFrame) -> Entered:
+    """Find the blocks that a body enters, with their shares."""
+    found = _entered(body, blocks)
+    if not body.extended or not isinstance(body.source, TiledSurface):
+        return found
+    rest = blocks.usable.copy()
+    rest[found.rows] = False
+    rows = np.flatnonzero(rest)
+    rows = rows[may_be_entered(body.source, frame, blocks.lows[rows], blocks.highs[rows])]
+    rows = rows[sides_of(body.states_at(blocks.points[rows])) == OFF]
+    none = np.zeros(len(rows), np.bool_)
+    return Entered(
+        np.concatenate([found.rows, rows]),
+        np.concatenate([found.share, np.zeros(len(rows))]),
+        np.concatenate([found.crossed, none]),
+        np.concatenate([found.off, ~none]),
+    )
+
+
+def _entered(body: Body, blocks: SizedBlocks) -> Entered:
+    """Find the blocks that a body enters, or its rim, by its triangles."""
+    with np.errstate(invalid="ignore"):
+        near = (blocks.lows < body.box[1]) & (blocks.highs > body.box[0])
+    rows = np.flatnonzero(near.all(axis=1) & blocks.usable)
+    share = np.zeros(len(rows))
+    answers = body.shares.entered(blocks.lows[rows], blocks.highs[rows], share)
+    some = np.flatnonzero(answers != BlockAnswer.BY_LABEL)
+    answers = answers[some]
+    return Entered(
+        rows[some],
+        share[some],
+        answers == BlockAnswer.BY_LINES,
+        answers == BlockAnswer.OFF_RIM,
+    )
+
+
+class SampledBlocks(NamedTuple):
+    """Blocks that were cut along lines.
+
+    Attributes
+    ----------
+    rows : (m,) intp
+        The blocks.
+    pieces : BlockPieces
+        Their shares add up to 1 in each block, and each body whose share is known has it.
+    in_sample : (p,) float64
+        The shares of pieces by the lines of their sample alone, with the same sums.
+    patterns : BlockPieces
+        What is inside and outside of each of the bodies of a block, without shares: one part for
+        each set of bodies, by its bits, of all blocks.
+    sure : (m, s) bool
+        Whether the share of a block's body is known, and all there is to know of it.
+    copied : (m,) float64
+        The share of pieces that stand for what no line meets.
+    """
+
+    rows: Places
+    pieces: BlockPieces
+    in_sample: Floats
+    patterns: BlockPieces
+    sure: Bools
+    copied: Floats
+
+
+class Parting:
+    """Blocks that some bodies enter: those parted by volume, and those cut along lines.
+
+    Parameters
+    ----------
+    blocks : SizedBlocks
+    entries : sequence of (Body, Entered)
+        The first of them has its share in blocks along lines even where others cannot have theirs.
+    frame : ModelFrame
+
+    Attributes
+    ----------
+    several : (m,) intp
+        The blocks that go along lines.
+    untouched : (n,) bool
+        The blocks that nothing enters, which the label of their centroids has whole.
+    """
+
+    def __init__(
+        self, blocks: SizedBlocks, entries: Sequence[tuple[Body, Entered]], frame: ModelFrame
+    ) -> None:
+        self._blocks, self._entries, self._frame = blocks, entries, frame
+        count = len(blocks.points)
+        self._number = np.zeros(count, np.intp)
+        self._owner = np.full((count, MOST_FITTED), -1, np.intp)
+        self._share = np.full((count, MOST_FITTED), np.nan)
+        # A share along lines has an error to be estimated, and a sheet whose footprint ends may
+        # leave a part of the block uncovered.
+        unsure, self._vague = np.zeros((2, count), np.bool_)
+        for place, (_, entry) in enumerate(entries):
+            sure = ~(entry.off | entry.crossed)
+            unsure[entry.rows[~sure]] = True
+            self._vague[entry.rows[entry.off]] = True
+            slot = self._number[entry.rows]
+            fits = slot < MOST_FITTED
+            rows, slot = entry.rows[fits], slot[fits]
+            self._owner[rows, slot] = place
+            self._share[rows, slot] = np.where(sure, entry.share, np.nan)[fits]
+            self._number[entry.rows] += 1
+        self._vague |= self._number > MOST_FITTED
+        self.untouched: Bools = self._number == 0
+        self._whole = (self._number <= MOST_BY_VOLUME) & ~unsure & ~self.untouched
+        self.several = np.flatnonzero(~self._whole & ~self.untouched)
+
+    def by_volume(self) -> Iterator[tuple[Places, BlockPieces]]:
+        """Yield blocks, some at a time, parted into what is inside and outside of each body.
+
+        Blocks whose volumes contradict each other join those that go along lines.
+        """
+        for bodies in range(1, MOST_BY_VOLUME + 1):
+            all_rows = np.flatnonzero(self._whole & (self._number == bodies))
+            for begin in range(0, len(all_rows), _TOGETHER >> bodies):
+                rows = all_rows[begin : begin + (_TOGETHER >> bodies)]
+                volumes, sound = self._volumes(rows, bodies)
+                self.several = np.union1d(self.several, rows[~sound])
+                rows, volumes = rows[sound], volumes[sound]
+                if len(rows):
+                    yield rows, self._parts(rows, bodies, volumes)
+
+    def _parts(self, rows: Places, bodies: int, volumes: Floats) -> BlockPieces:
+        """Return what is inside and outside of the first bodies of blocks, with shares."""
+        owner, parts = self._owner[rows, :bodies], 1 << bodies
+        box, points = self._blocks.around(rows), self._blocks.points[rows]
+        states: list[tuple[Body, States]] = []
+        for place, (body, _) in enumerate(self._entries):
+            if not _near(body, box):
+                continue
+            mine = owner == place
+            other = ~mine.any(axis=1)
+            here = np.empty((parts, len(rows), 2), np.int32)
+            here[:, other] = body.states_at(points[other])
+            for slot in range(bodies):
+                for part in range(parts):
+                    here[part, mine[:, slot]] = WITHIN if part >> slot & 1 else WITHOUT
+            states.append((body, here.reshape(-1, 2)))
+        block = np.tile(np.arange(len(rows)), parts)
+        return BlockPieces(block, volumes.T.reshape(-1), points[block], states, box)
+
+    def _volumes(self, rows: Places, bodies: int) -> tuple[Floats, Bools]:
+        """Return the share of each part of each block, and whether the block has such parts.
+
+        Parts are in the order of the bits of the bodies that they are inside. They add up to 1, and
+        the first body has its share, also where rounding has left a part below 0. A part further
+        below 0 shows that something else is wrong.
+        """
+        common = np.zeros((len(rows), 1 << bodies))
+        if bodies > 1:
+            owners, which = np.unique(self._owner[rows, :bodies], axis=0, return_inverse=True)
+            for number, places in enumerate(owners.tolist()):
+                some = np.flatnonzero(which.reshape(-1) == number)
+                first, *others = (self._entries[place][0].shares for place in places)
+                lows, highs = self._blocks.lows[rows[some]], self._blocks.highs[rows[some]]
+                common[some] = first.common(others, lows, highs)
+        common[:, 0] = 1.0
+        for slot in range(bodies):
+            common[:, 1 << slot] = self._share[rows, slot]
+        for slot in range(bodies):  # what is in a set of bodies, less what is in one more
+            parted = common.reshape(len(rows), -1, 2, 1 << slot)
+            parted[:, :, 0] -= parted[:, :, 1]
+        least = common.min(axis=1)
+        rounded = np.flatnonzero(least < 0.0)
+        if len(rounded):
+            parts = np.maximum(common[rounded], 0.0)
+            parts /= parts.sum(axis=1, keepdims=True)
+            rake(parts, self._share[rows[rounded], :bodies])
+            common[rounded] = parts
+        return common, least >= -ROUNDING
+
+    def by_lines(self, lines: int) -> Iterator[SampledBlocks]:
+        """Yield the other blocks, some at a time, cut along lines."""
+        step = max(1, _TOGETHER // lines**2)
+        for begin in range(0, len(self.several), step):
+            rows = self.several[begin : begin + step]
+            box = self._blocks.around(rows)
+            bodies = [body for body, _ in self._entries if _near(body, box)]
+            lows, highs = self._blocks.lows[rows], self._blocks.highs[rows]
+            pieces = pieces_along_lines(bodies, self._frame, lows, highs, lines, box)
+            yield self._fitted(rows, pieces, sample_count(lines))
+
+    def _fitted(self, rows: Places, pieces: BlockPieces, samples: int) -> SampledBlocks:
+        assert pieces.sample is not None
+        slots = min(int(self._number[rows].max(initial=0)), MOST_FITTED)
+        owner, shares = self._owner[rows, :slots], self._share[rows, :slots]
+        count = len(pieces.block)
+        pattern = np.zeros(count, np.intp)
+        for body, mask in self._masks(owner, pieces):
+            pattern |= np.where(body.within(pieces.of(body)), mask, 0)
+        sampled = pieces.block * samples + pieces.sample
+        weight = pieces.share / np.bincount(sampled, pieces.share)[sampled]
+        whole = fit(pieces.block, pieces.share, pattern, shares)
+        parts = fit(sampled, weight, pattern, np.repeat(shares, samples, axis=0))
+        # Where no line meets a body there are copies of pieces as if on its other side.
+        copies = [np.flatnonzero(one.flipped) for one in (whole, parts)]
+        extra = [one.piece[some] for one, some in zip((whole, parts), copies, strict=True)]
+        flipped = [one.flipped[some] for one, some in zip((whole, parts), copies, strict=True)]
+        more = pieces.taken(np.concatenate([np.arange(count), *extra]))
+        flips = np.concatenate([np.zeros(count, np.intp), *flipped])
+        for body, mask in self._masks(owner, more):
+            states = more.of(body)
+            turned = (flips & mask) > 0
+            states[turned] = np.where(body.within(states[turned])[:, None], WITHOUT, WITHIN)
+        none = [np.zeros(len(some)) for some in copies]
+        share = np.concatenate([whole.weight[:count], whole.weight[copies[0]], none[1]])
+        in_sample = np.concatenate([parts.weight[:count], none[0], parts.weight[copies[1]]])
+        copied: Floats = np.bincount(
+            pieces.block[extra[0]], whole.weight[copies[0]], len(rows)
+        ).astype(np.float64)
+        return SampledBlocks(
+            rows,
+            replace(more, share=share),
+            in_sample,
+            self._parts(rows, slots, np.zeros((len(rows), 1 << slots))),
+            np.isfinite(shares) & ~self._vague[rows, None],
+            copied,
+        )
+
+    def _masks(self, owner: Places, pieces: BlockPieces) -> Iterator[tuple[Body, Places]]:
+        """Yield bodies, and their bit in the block of each piece, 0 where they have none."""
+        bits = 1 << np.arange(owner.shape[1])
+        for place in np.unique(owner[owner >= 0]).tolist():
+            yield self._entries[place][0], ((owner == place) * bits).sum(axis=1)[pieces.block]
+
+
+def _near(body: Body, box: Floats) -> bool:
+    """Return whether the rules of domains may ask a body about blocks in a box of the world."""
+    return isinstance(body.source, TiledSurface) or not body.source.is_apart(box)
+
+
+# --- Blocks with a part beyond the footprint of a surface that decides them, however thin it is.
+
+
+def beyond_footprint(
+    evaluation: Evaluation | SkinEvaluation,
+    bodies: Sequence[Body],
+    entries: Mapping[int, Entered],
+    blocks: SizedBlocks,
+    rows: Places,
+) -> Bools:
+    """Return which blocks have no share in a domain, or in a stack, by itself.
+
+    Lines do not see what is between them, so this is asked of the plan. The surfaces of a stack
+    are asked in the order of its rule, each about the blocks that those before it leave open: that
+    do not lie whole on the side where the search ends. A block that is open in part counts whole,
+    wherever the footprint ends in it.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    bodies : sequence of Body
+        Its surfaces, from the top.
+    entries : mapping of int to Entered
+        By the id of a body.
+    blocks : SizedBlocks
+        n of them.
+    rows : (m,) intp
+        Those that go along lines; no other counts.
+
+    Returns
+    -------
+    (n,) bool
+    """
+    beyond = np.zeros(len(blocks.points), np.bool_)
+    if isinstance(evaluation, SurfaceEvaluation):
+        extend, erode = evaluation.domain.extend, True
+    elif isinstance(evaluation, StackEvaluation):
+        extend, erode = evaluation.stack.extend, evaluation.stack.rule == "erode"
+    else:
+        return beyond
+    if extend != "unassigned":
+        return beyond
+    for body in bodies if erode else reversed(bodies):
+        entry = entries[id(body)]
+        entered, off = np.zeros((2, len(beyond)), np.bool_)
+        entered[entry.rows] = True
+        off[entry.rows] = entry.off
+        side = sides_of(body.states_at(blocks.points[rows]))
+        whole = ~entered[rows]
+        beyond[rows[off[rows] | (whole & (side == OFF))]] = True
+        rows = rows[~(whole & (side == (ABOVE if erode else BELOW)))]
+    return beyond
+
+
+# --- Shares of blocks from their pieces, whatever the rule that the pieces are asked by.
+
+# From blocks and their pieces to the column of each piece, (m,).
+Score = Callable[[Places, BlockPieces], Places]
+
+
+class LabelledBlocks(NamedTuple):
+    """Blocks with what is known of them beside their places; arrays as `Labeller.judge` has them.
+
+    Attributes
+    ----------
+    blocks : SizedBlocks
+    verdict : Verdict
+        Of their centroids.
+    allowed : sequence of (n,) bool or None, optional
+        The blocks that meet the conditions of each domain and stack.
+    labelled : (n,) bool, optional
+        Those that have a label already.
+    """
+
+    blocks: SizedBlocks
+    verdict: Verdict
+    allowed: Sequence[Bools | None] | None
+    labelled: Bools | None
+
+    def allowed_in(self, unit: int, rows: Places, pieces: BlockPieces) -> Bools | None:
+        """Return which pieces of some blocks meet the conditions of a domain or stack."""
+        met = None if self.allowed is None else self.allowed[unit]
+        return None if met is None else met[rows][pieces.block]
+
+
+class Measured(NamedTuple):
+    """Shares of some blocks.
+
+    Attributes
+    ----------
+    rows : (m,) intp
+        The blocks.
+    shares : (m, c) float64
+    off : (s, m, c) float64, optional
+        Of blocks along lines, how far the shares in each sample of the lines are from these.
+    unseen : (m, c) float64, optional
+        Of these, what lines may miss altogether.
+    """
+
+    rows: Places
+    shares: Floats
+    off: Floats | None = None
+    unseen: Floats | None = None
+
+
+def measure(parting: Parting, lines: int, columns: int, score: Score) -> Iterator[Measured]:
+    """Yield the shares of blocks that bodies enter, some at a time."""
+    for rows, pieces in parting.by_volume():
+        place = pieces.block * columns + score(rows, pieces)
+        yield Measured(rows, _sums(place, pieces.share, len(rows), columns))
+    samples = sample_count(lines)
+    for some in parting.by_lines(lines):
+        rows, pieces = some.rows, some.pieces
+        assert pieces.sample is not None
+        column = score(rows, pieces)
+        shares = _sums(pieces.block * columns + column, pieces.share, len(rows), columns)
+        group = pieces.sample * len(rows) + pieces.block
+        parts = _sums(group * columns + column, some.in_sample, samples * len(rows), columns)
+        off = parts.reshape(samples, len(rows), columns) - shares
+        patterns = score(rows, some.patterns).reshape(-1, len(rows))
+        is_open = _depends_on_several(patterns, some.sure, columns)
+        unseen = np.maximum(some.copied, 0.5 / lines**2)[:, None] * is_open
+        yield Measured(rows, shares, off, unseen)
+
+
+def _depends_on_several(patterns: Places, sure: Bools, columns: int) -> Bools:
+    """Return which columns do not follow from the known share of one body, (blocks, columns).
+
+    Parameters
+    ----------
+    patterns : (2**s, blocks) intp
+        The column of what is inside the bodies of each set, and outside of the others.
+    sure : (blocks, s) bool
+        Whether the share of a body is known.
+    """
+    count = patterns.shape[1]
+    several, one, unsure = np.zeros((3, count, columns), np.bool_)
+    for slot in range(sure.shape[1]):
+        parted = patterns.reshape(-1, 2, 1 << slot, count)
+        here = np.zeros((count, columns), np.bool_)
+        for side, other in ((0, 1), (1, 0)):
+            differ = np.nonzero(parted[:, side] != parted[:, other])
+            here[differ[2], parted[:, side][differ]] = True
+        unsure |= here & ~sure[:, slot, None]
+        several |= one & here
+        one |= here
+    return several | unsure
+
+
+def _sums(place: Places, share: Floats, count: int, columns: int) -> Floats:
+    total = np.bincount(place, share, count * columns)
+    return np.clip(total.reshape(count, columns), 0.0, 1.0)
+
+
+def score_itself(
+    asked: LabelledBlocks, evaluation: Evaluation | SkinEvaluation, unit: int
+) -> Score:
+    """Return what scores each of the domains of a unit by itself.
+
+    After their columns come that of pieces that none can say, and that of all others.
+    """
+    width = evaluation.width
+
+    def score(rows: Places, pieces: BlockPieces) -> Places:
+        column = np.full(len(pieces.block), width + 1, np.intp)
+        met = asked.allowed_in(unit, rows, pieces)
+        for part, answer in enumerate(evaluation.ask(pieces.chunk())):
+            one = answer if met is None else answer.within(met)
+            column[one.inside] = part
+            if one.beyond is not None:
+                column[one.beyond] = width
+        return column
+
+    return score
+
+
+def score_by_order(asked: LabelledBlocks, labeller: Labeller) -> Score:
+    """Return what scores every label, by its code."""
+
+    def score(rows: Places, pieces: BlockPieces) -> Places:
+        units = range(len(labeller.evaluations))
+        met = asked.allowed and [asked.allowed_in(unit, rows, pieces) for unit in units]
+        labelled = None if asked.labelled is None else asked.labelled[rows][pieces.block]
+        found = labeller.answers(pieces.chunk(), met)
+        codes = labeller.codes(found, np.ones(len(pieces.block), bool), labelled)
+        return codes.astype(np.intp)
+
+    return score

@@ -1,0 +1,521 @@
+"""The frame in which blocks are boxes along the axes; meshes are turned into it, in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Bools, Floats
+from geodomain.compute.point_cache import CachedPoints
+from geodomain.compute.volumes import line_places
+from geodomain.errors import TableError
+from geodomain.labelling.evaluate import BlockChunk, Shell, TiledSurface
+from geodomain.mesh.mesh import Mesh
+from geodomain.query.surfaces import ABOVE, BELOW, sides_of
+from geodomain.tables.frames import turned
+from geodomain.volumes.block_shares import Shares
+
+_SQUARE, _UPRIGHT = 1e-9, 1e-12
+
+
+class ModelFrame(NamedTuple):
+    """The directions of the blocks' edges, and the place in the world that is 0, 0, 0 in them.
+
+    Attributes
+    ----------
+    axes : (3, 3) float64
+        A row each.
+    origin : (3,) float64
+        Near the meshes, so that differences round little.
+    """
+
+    axes: Floats
+    origin: Floats
+
+    @property
+    def is_world(self) -> bool:
+        """Whether blocks lie along the axes of the world."""
+        return bool((self.axes == np.eye(3)).all())
+
+    def local(self, points: Floats) -> Floats:
+        """Return world coordinates, (n, 3), in this frame."""
+        if self.is_world:
+            return points
+        return turned(points, self.axes, (0.0, 0.0, 0.0), self.origin.tolist())
+
+    def world(self, points: Floats) -> Floats:
+        """Return coordinates of this frame, (n, 3), in the world."""
+        return points if self.is_world else turned(points, self.axes.T, self.origin.tolist())
+
+    def mesh(self, mesh: Mesh) -> Mesh:
+        """Return a mesh of the world in this frame."""
+        if self.is_world:
+            return mesh
+        vertices = np.ascontiguousarray(self.local(mesh.vertices))
+        return Mesh(vertices, mesh.triangles, name=mesh.name)
+
+
+def model_frame(axes: Floats, origin: Floats, *, has_surfaces: bool, name: str) -> ModelFrame:
+    """Return the frame of a model, whose blocks' edges have these directions.
+
+    Raises
+    ------
+    TableError
+        For blocks that are no boxes, and, where there are surfaces, for blocks that are tilted:
+        above is then not along their edges.
+    """
+    if not np.abs(axes @ axes.T - np.eye(3)).max() <= _SQUARE:
+        message = f"{name}: the blocks' edges are not at right angles, so that they have no shares"
+        raise TableError(message)
+    if has_surfaces and not np.abs(axes[2] - (0.0, 0.0, 1.0)).max() <= _UPRIGHT:
+        message = (
+            f"{name} is tilted about x or y, and above and below are along the vertical: shares "
+            "of such blocks are measured inside solids only"
+        )
+        raise TableError(message)
+    return ModelFrame(axes, origin)
+
+
+# --- BlockPieces of blocks, on one side of every wireframe each, as the rules of domains ask them.
+
+Places = NDArray[np.intp]
+# Of places (n, 2): for a solid 1 inside, and 0; for a surface its crossings above and below.
+States = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A solid or a surface that parts blocks.
+
+    Attributes
+    ----------
+    source : Shell or TiledSurface
+        What the rules of domains know it by.
+    shares : Shares
+        Of blocks inside it, or below.
+    box : (2, 3) float64
+        In the frame of the blocks; that of a surface has no ends along z.
+    name : str
+    extended : bool
+        Whether a domain takes it for as high as its rim beyond its footprint.
+    """
+
+    source: Shell | TiledSurface
+    shares: Shares
+    box: Floats
+    name: str
+    extended: bool = False
+
+    def states_at(self, points: Floats) -> States:
+        """Return the states of places in the world."""
+        if isinstance(self.source, TiledSurface):
+            return sum(
+                (locator.count_sides(points) for locator in self.source.locators),
+                np.zeros((len(points), 2), np.int32),
+            )
+        inside = self.source.locator.contains(points, rule=self.source.rule)
+        return _solid(inside)
+
+    def states_along(self, above: NDArray[np.int32], signs: States, below: States) -> States:
+        """Return the states of places by the crossings above, their signs, and those below."""
+        if isinstance(self.source, TiledSurface):
+            return np.stack([above, below], axis=1).astype(np.int32)
+        return _solid(signs != 0 if self.source.rule == "winding" else (above & 1) == 1)
+
+    def within(self, states: States) -> Bools:
+        """Return which states are inside, or below."""
+        if isinstance(self.source, TiledSurface):
+            return np.asarray(sides_of(states) == BELOW)
+        return np.asarray(states[:, 0] != 0)
+
+
+# Inside or below, and the other side: of solids and surfaces.
+WITHIN, WITHOUT = (1, 0), (0, 1)
+
+
+def _solid(inside: Bools) -> States:
+    return np.stack([inside, ~inside], axis=1).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockPieces:
+    """Parts of blocks, and how they lie to wireframes.
+
+    Attributes
+    ----------
+    block : (m,) intp
+        The block that each is of.
+    share : (m,) float64
+        Of the block, 0 to 1.
+    points : (m, 3) float64
+        A place in each, in the world.
+    states : sequence of (Body, States)
+        Of all the wireframes near.
+    box : (2, 3) float64
+        In the world, around all the blocks.
+    extended : dict of int to (m,) int8
+        By the id of a surface, the sides of the pieces beyond its footprint, where known.
+    sample : (m,) intp, optional
+        Of pieces of lines, which of several samples their line is in, from 0.
+    """
+
+    block: Places
+    share: Floats
+    points: Floats
+    states: Sequence[tuple[Body, States]]
+    box: Floats
+    extended: Mapping[int, NDArray[np.int8]] = field(default_factory=dict)
+    sample: Places | None = None
+
+    def chunk(self) -> AnsweredChunk:
+        """Return the pieces as the rules of domains ask blocks."""
+        return AnsweredChunk(self)
+
+    def of(self, body: Body) -> States:
+        """Return the states of a wireframe that is near."""
+        return next(states for one, states in self.states if one is body)
+
+    def taken(self, rows: Places) -> BlockPieces:
+        """Return some of the pieces, as copies."""
+        return BlockPieces(
+            self.block[rows],
+            self.share[rows],
+            self.points[rows],
+            [(body, states[rows]) for body, states in self.states],
+            self.box,
+            {surface: sides[rows] for surface, sides in self.extended.items()},
+            None if self.sample is None else self.sample[rows],
+        )
+
+
+class AnsweredChunk(BlockChunk):
+    """Places whose answers are known."""
+
+    doubles = False
+
+    def __init__(self, pieces: BlockPieces) -> None:
+        super().__init__(pieces.points, CachedPoints(pieces.points))
+        self.box = pieces.box
+        self.extended.update(pieces.extended)
+        for body, states in pieces.states:
+            if isinstance(body.source, TiledSurface):
+                self._counts[id(body.source)] = states
+            else:
+                self.members[id(body.source.locator), body.source.rule] = states[:, 0] != 0
+
+
+# --- Surfaces beyond their footprint, at the height of the nearest place of their rim: what they cut.
+
+
+def may_be_entered(surface: TiledSurface, frame: ModelFrame, lows: Floats, highs: Floats) -> Bools:
+    """Return which blocks a surface may enter if they are beyond its footprint, (n,).
+
+    By the heights of all that can be nearest to a place of a block's plan: no other is entered.
+
+    Parameters
+    ----------
+    surface : TiledSurface
+        With a rim.
+    frame : ModelFrame
+        Of the blocks; upright.
+    lows, highs : (n, 3) float64
+        Corners of the blocks in their frame.
+    """
+    extension = surface.extension
+    plans, which = _plans(lows, highs)
+    middles, reach = _around(plans)
+    lowest, highest = extension.heights_near(_in_world(frame, middles), reach)
+    base = _base(frame)
+    found: Bools = (lows[:, 2] < (highest - base)[which]) & (highs[:, 2] > (lowest - base)[which])
+    return found
+
+
+def heights_along(
+    surface: TiledSurface, frame: ModelFrame, lows: Floats, highs: Floats, lines: int, wanted: Bools
+) -> Floats:
+    """Return how high over the floors of blocks their lines meet a surface beyond its footprint.
+
+    Parameters
+    ----------
+    surface, frame, lows, highs
+        As in `may_be_entered`.
+    lines : int
+        The root of their number in a block.
+    wanted : (n * lines * lines,) bool
+        The lines that miss the surface.
+
+    Returns
+    -------
+    (n * lines * lines,) float64
+        NaN of the others.
+    """
+    found = np.full((len(lows), lines * lines), np.nan)
+    rows = np.flatnonzero(wanted.reshape(found.shape).any(axis=1))
+    plans, which = _plans(lows[rows], highs[rows])
+    middles, reach = _around(plans)
+    low, high = plans[:, None, :2], plans[:, None, 2:]
+    places = low + (high - low) * line_places(lines)  # (plans, lines * lines, 2)
+    world = _in_world(frame, places.reshape(-1, 2)).reshape(places.shape)
+    heights = surface.extension.heights_in(_in_world(frame, middles), reach, world)
+    found[rows] = heights[which] - _base(frame) - lows[rows, 2][:, None]
+    return np.where(wanted, found.reshape(-1), np.nan)
+
+
+def sides_along(heights: Floats, places: Floats) -> NDArray[np.int8]:
+    """Return the sides of places, as heights over the same floors; below where none is known."""
+    return np.where(places >= heights, ABOVE, BELOW).astype(np.int8)
+
+
+def _plans(lows: Floats, highs: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """Return the different plans of blocks, low and high x, y, and which one each block has."""
+    corners = np.concatenate([lows[:, :2], highs[:, :2]], axis=1)
+    plans, which = np.unique(corners, axis=0, return_inverse=True)
+    return plans, which.reshape(-1)
+
+
+def _around(plans: Floats) -> tuple[Floats, Floats]:
+    """Return the middles of plans, and how far they reach, or a little more."""
+    side = plans[:, 2:] - plans[:, :2]
+    return plans[:, :2] + side / 2, np.sqrt((side * side).sum(axis=1)) * (0.5 * (1 + 1e-9))
+
+
+def _in_world(frame: ModelFrame, places: Floats) -> Floats:
+    """Return places of the plan, (n, 2), in the world."""
+    level = np.concatenate([places, np.zeros((len(places), 1))], axis=1)
+    return np.ascontiguousarray(frame.world(level)[:, :2])
+
+
+def _base(frame: ModelFrame) -> float:
+    """Return what is 0 of an upright frame's heights, in the world."""
+    return 0.0 if frame.is_world else float(frame.origin[2])
+
+
+# --- Pieces of lines, weighed so that each wireframe has its exact share of each block.
+
+# Wireframes of a block that are fitted; the first in the order of the domains.
+MOST_FITTED = 6
+_SWEEPS, _ENOUGH = 200, 1e-13
+
+
+class Fitted(NamedTuple):
+    """Pieces after fitting: the ones that were there, and copies as if elsewhere.
+
+    Attributes
+    ----------
+    piece : (m,) intp
+        Which piece each is a copy of.
+    flipped : (m,) intp
+        Bits of the wireframes of the block that a copy is on the other side of.
+    weight : (m,) float64
+    """
+
+    piece: Places
+    flipped: Places
+    weight: Floats
+
+
+def fit(group: Places, weight: Floats, pattern: Places, shares: Floats) -> Fitted:
+    """Weigh pieces so that the wireframes of each group have their shares.
+
+    Parameters
+    ----------
+    group : (m,) intp
+        The block of each piece.
+    weight : (m,) float64
+        Adds up to 1 in each group.
+    pattern : (m,) intp
+        Bits of the wireframes that a piece is inside.
+    shares : (g, s) float64
+        Of each wireframe in each group; NaN where it is not known. The first is met exactly, even
+        where others cannot be met too.
+    """
+    groups, slots = shares.shape
+    cells = 1 << slots
+    cell = group * cells + pattern
+    counts: Floats = np.bincount(cell, weight, groups * cells).astype(np.float64)
+    counted = counts.reshape(groups, cells)
+    table, missed = _spread(counted, shares)
+    rake(table, shares)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = np.where(counted > 0, 1.0 / counted, 0.0).reshape(-1)[cell] * weight
+    found = [(np.arange(len(group)), np.zeros(len(group), np.intp), unit * table.reshape(-1)[cell])]
+    for flip in range(1, cells):
+        some = np.flatnonzero((missed[group] & flip) == flip)
+        if len(some):
+            there = table.reshape(-1)[group[some] * cells + (pattern[some] ^ flip)]
+            found.append((some, np.full(len(some), flip, np.intp), unit[some] * there))
+    piece, flipped, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Fitted(piece, flipped, weights)
+
+
+def _halves(table: Floats, slot: int) -> tuple[Floats, Floats]:
+    """Return views of the cells outside and inside a wireframe."""
+    parted = table.reshape(len(table), -1, 2, 1 << slot)
+    return parted[:, :, 0], parted[:, :, 1]
+
+
+def _spread(counted: Floats, shares: Floats) -> tuple[Floats, Places]:
+    """Return the cells with wireframes that are on one side of all lines, and bits of these."""
+    table, missed = counted.copy(), np.zeros(len(counted), np.intp)
+    for slot in range(shares.shape[1]):
+        share = shares[:, slot]
+        without, within = _halves(table, slot)
+        lacking = (share > 0) & (share < 1)
+        lacking &= (within.sum(axis=(1, 2)) == 0) | (without.sum(axis=(1, 2)) == 0)
+        missed[lacking] |= 1 << slot
+        both, part = (without + within)[lacking], share[lacking, None, None]
+        without[lacking], within[lacking] = both * (1.0 - part), both * part
+    return table, missed
+
+
+def rake(table: Floats, shares: Floats) -> None:
+    """Scale the cells of each group, (g, 2**s), until each wireframe has its share, the first last.
+
+    A wireframe without a cell inside, or without one outside, is left as it is.
+    """
+    for _ in range(_SWEEPS):
+        worst = 0.0
+        for slot in reversed(range(shares.shape[1])):
+            share = shares[:, slot]
+            without, within = _halves(table, slot)
+            out, inside = without.sum(axis=(1, 2)), within.sum(axis=(1, 2))
+            can = np.isfinite(share) & (out > 0) & (inside > 0)
+            worst = max(worst, float(np.abs(inside - share)[can].max(initial=0.0)))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                within *= np.where(can, share / inside, 1.0)[:, None, None]
+                without *= np.where(can, (1.0 - share) / out, 1.0)[:, None, None]
+        if worst <= _ENOUGH:
+            return
+
+
+# --- Blocks along vertical lines, cut wherever a wireframe is: exact in z, sampled in plan alone.
+
+# Every sixth line is well spread too: six times the golden section is far from all short ratios.
+SAMPLES = 6
+
+
+class _Cuts(NamedTuple):
+    """What the lines cross of one body: counts (lines, 4), and crossings in their order."""
+
+    counts: States
+    line: Places
+    height: Floats
+    sign: NDArray[np.int8]
+
+    @property
+    def is_off(self) -> Bools:
+        """Which lines cross nothing, in the blocks, over or under them."""
+        above, _, within, below = self.counts.T
+        return np.asarray((above | within | below) == 0)
+
+
+def pieces_along_lines(
+    bodies: Sequence[Body], frame: ModelFrame, lows: Floats, highs: Floats, lines: int, box: Floats
+) -> BlockPieces:
+    """Cut blocks along lines times lines vertical lines each, where `line_places` has them.
+
+    Parameters
+    ----------
+    bodies : sequence of Body
+        Everything that may cut them.
+    frame : ModelFrame
+        Of the blocks.
+    lows, highs : (n, 3) float64
+        Corners of the blocks in their frame.
+    lines : int
+        The root of their number.
+    box : (2, 3) float64
+        Around the blocks, in the world.
+
+    Returns
+    -------
+    BlockPieces
+        Intervals of lines, each from one cut to the next.
+    """
+    found = [_cuts(body, lows, highs, lines) for body in bodies]
+    count = len(lows) * lines * lines
+    levels = {
+        place: heights_along(body.source, frame, lows, highs, lines, found[place].is_off)
+        for place, body in enumerate(bodies)
+        if body.extended and isinstance(body.source, TiledSurface)
+    }
+    found += [_level_cuts(heights, highs[:, 2] - lows[:, 2]) for heights in levels.values()]
+    each = [cuts.line for cuts in found]
+    owner = np.repeat(np.arange(len(found)), [len(one) for one in each])
+    empty: Places = np.empty(0, np.intp)
+    line = np.concatenate([empty, *each])
+    height = np.concatenate([np.empty(0), *(cuts.height for cuts in found)])
+    sign = np.concatenate([np.empty(0, np.int8), *(cuts.sign for cuts in found)])
+    order = np.lexsort((-height, line))
+    owner, line, height, sign = owner[order], line[order], height[order], sign[order]
+    # The piece under a cut: there is one more on each line than cuts.
+    under = np.arange(len(line)) + line + 1
+    of_line = np.repeat(np.arange(count), 1 + np.bincount(line, minlength=count))
+    block = of_line // (lines * lines)
+    roof = (highs[:, 2] - lows[:, 2])[block]
+    upper, lower = roof.copy(), np.zeros(len(block))
+    upper[under], lower[under - 1] = height, height
+    states = [
+        (body, _states(body, cuts, of_line, under[owner == place], sign[owner == place]))
+        for place, (body, cuts) in enumerate(zip(bodies, found, strict=False))
+    ]
+    middle = (upper + lower) / 2
+    extended = {
+        id(bodies[place].source): sides_along(heights[of_line], middle)
+        for place, heights in levels.items()
+    }
+    share = (upper - lower) / roof / (lines * lines)
+    points = _middles(lows, highs, lines, of_line, middle)
+    sample = of_line % (lines * lines) % sample_count(lines)
+    return BlockPieces(block, share, frame.world(points), states, box, extended, sample)
+
+
+def sample_count(lines: int) -> int:
+    """Return into how many samples lines are parted, to see how far these differ."""
+    return min(SAMPLES, lines * lines // 2)
+
+
+def _cuts(body: Body, lows: Floats, highs: Floats, lines: int) -> _Cuts:
+    counts, height, sign = body.shares.cuts(lows, highs, lines)
+    return _Cuts(counts, np.repeat(np.arange(len(counts)), counts[:, 2]), height, sign)
+
+
+def _level_cuts(heights: Floats, roofs: Floats) -> _Cuts:
+    """Return where lines meet an extended surface inside of their blocks."""
+    roof = np.repeat(roofs, len(heights) // len(roofs)) if len(roofs) else roofs
+    line = np.flatnonzero((heights > 0) & (heights < roof))
+    return _Cuts(np.empty((0, 4), np.int32), line, heights[line], np.zeros(len(line), np.int8))
+
+
+def _states(
+    body: Body, cuts: _Cuts, of_line: Places, under: Places, sign: NDArray[np.int8]
+) -> States:
+    """Return the states of all pieces, by the cuts above each of them."""
+    steps, signs = np.zeros((2, len(of_line)), np.int32)
+    steps[under], signs[under] = 1, sign
+    first = np.flatnonzero(np.diff(of_line, prepend=-1))
+    passed, signed = (_since(values, first, of_line) for values in (steps, signs))
+    above, up, within, below = cuts.counts[of_line].T
+    return body.states_along(above + passed, up + signed, below + within - passed)
+
+
+def _since(values: NDArray[np.int32], first: Places, of_line: Places) -> NDArray[np.int32]:
+    """Sum along each line, from its first piece on, which has none."""
+    total = np.cumsum(values, dtype=np.int64)
+    found: NDArray[np.int32] = (total - total[first][of_line]).astype(np.int32)
+    return found
+
+
+def _middles(lows: Floats, highs: Floats, lines: int, of_line: Places, height: Floats) -> Floats:
+    """Return the middles of the pieces, in the frame of the blocks."""
+    block, place = of_line // (lines * lines), of_line % (lines * lines)
+    points = np.empty((len(block), 3), order="F")
+    for axis, part in enumerate(line_places(lines)[place].T):
+        low, high = lows[:, axis], highs[:, axis]
+        points[:, axis] = low[block] + (high - low)[block] * part
+    points[:, 2] = lows[:, 2][block] + height
+    return points

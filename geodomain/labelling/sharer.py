@@ -1,0 +1,334 @@
+"""Shares of blocks inside each domain by itself, and by the rules that label them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Bools, Floats
+from geodomain.domains.order import Domains, allowed_rows
+from geodomain.errors import TableError, warn
+from geodomain.labelling.evaluate import SolidEvaluation
+from geodomain.labelling.labeller import BEYOND, KEPT, LEAKING, LOST, NONE, REST, Labeller, Verdict
+from geodomain.labelling.parting import (
+    BodyShelf,
+    Entered,
+    LabelledBlocks,
+    Measured,
+    Parting,
+    beyond_footprint,
+    entry_of,
+    measure,
+    score_by_order,
+    score_itself,
+    sized_blocks,
+)
+from geodomain.labelling.share_pieces import Body, ModelFrame, model_frame
+from geodomain.labelling.share_report import ShareTally, share_warnings
+from geodomain.labelling.share_settings import ShareSettings
+from geodomain.query.locator import Rule
+from geodomain.tables.conditions import Column
+from geodomain.tables.frames import Frame
+from geodomain.tables.rotation import require_known_turn
+
+_TOGETHER = 1 << 16  # blocks
+# Shares this close are equal, where the largest labels a block: about what one is wrong by.
+EQUAL = 1e-9
+
+
+class MeasuredBlocks(NamedTuple):
+    """What was measured of some blocks.
+
+    Attributes
+    ----------
+    shares : (k, n) float64, or (0, n)
+        Of each domain; NaN where it is not known.
+    codes : (n,) int32
+        The labels, as in `Verdict`.
+    """
+
+    shares: Floats
+    codes: NDArray[np.int32]
+
+
+class Sharer:
+    """Measures blocks as they are labelled, chunk after chunk.
+
+    Parameters
+    ----------
+    labeller : Labeller
+        The domains and their rules.
+    frame : ModelFrame
+        In which the blocks are boxes.
+    settings : ShareSettings
+        What is asked.
+
+    Attributes
+    ----------
+    tally : ShareTally
+        What all the shares add up to.
+
+    Raises
+    ------
+    MeshError
+        For wireframes that leave no shares: see `BodyShelf`.
+    """
+
+    def __init__(self, labeller: Labeller, frame: ModelFrame, settings: ShareSettings) -> None:
+        self._labeller, self._frame, self.settings = labeller, frame, settings
+        shelf = BodyShelf(labeller, frame, settings.lines)
+        self._units, self._bodies = shelf.units, shelf.bodies
+        self._count = len(labeller.targets)
+        self._rank = _ranked(labeller)
+        self.tally = ShareTally(self._count)
+        self.tally.turned = not frame.is_world
+        self.tally.by_itself = settings.proportions == "itself"
+
+    def measure(
+        self,
+        points: Floats,
+        sizes: Floats,
+        verdict: Verdict,
+        allowed: Sequence[Bools | None] | None = None,
+        labelled: Bools | None = None,
+    ) -> MeasuredBlocks:
+        """Measure blocks that were labelled by their centroids; arguments as `Labeller.judge` has.
+
+        A block without a size, or a centroid, has no shares, and keeps its label.
+        """
+        wanted = self._count if self.settings.proportions is not None else 0
+        shares, codes = np.full((wanted, len(points)), np.nan), verdict.codes.copy()
+        for begin in range(0, len(points), _TOGETHER):
+            rows = slice(begin, begin + _TOGETHER)
+            asked = LabelledBlocks(
+                sized_blocks(points[rows], sizes[rows], self._frame),
+                verdict.part(begin, begin + _TOGETHER),
+                allowed and [None if one is None else one[rows] for one in allowed],
+                None if labelled is None else labelled[rows],
+            )
+            self._measure(asked, shares[:, rows], codes[rows])
+        return MeasuredBlocks(shares, codes)
+
+    def _measure(self, asked: LabelledBlocks, shares: Floats, codes: NDArray[np.int32]) -> None:
+        """Write shares and labels of some blocks."""
+        blocks, tally = asked.blocks, self.tally
+        entries = {id(body): entry_of(body, blocks, self._frame) for body in self._bodies}
+        touched, along = np.zeros((2, len(codes)), np.bool_)
+        for body in self._bodies:
+            crossed = int(entries[id(body)].crossed.sum())
+            if crossed:
+                tally.crossed[body.name] = tally.crossed.get(body.name, 0) + crossed
+        if self.settings.proportions == "itself":
+            for unit, bodies in enumerate(self._units):
+                parting = self._parting(asked, bodies, entries)
+                beyond = beyond_footprint(
+                    self._labeller.evaluations[unit], bodies, entries, blocks, parting.several
+                )
+                self._measure_unit(asked, unit, parting, beyond, shares)
+                touched |= ~parting.untouched
+                along[parting.several] = True
+        if self.settings.by_order:
+            parting = self._parting(asked, self._bodies, entries)
+            found = self._by_order(asked, parting)
+            if self.settings.proportions == "priority":
+                shares[:, blocks.usable] = found[blocks.usable, : self._count].T
+            if self.settings.by == "majority":
+                self._relabel(found, ~parting.untouched, codes)
+            touched |= ~parting.untouched
+            along[parting.several] = True
+        tally.entered += int(touched.sum())
+        tally.by_lines += int(along.sum())
+
+    def _parting(
+        self, asked: LabelledBlocks, bodies: Sequence[Body], entries: Mapping[int, Entered]
+    ) -> Parting:
+        """Part blocks; the body of the domain that comes first in the order is the first."""
+        unique = list(dict.fromkeys(bodies))
+        if self._labeller.domains.order == "last":
+            unique.reverse()
+        pairs = [(body, entries[id(body)]) for body in unique]
+        return Parting(asked.blocks, pairs, self._frame)
+
+    def _measure_unit(
+        self, asked: LabelledBlocks, unit: int, parting: Parting, beyond: Bools, shares: Floats
+    ) -> None:
+        """Write the shares of one domain by itself, or of the layers of one stack."""
+        evaluation = self._labeller.evaluations[unit]
+        targets, width = self._targets_of(unit), evaluation.width
+        met = None if asked.allowed is None else asked.allowed[unit]
+        lost = beyond.copy() if met is None else beyond & met
+        whole, usable = parting.untouched, asked.blocks.usable
+        found = np.zeros((len(usable), width))
+        for part in range(width):
+            answer = asked.verdict.found.get(targets.start + part)
+            if answer is None:
+                continue
+            found[whole, part] = answer.inside[whole]
+            if answer.beyond is not None:
+                lost |= whole & answer.beyond
+        score = score_itself(asked, evaluation, unit)
+        for some in measure(parting, self.settings.lines, width + 2, score):
+            lost[some.rows] |= some.shares[:, width] > 0
+            found[some.rows] = some.shares[:, :width]
+            self._see(asked, some, targets, usable & ~lost)
+        known = usable & ~lost
+        shares[targets.start : targets.stop, known] = found[known].T
+        self.tally.lost[targets.start : targets.stop] += int((usable & lost).sum())
+        self._add(asked, found, known, targets)
+
+    def _by_order(self, asked: LabelledBlocks, parting: Parting) -> Floats:
+        """Return the share of every label, by its code."""
+        codes, usable = self._count + REST, asked.blocks.usable
+        found = np.zeros((len(usable), codes))
+        whole = np.flatnonzero(parting.untouched)
+        found[whole, asked.verdict.codes[whole]] = 1.0
+        score = score_by_order(asked, self._labeller)
+        for some in measure(parting, self.settings.lines, codes, score):
+            found[some.rows] = some.shares
+            adds = not self.tally.by_itself
+            self._see(asked, some, range(self._count), usable, adds=adds)
+        self.tally.beyond += int((found[usable, self._count + BEYOND] > 0).sum())
+        if not self.tally.by_itself:
+            self._add(asked, found, usable, range(self._count))
+        return found
+
+    def _see(
+        self,
+        asked: LabelledBlocks,
+        some: Measured,
+        targets: range,
+        known: Bools,
+        *,
+        adds: bool = True,
+    ) -> None:
+        """Remember what shares along lines may be wrong by, and add it to that of volumes."""
+        if some.off is None or some.unseen is None:
+            return
+        here = known[some.rows]
+        off, unseen = some.off[:, here, : len(targets)], some.unseen[here, : len(targets)]
+        self.tally.see(off, unseen)
+        if adds:
+            volumes = asked.blocks.sizes[some.rows[here]].prod(axis=1)
+            self.tally.add_off(targets, off, unseen, volumes)
+
+    def _add(self, asked: LabelledBlocks, found: Floats, known: Bools, targets: range) -> None:
+        """Add volumes."""
+        volume = np.where(known, asked.blocks.sizes.prod(axis=1), 0.0)
+        shares = found[:, : len(targets)]
+        self.tally.volumes[targets.start : targets.stop] += (shares * volume[:, None]).sum(axis=0)
+        self.tally.add_cut(targets, shares, volume)
+
+    def _targets_of(self, unit: int) -> range:
+        first = sum(one.width for one in self._labeller.evaluations[:unit])
+        return range(first, first + self._labeller.evaluations[unit].width)
+
+    def _relabel(self, shares: Floats, rows: Bools, codes: NDArray[np.int32]) -> None:
+        """Label blocks by the largest share, of equal ones by the first in rank."""
+        ranked = shares[rows][:, self._rank]
+        best = self._rank[np.argmax(ranked >= ranked.max(axis=1, keepdims=True) - EQUAL, axis=1)]
+        self.tally.moved += int((best != codes[rows]).sum())
+        codes[rows] = best
+
+
+def frame_of(labeller: Labeller, axes: Floats, name: str) -> ModelFrame:
+    """Return the frame of blocks whose edges have these directions; see `model_frame`."""
+    low = np.concatenate([mesh.bounds[0] for mesh in labeller.domains.meshes]).reshape(-1, 3)[0]
+    solid = all(isinstance(one, SolidEvaluation) for one in labeller.evaluations)
+    return model_frame(
+        axes, np.where(np.isfinite(low), low, 0.0), has_surfaces=not solid, name=name
+    )
+
+
+def _ranked(labeller: Labeller) -> NDArray[np.int32]:
+    """Return the codes of all labels, the one that wins first: domains before what has none."""
+    domains, count = labeller.domains, len(labeller.targets)
+    layers = range(len(domains), count)
+    if domains.order == "first":
+        order = [*range(count)]
+    else:
+        last = [index for index, domain in enumerate(domains) if not domain.keep]
+        keep = [index for index, domain in enumerate(domains) if domain.keep]
+        order = [*reversed(last), *layers, *keep]
+    rest = [count + one for one in (NONE, KEPT, BEYOND, LEAKING, LOST)]
+    return np.array([*order, *rest], np.int32)
+
+
+# --- Shares and labels of blocks that are arrays in memory.
+
+# Blocks at a time.
+_PART = 1 << 18
+
+
+def measure_blocks(
+    points: Floats,
+    sizes: Floats | None,
+    axes: Floats,
+    domains: Domains,
+    settings: ShareSettings,
+    column: Callable[[str], Column],
+    labelled: Bools | None,
+    *,
+    rule: Rule,
+    backend: str,
+    threads: int | None,
+    name: str,
+    index: Labeller | None = None,
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Return shares of each domain, (k, n), and labels as codes, a part at a time.
+
+    Parameters
+    ----------
+    points, sizes : (n, 3) float64
+        Centroids in the world, and sizes along the axes.
+    axes : (3, 3) float64
+        The directions of the blocks' edges, a row each.
+    domains, settings, labelled
+        As `Sharer` has them.
+    column : callable
+        Gives the columns of conditions.
+    rule, backend, threads
+        As `Labeller` has them.
+    name : str
+        What messages call the blocks.
+    index : Labeller, optional
+        Of the same domains, where there is one already.
+
+    Raises
+    ------
+    TableError
+        For blocks without sizes, and for ones that are turned where nothing says so.
+
+    Warns
+    -----
+    GeodomainWarning
+        As `label_file` for shares, and for centroids that look like those of a rotated model.
+    """
+    if sizes is None:
+        message = (
+            f"{name} has no sizes of blocks, whose shares are asked for: name their columns with "
+            "dx=, dy= and dz="
+        )
+        raise TableError(message)
+    labeller = index
+    if labeller is None:
+        labeller = Labeller(domains, rule=rule, backend=backend, threads=threads)
+    sharer = Sharer(labeller, frame_of(labeller, axes, name), settings)
+    if not sharer.tally.turned:
+        mend = "write them to a file, and label it with label_file(..., frame={!r})".format
+        require_known_turn(points, sizes, Frame(), name, "measured", mend)
+    allowed = allowed_rows(domains, column)
+    wanted = len(labeller.targets) if settings.proportions is not None else 0
+    shares, codes = np.empty((wanted, len(points))), np.empty(len(points), np.intp)
+    for begin in range(0, len(points), _PART):
+        rows = slice(begin, begin + _PART)
+        some = allowed and [None if one is None else one[rows] for one in allowed]
+        given = None if labelled is None else labelled[rows]
+        verdict = labeller.judge(points[rows], some, given)
+        found = sharer.measure(points[rows], sizes[rows], verdict, some, given)
+        shares[:, rows], codes[rows] = found.shares, found.codes
+    for sentence in share_warnings(settings, sharer.tally, labeller.targets):
+        warn(sentence)
+    return shares * (100.0 if settings.percent else 1.0), codes

@@ -1,0 +1,503 @@
+"""Warnings about a mesh that can be used for labelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Floats, Ints
+from geodomain.errors import counted, in_lines
+from geodomain.html import html_table
+from geodomain.mesh.edges import EdgeTable, collinear, edge_table
+from geodomain.mesh.mesh import Mesh, area, normals
+from geodomain.mesh.open_edges import is_single, place, say_open, smallest_gap, t_junctions
+from geodomain.mesh.shells import (
+    Relations,
+    cancelling,
+    count_shells,
+    encloses_nothing,
+    find_doubles,
+    measure_shells,
+    relate,
+)
+
+# The count's name, the text for one, the text for several, the meaning. The worst comes first.
+_WORDS = (
+    (
+        "duplicate_shells",
+        "a duplicate closed shell",
+        "{} duplicate closed shells",
+        "the copies cancel: by parity NOTHING IS INSIDE them; remove one copy",
+    ),
+    (
+        "overlapping_shells",
+        "a pair of overlapping shells",
+        "{} pairs of overlapping shells",
+        "the shared space is NOT INSIDE by parity, and inside by rule 'winding'",
+    ),
+    (
+        "unbalanced_edges",
+        "a mis-oriented edge",
+        "{} mis-oriented edges",
+        "their triangles face opposite ways: rule 'parity' works, rule 'winding' does not",
+    ),
+    (
+        "nested_alike",
+        "a shell that faces the same way as the shell around it",
+        "{} shells that face the same way as the shells around them",
+        "they are voids by parity, and solid by rule 'winding'",
+    ),
+    (
+        "inside_out",
+        "an inward-facing shell that is not a void",
+        "{} inward-facing shells that are not voids",
+        "labels are not affected, signed volumes are",
+    ),
+    (
+        "undetermined_shells",
+        "a pair of shells whose relationship could not be determined",
+        "{} pairs of shells whose relationship could not be determined",
+        "they meet in triangles without area, in triangles that face opposite ways, or in too many",
+    ),
+    (
+        "voids",
+        "a shell inside another",
+        "{} shells inside others",
+        "the space in such a void is outside, and a shell within the void is inside again",
+    ),
+    (
+        "equal_shells",
+        "a pair of shells that enclose the same space",
+        "{} pairs of shells that enclose the same space",
+        "by parity the two cancel",
+    ),
+    (
+        "touching_shells",
+        "a pair of shells that touch",
+        "{} pairs of shells that touch",
+        "labels are still well defined: the shells share no block",
+    ),
+    (
+        "nonmanifold_edges",
+        "an edge shared by more than two triangles",
+        "{} edges shared by more than two triangles",
+        "labels by parity are still well defined",
+    ),
+    (
+        "dup_faces",
+        "a duplicate triangle",
+        "{} duplicate triangles",
+        "by parity two triangles with the same corners cancel",
+    ),
+)
+_EDGES = {"unbalanced_edges", "nonmanifold_edges"}
+
+
+def mesh_warnings(
+    name: str, counts: Mapping[str, int], places: Mapping[str, NDArray[np.generic]]
+) -> list[str]:
+    """List warnings about a mesh, one sentence each, the worst first.
+
+    Parameters
+    ----------
+    name : str
+        Name of the mesh.
+    counts, places
+        Counts and their places, keyed by the attributes of MeshReport; a missing key means
+        that nobody looked for that fault.
+
+    Returns
+    -------
+    list of str
+        Empty for a clean mesh.
+    """
+    counts = {**counts, "voids": counts.get("nested_shells", 0) - counts.get("nested_alike", 0)}
+    # Every open edge is mis-oriented too, and said to be open.
+    if counts.get("unbalanced_edges") == counts.get("boundary_edges"):
+        counts["unbalanced_edges"] = 0
+    if counts.get("duplicate_shells"):
+        counts["equal_shells"] = 0
+    if "nested_shells" in places:
+        alike = places.get("nested_alike", np.empty((0, 2, 3))).tolist()
+        voids = [box for box in places["nested_shells"].tolist() if box not in alike]
+        places = {**places, "voids": np.array(voids)}
+    return [
+        f"{name} has {(one if count == 1 else more).format(count)}"
+        f"{_first(kind, places.get(kind))}; {meaning}."
+        for kind, one, more, meaning in _WORDS
+        if (count := counts.get(kind, 0))
+    ]
+
+
+def _first(kind: str, where: NDArray[np.generic] | None) -> str:
+    """Say where the first one is, if that is a place."""
+    if where is None or not len(where) or where.ndim != 3:
+        return ""
+    return f", the first {'' if kind in _EDGES else 'in the box '}{place(where[0])}"
+
+
+# --- The report of `check`: the faults of a mesh, counted and located.
+
+PLACES = 100
+# What `check` and all that use a solid say of one whose faces cancel.
+NOTHING_INSIDE = (
+    "each face of {}, however it is cut into triangles, is there twice, or an even number of "
+    "times: they cancel, and nothing is inside; remove the copies."
+)
+# What makes a closed mesh no solid by parity: some space is enclosed twice.
+_DOUBLED = ("duplicate_shells", "overlapping_shells", "equal_shells")
+# A surface faces up, or down, everywhere, and is flatter than so; an open solid faces both ways.
+_SHEET_FACES, _SHEET_FLATNESS = 0.99, 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class MeshReport:
+    """The faults that `check` found in a mesh.
+
+    Edges and vertices are told apart by coordinates, which are equal where they are equal
+    as numbers; triangles with two equal vertices have no edges.
+
+    Attributes
+    ----------
+    name : str
+        Name of the mesh.
+    triangles : int
+        Number of triangles.
+    vertices : int
+        Distinct places that triangles use.
+    bounds : (2, 3) float64
+        The box of the triangles; NaN where there are none.
+    area, signed_volume : float
+        In squares and cubes of the unit of the coordinates. The volume is positive where
+        triangles turn counter-clockwise seen from outside. Shells that are not closed, or do not
+        balance, enclose nothing: theirs is taken about the mean of all vertices.
+    resolution : float
+        The spacing of the coarsest coordinates, if they were stored as they seem to be:
+        as float32 where all of them are float32 numbers, as float64 otherwise.
+    boundary_edges, nonmanifold_edges, unbalanced_edges : int
+        Edges of one triangle, of more than two, and those whose directed uses do not
+        cancel.
+    degenerate, zero_area : int
+        Triangles with two equal vertices; triangles without any area, those included.
+    dup_faces : int
+        Triangles minus distinct sets of three vertices.
+    shells, euler : int
+        Parts that share no vertex; vertices - edges + triangles that are not degenerate.
+    t_junctions : int
+        Edges that are open but covered by others on the same line.
+    smallest_gap : float or None
+        The smallest distance of two vertices of open edges.
+    closed, balanced : bool
+        Whether every edge has an even number of triangles, as many each way.
+    duplicate_shells : int
+        Closed shells that occur an even number of times, with the same triangles or others:
+        nothing is inside them.
+    inward, inside_out : int
+        Closed shells of negative volume, which a void has; and those of them that
+        lie in the box of no other shell, so that they are no voids.
+    components : int
+        Parts that hang together by edges. Where more than two triangles meet at an edge, those
+        two hang together that bound the same wedge of solid, so that shells that touch, or are
+        there twice, are several components. They are what the counts below are about; of a mesh
+        that is not closed, those are 0. What they say is exact.
+    nested_shells, nested_alike : int
+        Components that lie inside another, whose walls they may touch; and those of them that
+        face as the one next around them does: voids by parity, solid by winding number.
+    touching_shells, overlapping_shells, equal_shells : int
+        Pairs of components that share places of their surfaces and nothing of their insides; that
+        share some of their insides, each having some to itself; that enclose the same space.
+    undetermined_shells : int
+        Pairs of components whose relation could not be determined: they meet where triangles face
+        opposite ways or have no area, or the comparison would take too long.
+    sheet : bool
+        Whether the mesh is open and faces up, or down, nearly everywhere: a surface.
+    cancelled : bool
+        Whether every face is there an even number of times, however it is cut into triangles, as
+        in a file that holds a surface twice: by parity nothing is inside.
+    places : mapping of str to array
+        Where the faults are, at most 100 of each: edges as (n, 2, 3) coordinates under
+        the names of their counts, triangles as (n,) indices in the mesh, and what components have
+        in common as (n, 2, 3) corners of boxes.
+    open_edges : str
+        Sentence about the open edges of the mesh; empty for a closed mesh.
+    """
+
+    name: str
+    triangles: int
+    vertices: int
+    bounds: Floats
+    area: float
+    signed_volume: float
+    resolution: float
+    boundary_edges: int
+    nonmanifold_edges: int
+    unbalanced_edges: int
+    degenerate: int
+    zero_area: int
+    dup_faces: int
+    shells: int
+    euler: int
+    t_junctions: int
+    smallest_gap: float | None
+    closed: bool
+    balanced: bool
+    duplicate_shells: int
+    inward: int
+    inside_out: int
+    components: int
+    nested_shells: int
+    nested_alike: int
+    touching_shells: int
+    overlapping_shells: int
+    equal_shells: int
+    undetermined_shells: int
+    sheet: bool
+    cancelled: bool
+    places: Mapping[str, NDArray[np.generic]]
+    open_edges: str
+
+    def __repr__(self) -> str:
+        """Show the verdict and the main counts."""
+        counts = ((self.triangles, "triangle"), (self.shells, "shell"))
+        said = [counted(count, what) for count, what in counts]
+        warned = len(self.warnings())
+        said.append(counted(warned, "warning"))
+        return f"<MeshReport of {self.name}: {verdict_of(fit=self.fit)}: {', '.join(said)}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook; `report_table` lays out more."""
+        rows = [
+            ("can be used for labelling", "yes" if self.fit else "no"),
+            ("triangles", f"{self.triangles:,} on {counted(self.vertices, 'vertex', 'vertices')}"),
+            ("shells", f"{self.shells:,}"),
+            ("open edges", f"{self.boundary_edges:,}"),
+            ("mis-oriented edges", f"{self.unbalanced_edges:,}"),
+            ("area", f"{self.area:.7g}"),
+            ("signed volume", f"{self.signed_volume:.7g}"),
+        ]
+        faults = self.faults()
+        notes = [*faults, *(f"warning: {w}" for w in self.warnings() if w not in faults)]
+        return html_table(f"Report on {self.name}", rows, notes=notes)
+
+    @property
+    def fit(self) -> bool:
+        """Whether the mesh can be used to label blocks, as a solid."""
+        return not self.faults()
+
+    def faults(self, kind: str = "solid") -> list[str]:
+        """List why the mesh cannot be used as a "solid" or a "surface"; empty where it can.
+
+        A solid must be closed, and no part of it may be there twice: by parity the shared space of
+        shells that overlap is outside.
+        """
+        if not self.triangles - self.degenerate:
+            return [f"{self.name} has no triangle with three different corners."]
+        if self.cancelled:
+            return [NOTHING_INSIDE.format(self.name)]
+        if kind == "surface":
+            told = f"{self.name} is closed: as a surface its inside counts as below it."
+            return [told] if self.closed else []
+        if self.sheet:
+            told = f"{self.name} is an open surface, not a solid"
+            return [f"{told}: use it with kind = 'above' or kind = 'below'."]
+        if not self.closed:
+            return [self.open_edges]
+        counts = {name: getattr(self, name) for name in _DOUBLED}
+        return mesh_warnings(self.name, counts, self.places)
+
+    def warnings(self) -> list[str]:
+        """List warnings about a mesh that can be used for labelling, the worst first."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        counts = {name: value for name, value in found.items() if isinstance(value, int)}
+        return mesh_warnings(self.name, counts, self.places)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the report as lists, numbers and strings, for JSON."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain["bounds"] = self.bounds.tolist() if self.triangles else None
+        plain["places"] = {name: where.tolist() for name, where in self.places.items()}
+        return plain | {"fit": self.fit, "faults": self.faults(), "warnings": self.warnings()}
+
+
+def verdict_of(*, fit: bool) -> str:
+    """Say whether a mesh can be used for labelling."""
+    return "can be used for labelling" if fit else "cannot be used for labelling"
+
+
+def check(mesh: Mesh) -> MeshReport:
+    """Count and locate what is wrong with a mesh; see `geodomain.check`."""
+    return report_on(mesh, relate(mesh))
+
+
+def report_on(mesh: Mesh, relations: Relations) -> MeshReport:
+    """Return the report on a mesh, given the relations of its components."""
+    table = edge_table(mesh)
+    whole = table.triangles[~table.degenerate]
+    solidity = measure_shells(table, whole)
+    doubles = find_doubles(table.triangles, len(table.vertices))
+    flat = table.degenerate | collinear(*table.vertices[table.triangles.T])
+    junctions = t_junctions(table)
+    gap = smallest_gap(table, junctions)
+    closed = not len(table.odd)
+    counts, boxes = count_shells(relations)
+    edges = {
+        "boundary_edges": table.open,
+        "nonmanifold_edges": table.nonmanifold,
+        "unbalanced_edges": table.unbalanced,
+        "t_junctions": junctions,
+    }
+    triangles = {
+        "degenerate": np.flatnonzero(table.degenerate),
+        "zero_area": np.flatnonzero(flat),
+        "dup_faces": doubles.faces,
+    }
+    return MeshReport(
+        name=mesh.name,
+        triangles=len(table.triangles),
+        vertices=len(table.vertices),
+        bounds=_bounds(table.vertices),
+        area=solidity.area,
+        signed_volume=solidity.signed_volume,
+        resolution=_resolution(table.vertices),
+        shells=solidity.shells,
+        euler=len(table.vertices) - len(table.ends) + len(whole),
+        smallest_gap=gap,
+        closed=closed,
+        balanced=not len(table.unbalanced),
+        duplicate_shells=max(doubles.shells, cancelling(relations)),
+        inward=solidity.inward,
+        inside_out=solidity.inside_out,
+        cancelled=closed and encloses_nothing(table.vertices, table.triangles, winding=False),
+        sheet=not closed and _is_sheet(table.vertices, whole),
+        places=_places(table, edges, triangles, boxes),
+        open_edges="" if closed else say_open(mesh, table, junctions, gap),
+        **{name: len(where) for name, where in (edges | triangles).items()},
+        **counts,
+    )
+
+
+def _places(
+    table: EdgeTable,
+    edges: Mapping[str, Ints],
+    triangles: Mapping[str, Ints],
+    boxes: Mapping[str, Floats],
+) -> dict[str, NDArray[np.generic]]:
+    """Return where the first faults of each kind are, if there are any."""
+    segments: dict[str, NDArray[np.generic]]
+    segments = {name: table.segments(which, PLACES) for name, which in edges.items()}
+    found = segments | {name: which[:PLACES] for name, which in triangles.items()}
+    found |= {name: where[:PLACES] for name, where in boxes.items()}
+    return {name: where for name, where in found.items() if len(where)}
+
+
+def _is_sheet(vertices: Floats, triangles: Ints) -> bool:
+    """Tell whether triangles face up, or down, nearly everywhere, and are not steep."""
+    if not len(triangles):
+        return False
+    crosses = normals(vertices - vertices.mean(axis=0), triangles)
+    up = crosses[:, 2]
+    flat = float(np.abs(up).sum())
+    return abs(float(up.sum())) >= _SHEET_FACES * flat > _SHEET_FLATNESS * 2 * area(crosses)
+
+
+def _bounds(vertices: Floats) -> Floats:
+    """Return the box of the vertices."""
+    if not len(vertices):
+        return np.full((2, 3), np.nan)
+    return np.array([vertices.min(axis=0), vertices.max(axis=0)])
+
+
+def _resolution(vertices: Floats) -> float:
+    """Return the spacing of numbers at the largest coordinate."""
+    if not len(vertices):
+        return 0.0
+    largest = np.abs(vertices).max()
+    return float(np.spacing(np.float32(largest) if is_single(vertices) else largest))
+
+
+# --- A mesh report as a text table.
+
+# What is said of every mesh, and what only where it is not 0.
+_ALWAYS = ("shells", "boundary_edges", "nonmanifold_edges", "unbalanced_edges")
+_FAULTS = (
+    *("t_junctions", "degenerate", "zero_area", "dup_faces", "duplicate_shells", "inside_out"),
+    *("nested_shells", "overlapping_shells", "touching_shells", "undetermined_shells"),
+)
+_LABELS = {
+    "shells": "shells",
+    "boundary_edges": "open edges",
+    "nonmanifold_edges": "non-manifold edges",
+    "unbalanced_edges": "mis-oriented edges",
+    "t_junctions": "T-junction edges",
+    "degenerate": "degenerate triangles",
+    "zero_area": "triangles without area",
+    "dup_faces": "duplicate triangles",
+    "duplicate_shells": "duplicate shells",
+    "inside_out": "shells inside out",
+    "nested_shells": "shells inside others",
+    "overlapping_shells": "pairs that overlap",
+    "touching_shells": "pairs that touch",
+    "undetermined_shells": "pairs undetermined",
+    "components": "components",
+}
+
+
+def as_table(
+    report: MeshReport, welds: Mapping[float, str] | None = None, *, kind: str = "solid"
+) -> str:
+    """Lay a report out as lines to read.
+
+    Parameters
+    ----------
+    report : MeshReport
+        What `check` found.
+    welds : mapping of float to str, optional
+        What welding at a tolerance does, for a mesh that is open.
+    kind : {"solid", "surface"}
+        What the mesh is to be used as.
+
+    Returns
+    -------
+    str
+        Without a newline at the end.
+    """
+    rows = [*_size(report), *_counts(report), *_welds(welds or {})]
+    width = max(len(label) for label, _ in rows)
+    faults = report.faults(kind)
+    verdict = verdict_of(fit=not faults)
+    verdict += " as a surface" if kind == "surface" else ""
+    lines = [f"{report.name}: {verdict}", *(f"  {label:{width}}  {said}" for label, said in rows)]
+    lines += [f"  {text}" for text in dict.fromkeys([*faults, *report.warnings()])]
+    return in_lines(lines)
+
+
+def _size(report: MeshReport) -> list[tuple[str, str]]:
+    """Say how large the mesh is."""
+    low, high = report.bounds.tolist()
+    box = [f"{a:.10g} to {b:.10g}" for a, b in zip(low, high, strict=True)]
+    return [
+        ("triangles", f"{report.triangles:,} on {counted(report.vertices, 'vertex', 'vertices')}"),
+        ("bounds", "; ".join(f"{axis} {span}" for axis, span in zip("xyz", box, strict=True))),
+        ("resolution", f"{report.resolution:.2g}"),
+        ("area", f"{report.area:.7g}"),
+        ("signed volume", f"{report.signed_volume:.7g}"),
+    ]
+
+
+def _counts(report: MeshReport) -> list[tuple[str, str]]:
+    """Say what was counted."""
+    shown = [*_ALWAYS, *(name for name in _FAULTS if getattr(report, name))]
+    if report.components != report.shells:  # parts by vertices and by edges
+        shown.insert(1, "components")
+    rows = [(_LABELS[name], f"{getattr(report, name):,}") for name in shown]
+    if report.smallest_gap is not None:
+        rows.append(("smallest gap", f"{report.smallest_gap:.3g}"))
+    return rows
+
+
+def _welds(welds: Mapping[float, str]) -> list[tuple[str, str]]:
+    """Say which welds would close the mesh."""
+    return [(f"weld at {tolerance:g}", does) for tolerance, does in welds.items()]

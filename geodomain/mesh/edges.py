@@ -1,0 +1,309 @@
+"""The edges of a mesh by the values of their ends: which are used how often, and by whom.
+
+Exact, and by sorting: no tolerance, no geometry beyond equality. What the faults mean
+and where the gaps are is for `gaps` and `report`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Bools, Floats, Ints
+from geodomain.compute.meshes import group_equal
+from geodomain.mesh.mesh import Mesh
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTable:
+    """The distinct vertices, the triangles on them, and the distinct edges.
+
+    Attributes
+    ----------
+    vertices : (v, 3) float64
+        Distinct coordinates that triangles use.
+    triangles : (t, 3) int64
+        All the triangles of the mesh, in its order, by these vertices.
+    ends : (e, 2) int64
+        The vertices of each edge, the smaller index first, ascending.
+    uses : (e,) int64
+        How many triangles have the edge; those with two equal vertices do not count.
+    balance : (e,) int64
+        Uses along the edge minus uses against it; 0 where the neighbours agree.
+    """
+
+    vertices: Floats
+    triangles: Ints
+    ends: Ints
+    uses: Ints
+    balance: Ints
+
+    @cached_property
+    def degenerate(self) -> Bools:
+        """Return which triangles have two equal vertices, (t,) bool."""
+        return has_equal_corners(self.triangles)
+
+    @property
+    def odd(self) -> Ints:
+        """Return the edges that an odd number of triangles has: none, if the mesh is closed."""
+        return np.flatnonzero(self.uses & 1)
+
+    @property
+    def open(self) -> Ints:
+        """Return the edges that a single triangle has."""
+        return np.flatnonzero(self.uses == 1)
+
+    @property
+    def nonmanifold(self) -> Ints:
+        """Return the edges that more than two triangles have."""
+        return np.flatnonzero(self.uses > 2)
+
+    @property
+    def unbalanced(self) -> Ints:
+        """Return the edges whose directed uses do not cancel."""
+        return np.flatnonzero(self.balance)
+
+    def segments(self, edges: Ints, most: int | None = None) -> Floats:
+        """Return the ends of edges, (n, 2, 3), in the order of their coordinates.
+
+        With `most`, only so many of the first.
+
+        Neither the order of the triangles nor that of the vertices is left in it.
+        """
+        x = self.vertices[:, 0][self.ends[edges]].min(axis=1)
+        if most is not None and most < len(edges):
+            # What comes first by all coordinates comes first by x.
+            edges = edges[x <= np.partition(x, most)[most]]
+        ends = self.vertices[self.ends[edges]]
+        first, second = ends[:, 0], ends[:, 1]
+        swap = _comes_before(second, first)
+        ends[swap] = ends[swap, ::-1]
+        return ends[np.lexsort(ends.reshape(-1, 6).T[::-1])[:most]]
+
+
+def has_equal_corners(triangles: Ints) -> Bools:
+    """Return which triangles have two equal indices."""
+    a, b, c = triangles.T
+    equal: Bools = (a == b) | (b == c) | (c == a)
+    return equal
+
+
+def _comes_before(left: Floats, right: Floats) -> Bools:
+    """Return where points come before others: by x, then y, then z."""
+    lower, equal = left < right, left == right
+    before: Bools = lower[:, 0] | (equal[:, 0] & (lower[:, 1] | (equal[:, 1] & lower[:, 2])))
+    return before
+
+
+def edge_table(mesh: Mesh) -> EdgeTable:
+    """Find the edges of a mesh by the coordinates of their ends.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Any; also one that was made without sharing its vertices.
+
+    Returns
+    -------
+    EdgeTable
+        Vertices are equal where their coordinates are equal as numbers.
+
+    Examples
+    --------
+    >>> from geodomain import Mesh
+    >>> table = edge_table(Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]))
+    >>> len(table.open), len(table.nonmanifold)
+    (3, 0)
+    """
+    vertices, triangles = distinct_vertices(mesh)
+    whole = triangles[~has_equal_corners(triangles)]
+    ends, uses, balance = count_edges(whole, len(vertices))
+    return EdgeTable(vertices, triangles, ends, uses, balance)
+
+
+def distinct_vertices(mesh: Mesh) -> tuple[Floats, Ints]:
+    """Return the distinct coordinates that triangles use, and the triangles on them."""
+    used = np.zeros(len(mesh.vertices), np.bool_)
+    used[mesh.triangles] = True
+    vertices = mesh.vertices[used]
+    first, group = group_equal(vertices)
+    place = group[np.cumsum(used) - 1] if len(group) else group
+    return vertices[first], place[mesh.triangles]
+
+
+def count_edges(triangles: Ints, vertex_count: int) -> tuple[Ints, Ints, Ints]:
+    """Return ends, uses and balance of the edges; see EdgeTable."""
+    start, end = triangles, triangles[:, [1, 2, 0]]
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    # One word holds an edge and its direction: a sort of values, which is the fastest there is.
+    words = ((low * vertex_count + high) * 2 + (start > end)).ravel()
+    words.sort()
+    keys = words >> 1
+    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]]) if len(keys) else keys
+    uses = np.diff(np.r_[starts, len(keys)])
+    backward = np.add.reduceat(words & 1, starts) if len(keys) else keys
+    ends = np.stack(np.divmod(keys[starts], max(vertex_count, 1)), axis=1)
+    return ends, uses, uses - 2 * backward
+
+
+# --- Exact test whether three points lie on one line.
+
+# A difference is off by u of itself, a product of two by (2 + u) u + u, their difference by u
+# more: 4 u of the permanent bounds the error of a minor, second-order terms inside the slack.
+_ERROR = 5 * 2.0**-53
+_SPLIT = 2.0**27 + 1
+
+
+def collinear(a: Floats, b: Floats, c: Floats) -> Bools:
+    """Return which triples of points lie on a line, in exact arithmetic.
+
+    Parameters
+    ----------
+    a, b, c : (n, 3) float64
+        Magnitudes in the range of a Mesh; equal points are on a line with any other.
+
+    Returns
+    -------
+    (n,) bool
+        True where the triangle a, b, c has no area at all.
+    """
+    p, q = b - a, c - a
+    result = np.ones(len(a), np.bool_)
+    for i, j in ((0, 1), (1, 2), (2, 0)):
+        left, right = p[:, i] * q[:, j], p[:, j] * q[:, i]
+        result &= np.abs(left - right) <= _ERROR * (np.abs(left) + np.abs(right))
+    rows = np.flatnonzero(result)
+    if len(rows):
+        result[rows] = _collinear_unfiltered(a[rows], b[rows], c[rows])
+    return result
+
+
+def _collinear_unfiltered(a: Floats, b: Floats, c: Floats) -> Bools:
+    """Decide where the filter could not: without rounding if the differences are exact."""
+    exact = ((_tail(b, a) == 0) & (_tail(c, a) == 0)).all(axis=1)
+    result: Bools = exact & _no_minor(b - a, c - a)
+    for row in np.flatnonzero(~exact):
+        result[row] = _collinear_fractions(a[row], b[row], c[row])
+    return result
+
+
+def _tail(x: Floats, y: Floats) -> Floats:
+    """Return what rounding took from x - y (Knuth's two-difference)."""
+    difference = x - y
+    virtual = x - difference
+    return (x - (difference + virtual)) + (virtual - y)
+
+
+def _no_minor(p: Floats, q: Floats) -> Bools:
+    """Return where all three minors of two vectors vanish exactly."""
+    result = np.ones(len(p), np.bool_)
+    for i, j in ((0, 1), (1, 2), (2, 0)):
+        left, right = _product(p[:, i], q[:, j]), _product(p[:, j], q[:, i])
+        result &= (left[0] == right[0]) & (left[1] == right[1])
+    return result
+
+
+def _product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return x * y and what rounding took from it (Dekker's product)."""
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    product = x * y
+    error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+    return product, error
+
+
+def _halves(x: Floats) -> tuple[Floats, Floats]:
+    """Split numbers into two of 26 bits (Veltkamp)."""
+    wide = _SPLIT * x
+    high = wide - (wide - x)
+    return high, x - high
+
+
+def _collinear_fractions(a: Floats, b: Floats, c: Floats) -> bool:
+    """Decide one triple in rational arithmetic."""
+    p = [Fraction(float(x)) - Fraction(float(y)) for x, y in zip(b, a, strict=True)]
+    q = [Fraction(float(x)) - Fraction(float(y)) for x, y in zip(c, a, strict=True)]
+    return all(p[i] * q[j] == p[j] * q[i] for i, j in ((0, 1), (1, 2), (2, 0)))
+
+
+# --- The rim of an open mesh, its boundary edges in a fixed order, and its folds.
+
+
+def signed_rim(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:
+    """Return the edges whose directed uses do not cancel, and how often each is used.
+
+    Returns
+    -------
+    ends : ndarray of float64, shape (m, 2, 3)
+        By coordinates: the lower end first, the edges in ascending order, so that a sum
+        over them does not depend on the order of vertices or triangles.
+    weights : ndarray of int32, shape (m,)
+        Uses in this direction less those against it.
+
+    Examples
+    --------
+    >>> from geodomain import Mesh
+    >>> ends, weights = signed_rim(Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]))
+    >>> ends[:, :, :2].astype(int).tolist(), weights.tolist()
+    ([[[0, 0], [0, 1]], [[0, 0], [1, 0]], [[0, 1], [1, 0]]], [-1, 1, -1])
+    """
+    table = edge_table(mesh)
+    edges = table.unbalanced
+    return _ordered(table.vertices[table.ends[edges]], table.balance[edges])
+
+
+def rim(mesh: Mesh) -> Floats:
+    """Return the edges of an odd number of triangles, (m, 2, 3), ordered as `signed_rim`'s."""
+    table = edge_table(mesh)
+    return table.segments(table.odd)
+
+
+def folds(mesh: Mesh, signs: NDArray[np.int8]) -> Floats:
+    """Return edges seen from above, apart from the rim's, across which the mesh's cover changes.
+
+    There is one where a surface runs back over or under itself: more of the triangles at that
+    place of the plan lie on one side of the edge than on the other.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    signs : (t,) int8
+        Of the projections of its triangles.
+
+    Returns
+    -------
+    ndarray of float64, shape (m, 2, 3)
+        At no height.
+    """
+    table = edge_table(mesh)
+    if abs(signs.sum(dtype=np.int64)) == len(signs) and np.array_equal(table.unbalanced, table.odd):
+        return np.empty((0, 2, 3))
+    plan = table.vertices * (1.0, 1.0, 0.0)
+    first, place = group_equal(plan)
+    level = place[table.triangles[signs != 0]]
+    level = np.where((signs[signs != 0] > 0)[:, None], level, level[:, ::-1])  # all turn alike
+    ends = np.stack([level, np.roll(level, -1, axis=1)], axis=-1).reshape(-1, 2)
+    key, inverse = np.unique(_key(ends, len(first)), return_inverse=True)
+    change = np.bincount(inverse.reshape(-1), np.sign(ends[:, 1] - ends[:, 0]), len(key))
+    rims = _key(place[table.ends[table.odd]], len(first))
+    found = key[(change != 0) & ~np.isin(key, rims)]
+    return np.ascontiguousarray(plan[first[np.stack(np.divmod(found, len(first)), axis=1)]])
+
+
+def _key(ends: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    low, high = np.minimum(*ends.T), np.maximum(*ends.T)
+    key: NDArray[np.int64] = low * count + high
+    return key
+
+
+def _ordered(ends: Floats, weights: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int32]]:
+    """Turn the edges so that the lower end comes first, and sort them."""
+    keys = np.lexsort(ends.reshape(-1, 2, 3).transpose(2, 0, 1)[::-1], axis=-1)
+    swap = keys[:, 0] == 1
+    ends = np.where(swap[:, None, None], ends[:, ::-1], ends)
+    weights = np.where(swap, -weights, weights)
+    order = np.lexsort(ends.reshape(-1, 6).T[::-1])
+    return np.ascontiguousarray(ends[order]), weights[order].astype(np.int32)

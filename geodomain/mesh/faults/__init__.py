@@ -1,1 +1,0 @@
-"""Faults of a mesh: what they are, where, and what welding would repair."""

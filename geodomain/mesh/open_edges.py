@@ -1,0 +1,251 @@
+"""T-junctions of an open mesh, and the width of its gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from geodomain.compute.data import Bools, Floats, Ints
+from geodomain.errors import counted
+from geodomain.mesh.edges import EdgeTable, collinear, edge_table
+from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.repair import (
+    WeldResult,
+    closest_pair,
+    closing_weld,
+    collapsing_weld,
+    could_close,
+    is_gentle,
+)
+from geodomain.mesh.shells import components
+
+# Parallel directions differ by a few roundings of 1e-16; others are sorted out exactly.
+_PARALLEL = 1e-12
+_NEIGHBOURS = 64
+
+
+def t_junctions(table: EdgeTable) -> Ints:
+    """Find the odd edges that other odd edges on the same line cover.
+
+    Along such edges the mesh is closed as a set of points, but its triangles do not meet
+    edge to edge: one triangle has a long edge where its neighbours have two short ones.
+
+    Parameters
+    ----------
+    table : EdgeTable
+        Of the mesh.
+
+    Returns
+    -------
+    (n,) int64
+        Indices of edges, ascending. Exact: everywhere along such an edge, an even number
+        of the odd edges that follow one another on its line lie there, itself included.
+    """
+    odd = table.odd
+    if not len(odd):
+        return odd
+    line = _lines(table, odd)
+    ends = _ranks(table.vertices, table.ends[odd])
+    return odd[_covered_evenly(line, ends.min(axis=1), ends.max(axis=1))]
+
+
+def smallest_gap(table: EdgeTable, junctions: Ints) -> float | None:
+    """Return the smallest distance between two vertices of open edges, None if nothing is open.
+
+    The `junctions`, found by `t_junctions`, are left out where there are other open edges.
+    """
+    odd = table.odd
+    others = np.setdiff1d(odd, junctions, assume_unique=True)
+    vertices = np.unique(table.ends[others if len(others) else odd])
+    return closest_pair(table.vertices[vertices])
+
+
+def _ranks(vertices: Floats, ends: Ints) -> Ints:
+    """Rank the ends of edges by x, then y, then z, which is an order along any line."""
+    used, place = np.unique(ends, return_inverse=True)
+    order = np.lexsort(vertices[used].T[::-1])
+    rank = np.empty(len(used), np.int64)
+    rank[order] = np.arange(len(used))
+    return rank[place.reshape(ends.shape)]
+
+
+def _lines(table: EdgeTable, edges: Ints) -> Ints:
+    """Label edges that follow one another along a line."""
+    ends = table.ends[edges]
+    here, there = ends.ravel(), ends[:, ::-1].ravel()
+    owner = np.repeat(np.arange(len(edges)), 2)
+    direction = table.vertices[there] - table.vertices[here]
+    direction /= np.abs(direction).max(axis=1, keepdims=True)
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    # Both senses of a direction give one number, and few different directions do.
+    slant = np.abs(direction @ np.array([0.5257, 0.6180, 0.5846]))
+    order = np.lexsort((slant, here))
+    pairs = [np.empty((0, 2), np.int64)]
+    for step in range(1, min(_NEIGHBOURS, len(order) - 1) + 1):
+        first, second = order[:-step], order[step:]
+        close = (here[first] == here[second]) & (slant[second] - slant[first] < _PARALLEL)
+        if not close.any():
+            break
+        first, second = first[close], second[close]
+        a, b, c = (table.vertices[v] for v in (here[first], there[first], there[second]))
+        on_line = collinear(a, b, c)
+        pairs.append(np.stack([owner[first[on_line]], owner[second[on_line]]], axis=1))
+    linked = np.concatenate(pairs)
+    return components(linked[:, 0], linked[:, 1], len(edges))
+
+
+def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:
+    """Return the edges no part of which is covered an odd number of times on their line."""
+    lines, places = np.r_[line, line], np.r_[low, high]
+    order = np.lexsort((places, lines))
+    new = np.ones(len(order), np.bool_)
+    ranked = np.stack([lines[order], places[order]])
+    new[1:] = (ranked[:, 1:] != ranked[:, :-1]).any(axis=0)
+    stop = np.cumsum(new) - 1
+    # Every edge toggles the cover twice on its own line, so that each line starts anew.
+    toggles = np.bincount(stop) & 1
+    odd_after = np.cumsum(toggles) & 1
+    odd_before_stop = np.cumsum(odd_after) - odd_after
+    at = np.empty(len(order), np.int64)
+    at[order] = stop
+    count = len(line)
+    even: Bools = odd_before_stop[at[:count]] == odd_before_stop[at[count:]]
+    return even
+
+
+# --- Sentences about open edges: how many, where, how far apart, and what would close them.
+
+# The smallest gap is not the widest: welds are tried at it and at so many times as much.
+_WIDER = (1, 10, 100)
+_AS_IT_IS = "with allow_open=True"
+_REPAIR = "repair it in the program that made it"
+
+
+def open_edges_sentence(mesh: Mesh, instead: str | None = None) -> str:
+    """Describe the open edges of a mesh and how to close them.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        An open mesh.
+    instead : str, optional
+        What can be done with the mesh as it is; empty for nothing. [default: label it]
+
+    Returns
+    -------
+    str
+        One or two sentences, without a newline.
+
+    Examples
+    --------
+    >>> from geodomain import Mesh
+    >>> lone = Mesh([[0, 0, 0], [3, 0, 0], [0, 4, 0]], [[0, 1, 2]], name="lone.stl")
+    >>> open_edges_sentence(lone).split(";")[0]
+    'lone.stl is not closed: 3 open edges, the first from (0.0, 0.0, 0.0) to (0.0, 4.0, 0.0)'
+    """
+    table = edge_table(mesh)
+    junctions = t_junctions(table)
+    return say_open(mesh, table, junctions, smallest_gap(table, junctions), instead)
+
+
+def say_open(
+    mesh: Mesh, table: EdgeTable, junctions: Ints, gap: float | None, instead: str | None = None
+) -> str:
+    """Say what `open_edges_sentence` does of what is known already."""
+    found = f"{mesh.name} is not closed: {_counted(table)}, {_first(table)}"
+    told = [found, *_junctions(len(junctions), len(table.odd))]
+    if gap is None or len(junctions) == len(table.odd):
+        # The cover of every line is even, so parity is too, though no edge has its neighbour.
+        mend = f"They leave no gap, so labels {_AS_IT_IS} are still right"
+        if instead is not None:
+            mend = f"They leave no gap, and edges that do not match: {_REPAIR}{_or(instead)}"
+        return f"{'; '.join(told)}. {mend}."
+    mend = _mend(mesh, table, gap) + _or(f"label {_AS_IT_IS}" if instead is None else instead)
+    return f"{'; '.join([*told, f'the smallest gap is {gap:.3g}'])}. {mend}."
+
+
+def _or(instead: str) -> str:
+    return f", or {instead}" if instead else ""
+
+
+def _counted(table: EdgeTable) -> str:
+    """Count the edges that an odd number of triangles has."""
+    count, shared = len(table.odd), len(table.odd) - len(table.open)
+    edges = counted(count, "open edge")
+    return f"{edges} ({shared} of three or more triangles)" if shared else edges
+
+
+def _first(table: EdgeTable) -> str:
+    """Say where the first open edge is."""
+    return f"the first {place(table.segments(table.odd, 1)[0])}"
+
+
+def _junctions(count: int, edges: int) -> list[str]:
+    """Say how many open edges are at T-junctions."""
+    if not count:
+        return []
+    which = "all" if count == edges else f"{count}"
+    return [f"{which} of them are T-junctions, where a long edge meets shorter ones"]
+
+
+def place(segment: Floats) -> str:
+    """Say where an edge is, in no more digits than its coordinates have."""
+    start, end = (_point(row, is_single(segment)) for row in segment)
+    return f"from {start} to {end}"
+
+
+def is_single(vertices: Floats) -> bool:
+    """Return whether all coordinates are float32 numbers."""
+    with np.errstate(over="ignore", under="ignore"):
+        return bool((vertices.astype(np.float32) == vertices).all())
+
+
+def _point(row: Floats, single: bool) -> str:
+    """Write a point with the fewest digits that tell it from its neighbours."""
+    shown = [float(str(np.float32(v))) if single else float(v) for v in row]
+    return f"({', '.join(map(repr, shown))})"
+
+
+def _mend(mesh: Mesh, table: EdgeTable, gap: float) -> str:
+    """Say how to close the mesh, having tried it."""
+    wider = (round_number_above(gap * factor) for factor in _WIDER)
+    likely = [t for t in wider if is_gentle(mesh, t) and could_close(table, t)]
+    tolerance = next((t for t in likely if closing_weld(mesh, table, t)), None)
+    if tolerance is None:
+        return _mend_otherwise(mesh, likely)
+    return f"Close it with {_weld_call(mesh.name, tolerance)}"
+
+
+def _mend_otherwise(mesh: Mesh, tolerances: Sequence[float]) -> str:
+    """Say what a weld that takes triangles costs, if one closes the mesh, or that none does."""
+    for tolerance in tolerances:
+        found = collapsing_weld(mesh, tolerance)
+        if found is not None:
+            return (
+                f"Welding closes it only by {said_collapse(found)}: {_REPAIR}, or take that with "
+                f"{_weld_call(mesh.name, tolerance)}"
+            )
+    return f"Welding does not close it: {_REPAIR}"
+
+
+def said_collapse(found: WeldResult) -> str:
+    """Say what a weld does to triangles and vertices besides closing gaps."""
+    return (
+        f"collapsing {counted(found.dropped, 'triangle')} (largest move of a vertex "
+        f"{found.largest_move:.3g})"
+    )
+
+
+def _weld_call(name: str, tolerance: float) -> str:
+    """Return the call that welds: on the mesh, or on its file if its name is that of one."""
+    mesh = repr(name) if Path(name).suffix else "mesh"
+    return f"geodomain.weld({mesh}, {tolerance:g})"
+
+
+def round_number_above(value: float) -> float:
+    """Return the smallest of 1, 2 and 5 times a power of ten that is above a positive number."""
+    exponent = int(np.floor(np.log10(value)))
+    choices = [float(f"{digit}e{exponent}") for digit in (1, 2, 5, 10, 20)]
+    return next((choice for choice in choices if choice > value), choices[-1])

@@ -1,0 +1,503 @@
+"""Pairs of points that lie close to each other, and the closest pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+
+from geodomain.compute.data import Floats, Ints
+from geodomain.compute.meshes import group_equal
+from geodomain.errors import MeshError, counted
+from geodomain.html import html_table
+from geodomain.mesh.edges import (
+    EdgeTable,
+    collinear,
+    distinct_vertices,
+    edge_table,
+    has_equal_corners,
+)
+from geodomain.mesh.mesh import Mesh, area, normals
+from geodomain.mesh.polygons import triangulate
+from geodomain.mesh.shells import components
+
+_PAIRS_AT_ONCE = 1 << 20
+_SWEEPS = 8
+# Three directions that no wireframe runs along, so that projections do not tie.
+_DIRECTIONS = np.array(
+    [[0.5257, 0.6180, 0.5846], [-0.4142, 0.7321, 0.5409], [0.6457, -0.2361, 0.7262]]
+).T
+
+
+def near_pairs(points: Floats, distance: float, limit: int) -> tuple[Ints, Ints, Floats] | None:
+    """Find the pairs of points that are at most so far apart.
+
+    Parameters
+    ----------
+    points : (n, 3) float64
+        Distinct.
+    distance : float
+        In the unit of the coordinates, as float64 arithmetic computes it.
+    limit : int
+        How many pairs may be looked at.
+
+    Returns
+    -------
+    first, second : (k,) int64
+        Each pair once or more, in no order.
+    separation : (k,) float64
+        Their distance.
+    None
+        If the limit would be passed.
+
+    Notes
+    -----
+    Along an axis, two points within a quarter of a cell's width part in at most one of two
+    grids that are shifted by half a cell, and then by a margin that covers the rounding
+    of their cells' numbers. So some one of the eight grids has both in one cell.
+    """
+    low = points.min(axis=0)
+    extent = float((points.max(axis=0) - low).max())
+    width = 4 * max(distance, 16 * float(np.spacing(extent)))
+    found: list[tuple[Ints, Ints, Floats]] = []
+    seen = 0
+    for shift in product((0.0, 0.5), repeat=3):
+        cells = np.floor((points - low) / width + np.array(shift))
+        for first, second in _pairs_of_a_cell(cells):
+            seen += len(first)
+            if seen > limit:
+                return None
+            separation = separations(points, first, second)
+            near = separation <= distance
+            found.append((first[near], second[near], separation[near]))
+    firsts, seconds, gaps = ([part[i] for part in found] for i in range(3))
+    nothing = np.empty(0, np.int64)
+    return (
+        np.concatenate([nothing, *firsts]),
+        np.concatenate([nothing, *seconds]),
+        np.concatenate([np.empty(0), *gaps]),
+    )
+
+
+def separations(points: Floats, first: Ints, second: Ints) -> Floats:
+    """Return the distances of pairs of points; tiny ones do not underflow."""
+    x, y, z = (points[first] - points[second]).T
+    return np.asarray(np.hypot(np.hypot(x, y), z))
+
+
+def _pairs_of_a_cell(cells: Floats) -> Iterator[tuple[Ints, Ints]]:
+    """Return all pairs of points in one cell, some at a time."""
+    _, group = group_equal(cells)
+    order = np.argsort(group, kind="stable")
+    counts = np.bincount(group)
+    place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    # The i-th point of a cell is paired with the i before it.
+    later = np.flatnonzero(place)
+    part = np.cumsum(place[later]) // _PAIRS_AT_ONCE
+    for rows in np.split(later, np.flatnonzero(np.diff(part)) + 1):
+        repeats = place[rows]
+        second = np.repeat(rows, repeats)
+        back = np.arange(len(second)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + 1
+        yield order[second - back], order[second]
+
+
+def closest_pair(points: Floats) -> float | None:
+    """Return the smallest distance of two of the points.
+
+    Parameters
+    ----------
+    points : (n, 3) float64
+        Distinct.
+
+    Returns
+    -------
+    float or None
+        None for fewer than two points. Where points crowd so much that all the pairs as
+        close as that are too many to look at, the closest of those looked at.
+    """
+    if len(points) < 2:
+        return None
+    bound = _closest_in_sweeps(points)
+    pairs = near_pairs(points, bound, 50 * len(points) + 100_000)
+    return bound if pairs is None else float(np.append(pairs[2], bound).min())
+
+
+def _closest_in_sweeps(points: Floats) -> float:
+    """Return the smallest distance among neighbours in order along a few directions."""
+    best = np.inf
+    for along in (points @ _DIRECTIONS).T:
+        order = np.argsort(along)
+        for step in range(1, min(_SWEEPS, len(points) - 1) + 1):
+            best = min(best, float(separations(points, order[step:], order[:-step]).min()))
+    return best
+
+
+# --- Weld vertices within a tolerance that the user chooses.
+
+_MOST_PAIRS = 200_000_000
+# A mesh that a weld could close has few open vertices near each other.
+_MOST_PAIRS_OF_ONE = 50
+
+
+@dataclass(frozen=True, eq=False)
+class WeldResult:
+    """A welded mesh, and what welding did to it.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        With one vertex for each place, and no triangle that has two equal ones.
+    moved : int
+        How many distinct places changed.
+    largest_move : float
+        How far the worst of them went, in the unit of the coordinates.
+    dropped : int
+        How many triangles collapsed, those with two equal vertices before included.
+    """
+
+    mesh: Mesh
+    moved: int
+    largest_move: float
+    dropped: int
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        rows = [
+            ("vertices", f"{len(self.mesh.vertices):,}"),
+            ("triangles", f"{len(self.mesh.triangles):,}"),
+            ("closed", "yes" if self.mesh.is_closed else "no"),
+            ("places moved", f"{self.moved:,}"),
+            ("largest move", f"{self.largest_move:.3g}"),
+            ("triangles dropped", f"{self.dropped:,}"),
+        ]
+        return html_table(f"Weld of {self.mesh.name}", rows)
+
+
+def weld(mesh: Mesh, tolerance: float) -> WeldResult:
+    """Join the vertices of a mesh that are close to each other; see `geodomain.weld`."""
+    if not (np.isfinite(tolerance) and tolerance >= 0):
+        message = f"tolerance must be a number of at least 0, not {tolerance}"
+        raise ValueError(message)
+    vertices, triangles = distinct_vertices(mesh)
+    target = _targets(vertices, float(tolerance), mesh.name, _MOST_PAIRS)
+    moved = np.flatnonzero(target != np.arange(len(target)))
+    welded = target[triangles]
+    kept = welded[~has_equal_corners(welded)]
+    used, corners = np.unique(kept, return_inverse=True)
+    moves = separations(vertices, moved, target[moved])
+    return WeldResult(
+        Mesh(vertices[used], corners.reshape(-1, 3), name=mesh.name),
+        moved=len(moved),
+        largest_move=float(moves.max(initial=0.0)),
+        dropped=len(triangles) - len(kept),
+    )
+
+
+def _targets(vertices: Floats, tolerance: float, name: str, limit: int) -> Ints:
+    """Return the vertex that each one moves to."""
+    if not tolerance or len(vertices) < 2:
+        return np.arange(len(vertices))
+    pairs = near_pairs(vertices, tolerance, limit)
+    if pairs is None:
+        message = (
+            f"{name}: a tolerance of {tolerance:g} is too wide to weld with, "
+            "whole neighbourhoods of vertices are within it; choose a smaller one"
+        )
+        raise MeshError(message)
+    return _first_by_coordinates(vertices, pairs[0], pairs[1])
+
+
+def _first_by_coordinates(vertices: Floats, first: Ints, second: Ints) -> Ints:
+    """Return the member of each vertex's cluster that comes first by x, then y, then z."""
+    near = np.unique(np.r_[first, second])
+    order = near[np.lexsort(vertices[near].T[::-1])]
+    rank = np.full(len(vertices), -1)
+    rank[order] = np.arange(len(order))
+    target = np.arange(len(vertices))
+    # Components are labelled by their smallest node: here, by the first in that order.
+    target[order] = order[components(rank[first], rank[second], len(order))]
+    return target
+
+
+def could_close(table: EdgeTable, tolerance: float) -> bool:
+    """Tell, from the open edges alone and quickly, whether a weld would cancel them all.
+
+    Welding is a simplicial map, so that the odd edges of what it makes are the image of
+    the odd edges there were. Only chains through other vertices are overlooked.
+    """
+    ends = table.ends[table.odd]
+    used, local = np.unique(ends, return_inverse=True)
+    limit = _MOST_PAIRS_OF_ONE * len(used) + 10_000
+    try:
+        image = _targets(table.vertices[used], tolerance, "", limit)[local.reshape(-1, 2)]
+    except MeshError:
+        return False
+    left = np.sort(image[image[:, 0] != image[:, 1]], axis=1)
+    return not (np.unique(left, axis=0, return_counts=True)[1] & 1).any()
+
+
+def is_gentle(mesh: Mesh, tolerance: float) -> bool:
+    """Return whether a tolerance is at most a hundredth of the size of a mesh."""
+    return bool(len(mesh.triangles)) and tolerance <= 0.01 * float(
+        np.ptp(mesh.bounds, axis=0).max()
+    )
+
+
+def closing_weld(mesh: Mesh, table: EdgeTable, tolerance: float) -> WeldResult | None:
+    """Return the weld at a tolerance if it closes the mesh and keeps its shape, or None.
+
+    A weld closes anything if it is wide enough to leave nothing over. So it must not be
+    wider than a hundredth of the mesh, nor take more triangles than there are open edges.
+    """
+    result = collapsing_weld(mesh, tolerance)
+    if result is None or result.dropped - int(table.degenerate.sum()) > len(table.odd):
+        return None
+    return result
+
+
+def collapsing_weld(mesh: Mesh, tolerance: float) -> WeldResult | None:
+    """Give the weld at a tolerance if it closes the mesh, whatever small triangles it takes.
+
+    Three quarters of the triangles must remain, and the tolerance must be gentle.
+    """
+    if not is_gentle(mesh, tolerance):
+        return None
+    try:
+        result = weld(mesh, tolerance)
+    except MeshError:
+        return None
+    if 4 * len(result.mesh.triangles) < 3 * len(mesh.triangles):
+        return None
+    return None if len(edge_table(result.mesh).odd) else result
+
+
+# --- Fill the holes of an open mesh: boundary loops, each closed by triangles between its corners.
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A boundary loop, or several that cannot be told apart, and what became of it.
+
+    Attributes
+    ----------
+    edges : int
+        Open edges.
+    reason : str
+        Why it was not filled; empty where it was.
+    corner : tuple of float
+        The corner that comes first by x, then y, then z.
+    bounds : tuple of two tuples of float
+        The box of its corners, lowest corner first.
+    area : float
+        Of the triangles that fill it, in squares of the unit of the coordinates.
+    off_plane : float
+        How far the farthest corner is from the plane through their mean that best fits the area.
+    """
+
+    edges: int
+    reason: str
+    corner: tuple[float, ...]
+    bounds: tuple[tuple[float, ...], tuple[float, ...]]
+    area: float = 0.0
+    off_plane: float = 0.0
+
+    @property
+    def filled(self) -> bool:
+        """Whether it is closed now."""
+        return not self.reason
+
+    def __str__(self) -> str:
+        """Say what became of it, and where it is."""
+        corner = ", ".join(f"{value:.10g}" for value in self.corner)
+        if self.reason:
+            return f"left open: {counted(self.edges, 'edge')} from ({corner}), {self.reason}"
+        flat = "flat" if self.off_plane == 0 else f"{self.off_plane:.3g} off a plane"
+        return (
+            f"filled: {counted(self.edges, 'edge')} from ({corner}), area {self.area:.6g}, {flat}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FillResult:
+    """A mesh whose holes are filled, and what was done to each.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        The vertices and triangles that there were, in their order, then new triangles.
+    added : int
+        How many triangles are new.
+    holes : tuple of Hole
+        All of them, filled or not, by their first corner.
+    """
+
+    mesh: Mesh
+    added: int
+    holes: tuple[Hole, ...]
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        rows = [
+            ("holes filled", f"{sum(hole.filled for hole in self.holes):,}"),
+            ("left open", f"{sum(not hole.filled for hole in self.holes):,}"),
+            ("triangles added", f"{self.added:,}"),
+            ("area added", f"{sum(hole.area for hole in self.holes):.6g}"),
+            ("closed", "yes" if self.mesh.is_closed else "no"),
+        ]
+        return html_table(f"Fill of {self.mesh.name}", rows, notes=[*map(str, self.holes)])
+
+
+def fill_holes(mesh: Mesh, max_edges: int) -> FillResult:
+    """Fill the holes of a mesh; see `geodomain.fill_holes`."""
+    if max_edges < 3:
+        message = f"max_edges is {max_edges}; a hole has 3 edges at least"
+        raise ValueError(message)
+    table = edge_table(mesh)
+    found = sorted(_filled(table, max_edges), key=lambda one: (one[0].corner, one[0].edges))
+    holes = tuple(hole for hole, _ in found)
+    corners = np.concatenate([np.empty((0, 3), np.int64), *(new for _, new in found)])
+    new = _originals(mesh, table)[corners].astype(mesh.triangles.dtype)
+    whole = np.concatenate([mesh.triangles, new])
+    return FillResult(Mesh(mesh.vertices, whole, name=mesh.name), len(new), holes)
+
+
+def _originals(mesh: Mesh, table: EdgeTable) -> Ints:
+    """Return the vertex of the mesh, the first that triangles use, at each distinct place."""
+    first = np.empty(len(table.vertices), np.int64)
+    first[table.triangles.ravel()[::-1]] = mesh.triangles.ravel()[::-1]
+    return first
+
+
+def _filled(table: EdgeTable, most: int) -> Iterator[tuple[Hole, Ints]]:
+    """Yield each hole with its triangles, by distinct vertices; none where it stays open."""
+    edges = table.odd
+    used, ends = np.unique(table.ends[edges], return_inverse=True)
+    ends = ends.reshape(-1, 2)
+    label = components(ends[:, 0], ends[:, 1], len(used))[ends[:, 0]]
+    order = np.argsort(label, kind="stable")
+    starts = np.flatnonzero(np.diff(label[order], prepend=-1))
+    for begin, end in pairwise([*starts.tolist(), len(order)]):
+        own = edges[order[begin:end]]
+        if (table.uses[own] != 1).any():
+            yield _fill(table, own, "of which some have three or more triangles")
+            continue
+        loops = _loops(table, own)
+        if not _meet_as_a_tree(table, loops):
+            yield _fill(table, own, "of loops that meet at several corners")
+            continue
+        for loop in loops:
+            yield _fill(table, loop, f"more than {most:,}" if len(loop) > most else "")
+
+
+def _loops(table: EdgeTable, own: Ints) -> list[Ints]:
+    """Return the edges of closed walks that meet no corner twice, and use each edge once.
+
+    Every corner has an even number of the edges. A walk that comes to a corner where it was before
+    has closed a loop, which is taken off it.
+    """
+    beside: dict[int, dict[int, int]] = {}
+    for edge, (low, high) in zip(own.tolist(), table.ends[own].tolist(), strict=True):
+        beside.setdefault(low, {})[high] = beside.setdefault(high, {})[low] = edge
+    loops = []
+    for start in sorted(beside):
+        path, passed, places = [start], list[int](), {start: 0}
+        while beside[path[-1]]:
+            here = path[-1]
+            there = min(beside[here])
+            passed.append(beside[here].pop(there))
+            del beside[there][here]
+            if there not in places:
+                places[there] = len(path)
+                path.append(there)
+                continue
+            back = places[there]
+            loops.append(np.array(passed[back:], np.int64))
+            for corner in path[back + 1 :]:
+                del places[corner]
+            del path[back + 1 :], passed[back:]
+    return loops
+
+
+def _meet_as_a_tree(table: EdgeTable, loops: list[Ints]) -> bool:
+    """Return whether the edges of loops that hang together can be parted in one way alone.
+
+    So it is where loops and the corners that they share make a tree: no two loops share two
+    corners, and no chain of loops closes.
+    """
+    corners = [np.unique(table.ends[loop]) for loop in loops]
+    times = np.unique(np.concatenate(corners), return_counts=True)[1]
+    several = times[times > 1]
+    return len(loops) + len(several) - int(several.sum()) == 1
+
+
+def _fill(table: EdgeTable, own: Ints, reason: str) -> tuple[Hole, Ints]:
+    """Return a hole and its triangles, unless there is a reason against them."""
+    places = table.vertices[np.unique(table.ends[own])]
+    corner = tuple(places[np.lexsort(places.T[::-1])[0]].tolist())
+    bounds = (tuple(places.min(axis=0).tolist()), tuple(places.max(axis=0).tolist()))
+    none = np.empty((0, 3), np.int64)
+    if reason:
+        return Hole(len(own), reason, corner, bounds), none
+    ring = _ring(table, own)
+    triangles = triangulate(table.vertices, ring, np.array([len(ring)]), flat=False)
+    local, unit = _local(table.vertices[ring], np.array(corner))
+    places_of = dict(zip(ring.tolist(), range(len(ring)), strict=True))
+    crosses = normals(local, np.vectorize(places_of.__getitem__)(triangles))
+    if not _is_line(table.vertices[ring]) and not (crosses @ crosses.sum(axis=0) > 0).all():
+        reason = "so far from a plane that a fill would fold over itself"
+        return Hole(len(own), reason, corner, bounds), none
+    off = _off_plane(local, crosses.sum(axis=0)) * unit if len(ring) > 3 else 0.0
+    hole = Hole(len(own), "", corner, bounds, area(crosses) * unit * unit, off)
+    return hole, triangles.astype(np.int64)
+
+
+def _ring(table: EdgeTable, own: Ints) -> Ints:
+    """Return the corners of a loop in order, so that triangles face as their neighbours do.
+
+    Where neighbours disagree, most of them decide; of as many each way, the corner that comes first
+    by its coordinates: the ring goes on to that one of its neighbours which comes before the other.
+    """
+    beside: dict[int, list[int]] = {}
+    for low, high in table.ends[own].tolist():
+        beside.setdefault(low, []).append(high)
+        beside.setdefault(high, []).append(low)
+    start = min(beside)
+    ring, last, here = [start], start, min(beside[start])
+    while here != start:
+        ring.append(here)
+        one, other = beside[here]
+        last, here = here, other if one == last else one
+    ends, balance = table.ends[own].tolist(), table.balance[own].tolist()
+    uses = {(low, high): use for (low, high), use in zip(ends, balance, strict=True)}
+    steps = zip(ring, [*ring[1:], start], strict=True)
+    along = sum(uses[a, b] if a < b else -uses[b, a] for a, b in steps)
+    if along == 0:
+        places = table.vertices[ring].tolist()
+        first = places.index(min(places))
+        along = 1 if places[first - 1] < places[(first + 1) % len(ring)] else -1
+    return np.array(ring[::-1] if along > 0 else ring, np.int64)
+
+
+def _local(points: Floats, corner: Floats) -> tuple[Floats, float]:
+    """Return points from a corner in a unit, a power of two, in which no product overflows."""
+    moved = points - corner
+    _, exponent = np.frexp(np.abs(moved).max())
+    return np.ldexp(moved, -int(exponent)), float(np.ldexp(1.0, int(exponent)))
+
+
+def _is_line(points: Floats) -> bool:
+    """Return whether points are on one line, exactly: any triangles between them have no area."""
+    first = np.broadcast_to(points[0], points.shape)
+    second = np.broadcast_to(points[1], points.shape)
+    return len(points) == 3 or bool(collinear(first, second, points).all())
+
+
+def _off_plane(points: Floats, normal: Floats) -> float:
+    """Return the largest distance of points from the plane through their mean."""
+    length = float(np.linalg.norm(normal))
+    if not length:
+        return 0.0
+    heights = points @ (normal / length)
+    return float(np.abs(heights - heights.mean()).max())

@@ -1,1 +1,0 @@
-"""Block models made from an origin, sizes and counts, or to fit wireframes; exact in decimals."""

@@ -1,0 +1,297 @@
+"""Detection of float32 or float64 coordinates in a raw file."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from geodomain.compute.data import Coordinates
+from geodomain.errors import TableError
+from geodomain.files.outputs import AtomicFile, refuse_to_replace
+from geodomain.files.pipeline import Ahead, fill
+from geodomain.files.unchanged import Unchanged
+from geodomain.mesh.mesh import Mesh
+
+FLOATS = {"float32": "<f4", "float64": "<f8"}
+
+# The original's own names end so: vertices_f32, rayFrom_f32.
+_ENDINGS = {"f32": "float32", "f64": "float64"}
+
+_ROW = {name: 3 * int(code[-1]) for name, code in FLOATS.items()}  # bytes
+
+
+def byte_count(path: Path) -> int:
+    """Return the size of a file; OSError for what has none, such as a folder or a pipe."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a file, which raw arrays are read from", str(path))
+    return path.stat().st_size
+
+
+def float_type(path: Path, said: str | None, keyword: str, *, at_least: int = 0) -> str:
+    """Return the type of the coordinates in a file of x, y, z rows.
+
+    What the user says comes first, then an ending of the name, `_f32` or `_f64`, and
+    last the size, where it leaves one possibility.
+
+    Parameters
+    ----------
+    path : Path
+        A file that is there.
+    said : {"float32", "float64"}, optional
+        What the user says.
+    keyword : str
+        How the user can say it, for the message: ``"ray_type="``.
+    at_least : int
+        How many rows there must be; where no type has as many, the one with more is told.
+
+    Raises
+    ------
+    TableError
+        Where the size fits no whole number of rows, or fits both types.
+    """
+    size = byte_count(path)
+    named = said or next((_ENDINGS[end] for end in _ENDINGS if path.name.endswith(f"_{end}")), None)
+    if named is not None:
+        if size % _ROW[named]:
+            message = (
+                f"{path} has {size:,} bytes, which is no whole number of rows of three {named} "
+                f"({_ROW[named]} bytes each). Export it again, or correct {keyword}."
+            )
+            raise TableError(message)
+        return named
+    whole = [name for name, row in _ROW.items() if size % row == 0]
+    fitting = [name for name in whole if size // _ROW[name] >= at_least]
+    if len(fitting) == 1 or not size or (whole and not fitting):
+        return [*fitting, *whole][0]
+    if fitting:
+        message = (
+            f"{path} has {size:,} bytes, which may be {size // 12:,} rows of float32 or "
+            f"{size // 24:,} of float64. Say which with {keyword}, or by a name that ends in "
+            "_f32 or _f64."
+        )
+    else:
+        message = (
+            f"{path} has {size:,} bytes, which is no whole number of rows of three float32 or "
+            "float64 (12 or 24 bytes each). Export it again."
+        )
+    raise TableError(message)
+
+
+# --- Read a mesh and segments from raw files; segments a chunk at a time, whatever their number.
+
+CHUNK = 1 << 20
+
+_TRIANGLE = 12  # bytes: three int32
+
+
+def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = None) -> Mesh:
+    """Read a mesh from a file of coordinates and a file of indices.
+
+    Parameters
+    ----------
+    vertices : Path
+        x, y, z of each vertex, float32 or float64, little-endian. float32 is widened exactly.
+    triangles : Path
+        Three int32 for each triangle, from 0, little-endian.
+    vertex_type : {"float32", "float64"}, optional
+        Without it, the ending of the name says (`_f32`, `_f64`), or the size, where the
+        highest index leaves one possibility.
+
+    Returns
+    -------
+    Mesh
+
+    Raises
+    ------
+    TableError
+        Where a size is no whole number of rows, or the type cannot be told.
+    MeshError
+        For an index that names no vertex, and for what `Mesh` refuses.
+    OSError
+        If a file cannot be read.
+    """
+    with Unchanged(vertices, triangles):
+        return _mesh(vertices, triangles, vertex_type)
+
+
+def _mesh(vertices: Path, triangles: Path, vertex_type: str | None) -> Mesh:
+    """Read both files, and check one against the other."""
+    size = byte_count(triangles)
+    if size % _TRIANGLE:
+        message = (
+            f"{triangles} has {size:,} bytes, which is no whole number of triangles of three int32 "
+            f"({_TRIANGLE} bytes each). Export it again."
+        )
+        raise TableError(message)
+    corners = np.fromfile(triangles, dtype="<i4").reshape(-1, 3)
+    needed = int(corners.max()) + 1 if len(corners) else 0
+    kind = float_type(vertices, vertex_type, "vertex_type=", at_least=needed)
+    name = f"{vertices.name} and {triangles.name}"
+    points = np.fromfile(vertices, dtype=FLOATS[kind]).reshape(-1, 3)
+    return Mesh(points.astype(np.float64), corners.astype(np.int32), name=name)
+
+
+@dataclass(frozen=True)
+class RawSegments:
+    """Name two files that hold the starts and the ends of segments.
+
+    Attributes
+    ----------
+    starts, ends : Path
+        x, y, z of each, little-endian.
+    kind : {"float32", "float64"}
+        Of both.
+    """
+
+    starts: Path
+    ends: Path
+    kind: str
+
+    def __len__(self) -> int:
+        """Return how many segments there are."""
+        return self.starts.stat().st_size // (3 * np.dtype(FLOATS[self.kind]).itemsize)
+
+    def chunks(self, size: int = CHUNK) -> Generator[tuple[Coordinates, Coordinates], None, None]:
+        """Return starts and ends, shape (at most `size`, 3), of the files' type, in order.
+
+        They are used until the next ones are asked for: a thread reads into two rooms by turns.
+
+        Raises
+        ------
+        OSError
+            If a file has changed since it was opened.
+        """
+        count = len(self)
+        rooms = np.empty((2, 2, min(size, count), 3), dtype=FLOATS[self.kind])
+        with (
+            Unchanged(self.starts, self.ends),
+            self.starts.open("rb", buffering=0) as starts,
+            self.ends.open("rb", buffering=0) as ends,
+        ):
+
+            def read(begin: int) -> tuple[Coordinates, Coordinates]:
+                first, last = rooms[begin // size % 2, :, : min(size, count - begin)]
+                for file, rows in ((starts, first), (ends, last)):
+                    room = rows.reshape(-1).view(np.uint8).data
+                    if fill(file, room) < len(room):
+                        message = f"{self.starts} or {self.ends} became shorter while it was read."
+                        raise TableError(message)
+                return first, last
+
+            ahead = Ahead(range(0, count, size), read)
+            try:
+                yield from ahead.results()
+            finally:
+                ahead.stop()
+
+
+def open_segments(starts: Path, ends: Path, *, ray_type: str | None = None) -> RawSegments:
+    """Check two files of segments against each other.
+
+    Parameters
+    ----------
+    starts, ends : Path
+        x, y, z of each segment's start and end, float32 or float64, little-endian.
+    ray_type : {"float32", "float64"}, optional
+        Without it, the endings of the names say, or the sizes.
+
+    Raises
+    ------
+    TableError
+        Where the files do not hold as many rows of the same type, or the type cannot be told.
+    OSError
+        If a file cannot be read.
+    """
+    sides = [
+        RawSegments(path, path, float_type(path, ray_type, "ray_type=")) for path in (starts, ends)
+    ]
+    if len(sides[0]) != len(sides[1]) or sides[0].kind != sides[1].kind:
+        said = (f"{side.starts} has {len(side):,} rows of {side.kind}" for side in sides)
+        message = (
+            f"{' and '.join(said)}: each segment needs a start and an end, of one type. Export "
+            "both again."
+        )
+        raise TableError(message)
+    return RawSegments(starts, ends, sides[0].kind)
+
+
+# --- Write arrays to raw little-endian files, piece after piece; what fails leaves none of them.
+
+
+class ArrayWriter:
+    """Append arrays to a file as numbers of one type.
+
+    Parameters
+    ----------
+    file : AtomicFile
+        What is written to.
+    code : str
+        NumPy's name of the type, such as "<f4".
+    """
+
+    def __init__(self, file: AtomicFile, code: str) -> None:
+        self._file, self._type = file, np.dtype(code)
+
+    def append(self, values: ArrayLike) -> None:
+        """Write all the numbers of an array, rows one after another."""
+        array = np.ascontiguousarray(values, dtype=self._type)
+        self._file.write(array.reshape(-1).view(np.uint8).data)
+
+
+@contextmanager
+def written_together(
+    folder: Path, codes: Mapping[str, str], *, overwrite: bool = False
+) -> Iterator[dict[str, ArrayWriter]]:
+    """Open files that are there, whole, only after the block.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; made if it is missing.
+    codes : mapping of str to str
+        NumPy's name of the type for the name of each file.
+    overwrite : bool
+        Whether files that are there may be replaced.
+
+    Yields
+    ------
+    dict of str to ArrayWriter
+        By the name of the file. An exception in the block leaves what was there before, and no
+        folder that was not.
+
+    Raises
+    ------
+    FileExistsError
+        If one of the files is there and may not be replaced.
+    OSError
+        If a file cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "it is a file, not a folder", str(folder))
+    refuse_to_replace([folder / name for name in codes], overwrite=overwrite)
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        stack.callback(_remove_empty, made)
+        files = {}
+        for name in codes:
+            # A link is followed, so that it stays one.
+            files[name] = AtomicFile(Path(os.path.realpath(folder / name)), new=not overwrite)
+            stack.callback(files[name].abandon)
+        yield {name: ArrayWriter(files[name], code) for name, code in codes.items()}
+        for file in files.values():
+            file.commit()
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders, the innermost first, up to one that holds something."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()

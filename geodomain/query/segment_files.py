@@ -1,0 +1,793 @@
+"""Counts of a stream of segments against one surface."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Coordinates, Floats
+from geodomain.errors import PointError, TableError, counted
+from geodomain.files.outputs import refuse_inputs, refuse_to_replace, require_places
+from geodomain.files.pipeline import ByteSource
+from geodomain.files.signatures import kind_of
+from geodomain.files.streams import STANDARD, Source, Target, open_source, open_target
+from geodomain.formats.blocks import require_text_name
+from geodomain.html import html_table
+from geodomain.inputs import MeshLike, PathGiven, as_mesh
+from geodomain.mesh.mesh import Mesh
+from geodomain.progress import Progress, show_progress
+from geodomain.query.raw_files import (
+    CHUNK,
+    ArrayWriter,
+    RawSegments,
+    open_segments,
+    read_raw_mesh,
+    written_together,
+)
+from geodomain.query.segments import WORDS, Answer, Hits, Mode, SegmentIntersector, Segments
+from geodomain.tables.dialect import DELIMITERS, UTF8_MARK, cell_text, require_text, split_rows
+from geodomain.tables.layout import TableLayout, read_layout
+from geodomain.tables.options import Missing, TableOptions, table_options
+from geodomain.tables.text import Column, Splice, StreamSummary, lines_of, relabel
+from geodomain.tables.vendors import listed, plain_name
+
+MODES: dict[str, Mode] = {**WORDS, "all": "all"}
+
+
+@dataclass
+class HitTally:
+    """Count what a stream of segments does.
+
+    Attributes
+    ----------
+    segments : int
+        How many have been asked about.
+    crossing : int
+        How many of them cross the surface.
+    crossings : int
+        How many crossings were told: one to a segment, but in modes that count them all.
+    missing : int
+        How many have no number for a coordinate; they cross nothing.
+    """
+
+    segments: int = 0
+    crossing: int = 0
+    crossings: int = 0
+    missing: int = 0
+
+    def ask(
+        self,
+        intersector: SegmentIntersector,
+        starts: Coordinates,
+        ends: Coordinates,
+        mode: str,
+        name: str,
+        *,
+        out: Floats | None = None,
+    ) -> Answer:
+        """Ask about the next segments, in one of `MODES`, and count; ``out`` is of `Segments`.
+
+        Raises
+        ------
+        PointError
+            For an end that cannot be computed with, with its row in the whole stream.
+        """
+        try:
+            with Segments(
+                starts, ends, threads=intersector.threads, first_row=self.segments, out=out
+            ) as segments:
+                answer = intersector.intersect(segments, mode=MODES[mode])
+                self.missing += segments.missing
+        except PointError as error:
+            message = f"{name}: {error}"
+            raise PointError(message) from None
+        self.segments += len(starts)
+        if isinstance(answer, Hits):
+            # Sorted, so that a segment begins where the number changes.
+            self.crossing += int(np.count_nonzero(np.diff(answer.segment, prepend=-1)))
+            self.crossings += len(answer)
+        else:
+            crossing = int(np.count_nonzero(answer))
+            self.crossing += crossing
+            self.crossings += crossing if answer.dtype == np.bool_ else int(answer.sum())
+        return answer
+
+    def as_dict(self) -> dict[str, int]:
+        """Return the counts for JSON."""
+        return asdict(self)
+
+
+# --- The summary of an intersection of files.
+
+
+@dataclass(frozen=True)
+class IntersectionSummary:
+    """Report where segments cross a surface; `str` says it in a few lines.
+
+    Attributes
+    ----------
+    mode : str
+        What was asked.
+    triangles : int
+        Of the surface.
+    outputs : tuple of str
+        The files that were written; none for stdout.
+    segments, crossing, crossings, missing : int
+        Segments in all; those that cross; how many crossings were told, one to a segment but in
+        modes that count them all; segments without one of their coordinates, which cross nothing.
+    backend, backend_reason : str
+        Where it was computed, and why there.
+    seconds : float
+        How long it took, reading and writing included.
+    """
+
+    mode: str
+    triangles: int
+    outputs: tuple[str, ...]
+    segments: int
+    crossing: int
+    crossings: int
+    missing: int
+    backend: str
+    backend_reason: str
+    seconds: float
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON."""
+        return asdict(self) | {"outputs": list(self.outputs)}
+
+    def __str__(self) -> str:
+        """Say what was found, how fast, and where."""
+        lines = [
+            f"{self.crossing:,} of {counted(self.segments, 'segment')} cross a surface of "
+            f"{counted(self.triangles, 'triangle')}"
+        ]
+        if self.mode in ("intercept_count", "all"):
+            lines.append(f"crossings: {self.crossings:,}")
+        if self.missing:
+            lines.append(f"{self.missing:,} without one of their coordinates cross nothing")
+        lines.append(f"{self.seconds:.2f} s, {self.backend} ({self.backend_reason})")
+        return "\n".join([*lines, *(f"  {output}" for output in self.outputs)])
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        rows = [
+            ("segments", f"{self.segments:,}"),
+            ("that cross", f"{self.crossing:,}"),
+            ("crossings", f"{self.crossings:,}"),
+            ("without coordinates", f"{self.missing:,}"),
+            ("triangles", f"{self.triangles:,}"),
+            ("seconds", f"{self.seconds:.2f}"),
+            ("backend", f"{self.backend} ({self.backend_reason})"),
+        ]
+        return html_table(f"Intersection, {self.mode}", rows, notes=self.outputs)
+
+
+# --- Tables of segments: which six columns are their starts and ends, and reading them in chunks.
+
+Names = tuple[str, str, str]
+
+# What the start and the end of a segment are called, after the axis or, in words, before it.
+_MARKS = (("1", "2"), ("0", "1"), ("s", "e"), ("b", "e"))
+_WORDS = (
+    ("from", "to"),
+    ("start", "end"),
+    ("begin", "end"),
+    ("beg", "end"),
+    ("collar", "toe"),
+    ("collar", "eoh"),
+    ("collar", "end"),
+    ("top", "bottom"),
+)
+_AFTER, _BEFORE = ("{axis}{what}", "{axis}_{what}"), ("{what}{axis}", "{what}_{axis}")
+_AXES = (
+    ("x", "y", "z"),
+    ("east", "north", "rl"),
+    ("east", "north", "z"),
+    ("east", "north", "elevation"),
+    ("easting", "northing", "rl"),
+    ("easting", "northing", "z"),
+    ("easting", "northing", "elevation"),
+)
+
+_HEAD_ROWS = 100  # as far down as the header of a block model is looked for
+
+
+def _named(form: str, axes: Names, what: str) -> Names:
+    x, y, z = (form.format(axis=axis, what=what) for axis in axes)
+    return x, y, z
+
+
+FAMILIES: tuple[tuple[Names, Names], ...] = tuple(
+    (_named(form, axes, start), _named(form, axes, end))
+    for axes in _AXES
+    for calls, forms in ((_MARKS, _AFTER), (_WORDS, (*_AFTER, *_BEFORE)))
+    for start, end in calls
+    for form in forms
+)
+
+
+def read_segment_layout(
+    head: bytes,
+    *,
+    start: Names | None = None,
+    end: Names | None = None,
+    delimiter: bytes | None = None,
+    decimal: bytes | None = None,
+    missing: Sequence[float | str] = (),
+    encoding: str = "utf-8",
+    name: str = "table",
+    whole: bool = True,
+) -> TableLayout:
+    r"""Work out what the head of a table of segments means.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of the file; a megabyte is plenty.
+    start, end : tuple of 3 str, optional
+        Names of the columns, both or neither; found by what they are called otherwise.
+    delimiter : bytes, optional
+        One of ``, ; tab |``.
+    decimal : bytes, optional
+        Point or comma.
+    missing : sequence of float or str
+        What means that a coordinate is missing, besides nothing and NaN.
+    encoding : str
+        Of the names.
+    name : str
+        What error messages call the file.
+    whole : bool
+        Whether `head` is all there is.
+
+    Returns
+    -------
+    TableLayout
+        Starts are its ``xyz`` and ends its ``sizes``.
+
+    Raises
+    ------
+    TableError
+        Where the header is missing or ambiguous, or two ends share a column.
+
+    Examples
+    --------
+    >>> layout = read_segment_layout(b"hole,x1,y1,z1,x2,y2,z2\nA,0,0,9,0,0,-9\n")
+    >>> layout.xyz, layout.sizes
+    ((1, 2, 3), (4, 5, 6))
+    """
+    require_text(head, name)
+    if start is None or end is None:
+        start, end = _find(head, delimiter, encoding, name, whole=whole)
+    _require_six([*start, *end], name)
+    x, y, z = start
+    dx, dy, dz = end
+    marks = table_options(missing=missing)
+    options = TableOptions(
+        x=x,
+        y=y,
+        z=z,
+        dx=dx,
+        dy=dy,
+        dz=dz,
+        delimiter=delimiter,
+        decimal=decimal,
+        missing=marks.missing,
+        missing_words=marks.missing_words,
+        own_missing=marks.own_missing,
+        encoding=encoding,
+    )
+    return read_layout(head, options, name=name, whole=whole)
+
+
+def read_segments(
+    source: ByteSource,
+    layout: TableLayout,
+    visit: Callable[[Floats, Floats], None],
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> StreamSummary:
+    """Read a table of segments and have each chunk of its rows visited.
+
+    Parameters
+    ----------
+    source : binary file
+        The table from its first byte.
+    layout : TableLayout
+        Of `read_segment_layout`.
+    visit : callable
+        Gets the starts and ends of the next rows, shape (n, 3), NaN where missing.
+    threads : int, optional
+        How many threads read.
+    progress : callable, optional
+        Called with bytes done and bytes in all, or None where that is not known.
+
+    Returns
+    -------
+    StreamSummary
+
+    Raises
+    ------
+    TableError
+        For the first row that cannot be read, with its line and the way to mend it.
+    """
+
+    def label(starts: Floats, ends: Floats | None, _: object) -> tuple[()]:
+        if ends is not None:
+            visit(starts, ends)
+        return ()
+
+    nothing = Splice(head=(), vocabulary=())
+    return relabel(source, None, layout, nothing, label, threads=threads, progress=progress)
+
+
+def _find(
+    head: bytes, delimiter: bytes | None, encoding: str, table: str, *, whole: bool
+) -> tuple[Names, Names]:
+    """Find the family whose six names stand in one row."""
+    likely: tuple[str, ...] = ()
+    for names in _rows_of_names(head, delimiter, encoding, whole=whole):
+        plain = {plain_name(name) for name in names}
+        found = [family for family in FAMILIES if plain.issuperset((*family[0], *family[1]))]
+        if len(found) > 1:
+            sets = "; ".join(", ".join((*start, *end)) for start, end in found)
+            message = (
+                f"{table} has more than one set of columns for segments ({sets}); choose with "
+                "start= and end=."
+            )
+            raise TableError(message)
+        if found:
+            return found[0]
+        likely = max(likely, names, key=len)
+    message = (
+        f"{table} has no six columns for the starts and ends of segments, such as x1, y1, z1, x2, "
+        f"y2, z2; {listed(likely)} Name them with start=('X', 'Y', 'Z') and end=('X', 'Y', 'Z')."
+    )
+    raise TableError(message)
+
+
+def _rows_of_names(
+    head: bytes, delimiter: bytes | None, encoding: str, *, whole: bool
+) -> list[tuple[str, ...]]:
+    """Return the cells of the first rows, under each delimiter."""
+    begin = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
+    return [
+        tuple(cell_text(cell, encoding) for cell in row.cells)
+        for mark in ((delimiter,) if delimiter else DELIMITERS)
+        for row in islice(split_rows(head, mark, begin, whole=whole), _HEAD_ROWS)
+    ]
+
+
+def _require_six(names: Sequence[str], table: str) -> None:
+    """Refuse a column for two things: a segment that is upright has its x twice in the table."""
+    plain = [plain_name(name) for name in names]
+    for name in names:
+        if plain.count(plain_name(name)) > 1:
+            message = f"{table}: start= and end= name {name!r} twice; each needs its own column."
+            raise TableError(message)
+
+
+# --- A table of segments in, a table of where they cross a surface out; no files are named here.
+
+_HITS = ("row", "t", "distance", "x", "y", "z", "triangle", "u", "v")
+
+# The columns of each mode.
+COLUMNS = {
+    "barycentric": _HITS,
+    "all": _HITS,
+    "boolean": ("row", "crosses"),
+    "intercept_count": ("row", "crossings"),
+}
+
+
+def intersect_table(
+    intersector: SegmentIntersector,
+    source: ByteSource,
+    target: Target,
+    layout: TableLayout,
+    *,
+    mode: str = "barycentric",
+    name: str = "table",
+    threads: int | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> HitTally:
+    """Ask about the segments of a table, and write a table of the answers.
+
+    Parameters
+    ----------
+    intersector : SegmentIntersector
+        The surface.
+    source, target : binary file
+        The table from its first byte, and where the answers go, in the delimiter and
+        the decimal mark of the table. Numbers have as many digits as they need to come
+        back the same.
+    layout : TableLayout
+        Of `read_segment_layout`.
+    mode : {"barycentric", "all", "boolean", "intercept_count"}
+        "barycentric" writes a row for the first crossing of each segment that has one,
+        "all" for every crossing; the others a row for each segment. Rows and triangles
+        are counted from 0.
+    name : str
+        What error messages call the table.
+    threads : int, optional
+        For reading and writing.
+    progress : callable, optional
+        Called with bytes done and bytes in all, or None where that is not known.
+
+    Returns
+    -------
+    HitTally
+
+    Raises
+    ------
+    TableError
+        For the first row that cannot be read.
+    PointError
+        For a segment that ends at infinity or out of range.
+    """
+    tally = HitTally()
+
+    def visit(starts: Floats, ends: Floats) -> None:
+        first = tally.segments
+        answer = tally.ask(intersector, starts, ends, mode, name)
+        for lines in lines_of(_columns(answer, first), layout.delimiter, layout.decimal, threads):
+            target.write(lines)
+
+    target.write(memoryview(layout.delimiter.join(map(str.encode, COLUMNS[mode])) + b"\n"))
+    read_segments(source, layout, visit, threads=threads, progress=progress)
+    return tally
+
+
+def _columns(answer: Answer, first: int) -> tuple[Column, ...]:
+    """Return the columns of `COLUMNS`."""
+    if not isinstance(answer, Hits):
+        return np.arange(first, first + len(answer)), answer.astype(np.int64)
+    return (
+        answer.segment + first,
+        answer.t,
+        answer.distance,
+        *answer.point.T,
+        answer.triangle,
+        answer.u,
+        answer.v,
+    )
+
+
+# --- Raw files of segments in, raw files of answers out, as the original program names them.
+
+# What the original writes for t where a segment crosses nothing; u and v are 0 there.
+MISS_T = 2.5e8
+
+_RESULTS = {"results_i32": "<i4"}
+_RAW_HITS = {
+    "intersectTriangle_i32": "<i4",
+    "barycentricT_f32": "<f4",
+    "barycentricU_f32": "<f4",
+    "barycentricV_f32": "<f4",
+}
+
+# The files of each mode and the types of their numbers.
+OUTPUTS = {"boolean": _RESULTS, "intercept_count": _RESULTS, "barycentric": _RAW_HITS}
+
+
+def intersect_files(
+    intersector: SegmentIntersector,
+    segments: RawSegments,
+    folder: Path,
+    *,
+    mode: str = "boolean",
+    overwrite: bool = False,
+    chunk: int = CHUNK,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> HitTally:
+    """Ask about segments in raw files, and write an answer for each to raw files.
+
+    Parameters
+    ----------
+    intersector : SegmentIntersector
+        The surface.
+    segments : RawSegments
+        Of any number: a chunk is held at a time.
+    folder : Path
+        Where the files of `OUTPUTS` go, whole or not at all.
+    mode : {"boolean", "barycentric", "intercept_count"}
+        "boolean" writes 1 for each segment that crosses the surface and 0 for the others;
+        "intercept_count" how many times it does; "barycentric" the triangle of the
+        first crossing, -1 for none, and t, u, v as float32: `MISS_T`, 0 and 0 for none.
+    overwrite : bool
+        Whether files that are there may be replaced.
+    chunk : int
+        Segments at a time; the files are the same for any number.
+    progress : callable, optional
+        Called with the segments done and all of them.
+
+    Returns
+    -------
+    HitTally
+
+    Raises
+    ------
+    FileExistsError
+        If an output is there and may not be replaced.
+    PointError
+        For a segment that ends at infinity or out of range.
+    """
+    tally, name = HitTally(), f"{segments.starts} and {segments.ends}"
+    room = np.empty((min(chunk, len(segments)), 6))  # new memory for each chunk takes time
+    with (
+        written_together(folder, OUTPUTS[mode], overwrite=overwrite) as files,
+        closing(segments.chunks(chunk)) as chunks,
+    ):
+        for starts, ends in chunks:
+            out = room[: len(starts)]
+            _write(files, tally.ask(intersector, starts, ends, mode, name, out=out))
+            if progress is not None:
+                progress(tally.segments, len(segments))
+    return tally
+
+
+def _write(files: dict[str, ArrayWriter], answer: Answer) -> None:
+    """Append what is known of each segment."""
+    if not isinstance(answer, Hits):
+        files["results_i32"].append(answer)
+        return
+    values: dict[str, tuple[NDArray[np.float64] | NDArray[np.int32], float]] = {
+        "intersectTriangle_i32": (answer.triangle, -1),
+        "barycentricT_f32": (answer.t, MISS_T),
+        "barycentricU_f32": (answer.u, 0.0),
+        "barycentricV_f32": (answer.v, 0.0),
+    }
+    for name, (found, missed) in values.items():
+        whole = np.full(answer.segment_count, missed, dtype=_RAW_HITS[name])
+        whole[answer.segment] = found
+        files[name].append(whole)
+
+
+# --- Where segments in files cross a surface: a table to a table, or raw files to raw files.
+
+PathPair = tuple[PathGiven, PathGiven]
+
+# The head of a table is looked for in so many bytes.
+_PEEK = 1 << 20
+# What `geodomain.intersect` calls the modes of files.
+_FILE_MODES: dict[str, str] = {mode: word for word, mode in WORDS.items()}
+
+
+def intersect_file(
+    surface: MeshLike | PathPair,
+    segments: PathGiven | PathPair,
+    output: PathGiven,
+    *,
+    mode: str | None = None,
+    overwrite: bool = False,
+    start: Names | None = None,
+    end: Names | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    missing: Missing = (),
+    encoding: str = "utf-8",
+    vertex_type: str | None = None,
+    ray_type: str | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
+    progress: Progress | bool = False,
+) -> IntersectionSummary:
+    r"""Find where the segments of a file cross a surface, and write it to another.
+
+    A table of segments gives a table of hits; a pair of raw files, of starts and of ends, gives
+    raw files. All outputs appear whole or not at all.
+
+    Parameters
+    ----------
+    surface : mesh-like, or pair of paths
+        Open or closed, as for `as_mesh`, a path included; a pair of paths is raw little-endian
+        vertices (float32 or float64) and triangles (int32, from 0).
+    segments : path or pair of paths
+        A table of text with six columns for the ends ("-" is stdin), or raw starts and ends.
+    output : path
+        The table of hits ("-" is stdout), or for raw files the folder of the results.
+    mode : {"boolean", "nearest", "count", "all"}, optional
+        As for `intersect`; files have "barycentric" and "intercept_count" for "nearest" and
+        "count", and those words are taken too. The default is "nearest" for a table and
+        "boolean" for raw files, which have no "all".
+    overwrite : bool
+        Whether outputs that are there may be replaced.
+    start, end : tuple of 3 str, optional
+        Columns of a table; found by their names otherwise.
+    delimiter, decimal, missing, encoding : optional
+        Of a table; as for `label_file`.
+    vertex_type, ray_type : {"float32", "float64"}, optional
+        Numbers in raw files, where neither their names nor their sizes tell.
+    backend, threads, progress
+        As for `label_file`.
+
+    Returns
+    -------
+    IntersectionSummary
+
+    Raises
+    ------
+    FileExistsError
+        If an output is there already; see ``overwrite``.
+    TableError, PointError, MeshError
+        For bad data, with the file, the row and the remedy. Nothing is left behind.
+    ValueError
+        For a mode that there is not.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> ground = geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]])
+    >>> _ = (folder / "holes.csv").write_text("x1,y1,z1,x2,y2,z2\n1,2,9,1,2,0\n8,8,9,8,8,0\n")
+    >>> found = geodomain.intersect_file(ground, folder / "holes.csv", folder / "hits.csv")
+    >>> found.crossing, found.segments
+    (1, 2)
+    """
+    began = time.perf_counter()
+    raw = isinstance(segments, tuple)
+    said = _file_mode(mode, raw=raw)
+    text = table_options(delimiter=delimiter, decimal=decimal, missing=missing, encoding=encoding)
+    outputs = _require_outputs(surface, segments, output, said, overwrite=overwrite)
+    mesh = _read_surface(surface, vertex_type)
+    with ExitStack() as stack:
+        report = stack.enter_context(show_progress(progress, "intersecting"))
+        ask: Callable[[SegmentIntersector], HitTally]
+        if isinstance(segments, tuple):
+            rays = open_segments(Path(segments[0]), Path(segments[1]), ray_type=ray_type)
+            ask = partial(
+                intersect_files,
+                segments=rays,
+                folder=Path(output),
+                mode=said,
+                overwrite=overwrite,
+                progress=report,
+            )
+        else:
+            source = stack.enter_context(open_source(segments))
+            ask = partial(
+                _intersect_text,
+                source=source,
+                layout=_layout(source, start, end, text),
+                output=output,
+                mode=said,
+                overwrite=overwrite,
+                threads=threads,
+                progress=report,
+            )
+        intersector = stack.enter_context(
+            SegmentIntersector(mesh, backend=backend, threads=threads)
+        )
+        tally = ask(intersector)
+        machine, reason = intersector.machine
+    return IntersectionSummary(
+        mode=said,
+        triangles=len(mesh.triangles),
+        outputs=tuple(map(str, outputs)),
+        **tally.as_dict(),
+        backend=machine,
+        backend_reason=reason,
+        seconds=round(time.perf_counter() - began, 3),
+    )
+
+
+def _file_mode(mode: str | None, *, raw: bool) -> str:
+    """Return the word that files have for a mode."""
+    known = OUTPUTS if raw else COLUMNS
+    said = _FILE_MODES.get(mode, mode) if mode else ("boolean" if raw else "barycentric")
+    if said not in known:
+        message = f"mode is {mode!r}; {'raw files' if raw else 'a table'} can have "
+        raise ValueError(message + ", ".join(map(repr, known)))
+    return said
+
+
+def _require_outputs(
+    surface: MeshLike | PathPair,
+    segments: PathGiven | PathPair,
+    output: PathGiven,
+    mode: str,
+    *,
+    overwrite: bool,
+) -> list[Path]:
+    """Return the files that are written; refuse places that cannot be."""
+    inputs = [*_surface_files(surface), *_paths(segments)]
+    if isinstance(segments, tuple):
+        if output == STANDARD:
+            message = "raw files go to a folder: give its path, not -"
+            raise ValueError(message)
+        outputs = [Path(output) / name for name in OUTPUTS[mode]]
+        refuse_inputs(outputs, inputs)
+        refuse_to_replace(outputs, overwrite=overwrite)  # the folder is made where it is missing
+        return outputs
+    outputs = [] if output == STANDARD else [Path(output)]
+    for table in (segments, *outputs):
+        _require_text(os.fspath(table))
+    refuse_inputs(outputs, inputs)
+    for place in outputs:
+        require_text_name(str(place))
+    require_places(outputs, overwrite=overwrite)
+    return outputs
+
+
+def _require_text(path: str) -> None:
+    """Refuse a table of another kind by its extension; `io.blocks` would read it as blocks."""
+    if kind_of(path) != "text":
+        message = f"{path}: segments and hits are tables of text; give it as .csv"
+        raise TableError(message)
+
+
+def _paths(given: PathGiven | PathPair) -> list[Path]:
+    """Return one path or two as a list."""
+    return [Path(one) for one in (given if isinstance(given, tuple) else (given,))]
+
+
+def _read_surface(surface: MeshLike | PathPair, vertex_type: str | None) -> Mesh:
+    """Return the surface, read if it is in files."""
+    files = _surface_files(surface)
+    if len(files) == 2:
+        return read_raw_mesh(*files, vertex_type=vertex_type)
+    return as_mesh(cast(MeshLike, surface))
+
+
+def _surface_files(surface: MeshLike | PathPair) -> list[Path]:
+    """Return the files of a surface: none of one in memory, one, or two raw ones."""
+    parts = surface if isinstance(surface, tuple) else (surface,)
+    return [Path(one) for one in parts if isinstance(one, str | os.PathLike)]
+
+
+def _layout(
+    source: Source, start: Names | None, end: Names | None, text: TableOptions
+) -> TableLayout:
+    """Work out what the head of the table means."""
+    head = source.peek(_PEEK)
+    return read_segment_layout(
+        head,
+        start=start,
+        end=end,
+        delimiter=text.delimiter,
+        decimal=text.decimal,
+        missing=(
+            *text.missing,
+            *text.missing_words,
+            *(f"{column}={mark}" for column, mark in text.own_missing),
+        ),
+        encoding=text.encoding,
+        name=source.name,
+        whole=len(head) < _PEEK,
+    )
+
+
+def _intersect_text(
+    intersector: SegmentIntersector,
+    *,
+    source: Source,
+    layout: TableLayout,
+    output: PathGiven,
+    mode: str,
+    overwrite: bool,
+    threads: int | None,
+    progress: Progress | None,
+) -> HitTally:
+    """Ask about the segments of a table, and write the hits."""
+    with open_target(output, source=source, overwrite=overwrite) as target:
+        return intersect_table(
+            intersector,
+            source,
+            target,
+            layout,
+            mode=mode,
+            name=source.name,
+            threads=threads,
+            progress=progress,
+        )

@@ -1,0 +1,693 @@
+"""Hits: the places where segments cross a surface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar, get_args, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.arrays import as_rows_of_either, host_room, is_on_device
+from geodomain.compute import choose, taken
+from geodomain.compute import rows as segment_rows
+from geodomain.compute.api import SegmentIndex
+from geodomain.compute.data import Coordinates, Floats, Held
+from geodomain.compute.native import thread_count
+from geodomain.compute.rows import scatter
+from geodomain.errors import PointError, counted
+from geodomain.html import html_table
+from geodomain.inputs import MeshLike, as_mesh
+from geodomain.mesh import pyvista as datasets
+from geodomain.mesh.mesh import Mesh
+
+if TYPE_CHECKING:
+    import pyvista
+
+SHOWN = 10  # rows in a notebook
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hits:
+    """Crossings of segments and a surface, a row of each array to a crossing.
+
+    Ordered by segment, then by ``t``, then by triangle.
+
+    Attributes
+    ----------
+    segment : numpy.ndarray of int64, shape (k,)
+        Which segment: a row of the caller's starts and ends.
+    triangle : numpy.ndarray of int32, shape (k,)
+        Which triangle of the mesh it crosses.
+    t : numpy.ndarray of float64, shape (k,)
+        Where along the segment, 0 at its start and 1 at its end.
+    u, v : numpy.ndarray of float64, shape (k,)
+        Where on the triangle: at (1 - u - v) a + u b + v c of its corners a, b, c.
+    distance : numpy.ndarray of float64, shape (k,)
+        From the segment's start, in the unit of the coordinates.
+    point : numpy.ndarray of float64, shape (k, 3)
+        Where in space.
+    segment_count : int
+        How many segments were asked about.
+
+    Notes
+    -----
+    Which triangles are crossed is exact. ``t``, ``u`` and ``v`` are within 2^-46 of
+    themselves of their exact values, and so is ``distance``; a point is within that part of
+    the segment's extent along each axis, and a last bit. All are the same on every machine.
+    """
+
+    segment: NDArray[np.int64]
+    triangle: NDArray[np.int32]
+    t: Floats
+    u: Floats
+    v: Floats
+    distance: Floats
+    point: Floats
+    segment_count: int
+
+    def __len__(self) -> int:
+        """Return the number of crossings."""
+        return len(self.segment)
+
+    def __repr__(self) -> str:
+        """Return the counts; the arrays are too long to show."""
+        return f"Hits(crossings={len(self)}, segment_count={self.segment_count})"
+
+    def _repr_html_(self) -> str:
+        """Return the first crossings as a table for a notebook."""
+        rows = [
+            (str(segment), str(triangle), f"{t:.7g}", f"{distance:.7g}", *(f"{c:.10g}" for c in at))
+            for segment, triangle, t, distance, at in zip(
+                self.segment[:SHOWN], self.triangle, self.t, self.distance, self.point, strict=False
+            )
+        ]
+        title = f"{counted(len(self), 'crossing')} of {counted(self.segment_count, 'segment')}"
+        headings = ("segment", "triangle", "t", "distance", "x", "y", "z")
+        notes = [f"the first {SHOWN} of them"] if len(self) > SHOWN else []
+        return html_table(title, rows, headings=headings, notes=notes)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Return (n + 1,) int64: segment i has the rows offsets[i] to offsets[i + 1]."""
+        counts = np.bincount(self.segment, minlength=self.segment_count)
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def joined(parts: list[Hits]) -> Hits:
+    """Return one Hits of consecutive pieces of the segments."""
+    firsts = np.cumsum([0, *(part.segment_count for part in parts)])
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("triangle", "t", "u", "v", "distance", "point")
+    }
+    segment = [part.segment + first for part, first in zip(parts, firsts[:-1], strict=True)]
+    return Hits(segment=np.concatenate(segment), segment_count=int(firsts[-1]), **columns)
+
+
+# --- Modes of a segment query, and answers in the caller's order.
+
+Number = TypeVar("Number", bound=np.generic)
+Mode = Literal["boolean", "nearest", "count", "all"]
+HitMode = Literal["nearest", "all"]
+# What R. Leung's program calls three of them.
+WORDS: dict[str, Mode] = {
+    "boolean": "boolean",
+    "barycentric": "nearest",
+    "intercept_count": "count",
+}
+Answer = NDArray[np.bool_] | NDArray[np.int32] | Hits
+
+
+def ask(surface: SegmentIndex, segments: Segments, mode: Mode, threads: int) -> Answer:
+    """Ask a backend's surface one of the questions in `MODES`."""
+    return MODES[mode](surface, segments, threads)
+
+
+def join(parts: list[Answer]) -> Answer:
+    """Return one answer of those to consecutive pieces of the segments."""
+    if len(parts) == 1:
+        return parts[0]
+    hits = [part for part in parts if isinstance(part, Hits)]
+    return joined(hits) if hits else np.concatenate([np.asarray(part) for part in parts])
+
+
+def _in_callers_order(values: NDArray[Number], segments: Segments, threads: int) -> NDArray[Number]:
+    if segments.order is None:
+        return values
+    return scatter(values, segments.order, threads)
+
+
+def _boolean(surface: SegmentIndex, segments: Segments, threads: int) -> NDArray[np.bool_]:
+    return _in_callers_order(surface.boolean(segments, threads), segments, threads)
+
+
+def _count(surface: SegmentIndex, segments: Segments, threads: int) -> NDArray[np.int32]:
+    return _in_callers_order(surface.count(segments, threads), segments, threads)
+
+
+def _nearest(surface: SegmentIndex, segments: Segments, threads: int) -> Hits:
+    triangle = surface.nearest(segments, threads)
+    rows = np.flatnonzero(triangle >= 0)
+    return _hits(surface, segments, rows, triangle[rows], threads)
+
+
+def _all(surface: SegmentIndex, segments: Segments, threads: int) -> Hits:
+    counts = surface.count(segments, threads)
+    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    triangle = surface.all(segments, offsets, threads)
+    return _hits(surface, segments, np.repeat(np.arange(len(counts)), counts), triangle, threads)
+
+
+def _hits(
+    surface: SegmentIndex,
+    segments: Segments,
+    rows: NDArray[np.int64],
+    triangle: NDArray[np.int32],
+    threads: int,
+) -> Hits:
+    """Describe the hits of kept rows, which ascend, in the caller's order."""
+    if segments.order is not None:
+        places = _places(rows, segments.order, threads)
+        rows, triangle = scatter(rows, places, threads), scatter(triangle, places, threads)
+    values = surface.describe(segments, rows, triangle, threads)
+    return Hits(
+        segment=rows if segments.order is None else segments.order[rows],
+        triangle=triangle,
+        t=values[:, 0],
+        u=values[:, 1],
+        v=values[:, 2],
+        distance=values[:, 3],
+        point=values[:, 4:],
+        segment_count=len(segments),
+    )
+
+
+def _places(rows: NDArray[np.int64], order: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
+    """Return where each hit of the kept rows is among the caller's."""
+    counts = np.bincount(rows, minlength=len(order))
+    callers = scatter(counts, order, threads)
+    firsts, mine = (np.cumsum(callers) - callers)[order], np.cumsum(counts) - counts
+    places: NDArray[np.int64] = (firsts - mine)[rows] + np.arange(len(rows))
+    return places
+
+
+MODES: dict[str, Callable[..., Answer]] = {
+    "boolean": _boolean,
+    "nearest": _nearest,
+    "count": _count,
+    "all": _all,
+}
+
+
+# --- Line segments, prepared once for queries against several surfaces.
+
+
+def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Coordinates, Coordinates]:
+    """Return both of one shape (n, 3) and one type, float32 or float64, uncopied if they are."""
+    pair = []
+    for values, name in ((starts, "starts"), (ends, "ends")):
+        if is_on_device(values):
+            message = (
+                f"{name} are on a GPU, and segments are prepared in memory: give a NumPy array, "
+                f"such as cupy.asnumpy({name})"
+            )
+            raise TypeError(message)
+        pair.append(as_rows_of_either(values, name))
+    if len(pair[0]) != len(pair[1]):
+        message = (
+            f"there are {len(pair[0])} starts and {len(pair[1])} ends; each segment needs one of "
+            "either"
+        )
+        raise ValueError(message)
+    if pair[0].dtype != pair[1].dtype:
+        pair = [array.astype(np.float64) for array in pair]
+    return pair[0], pair[1]
+
+
+def sort_rays(
+    starts: ArrayLike, ends: ArrayLike, *, threads: int | None = None
+) -> NDArray[np.int64]:
+    """Return an order in which neighbouring segments are near each other.
+
+    Segments in the order of the Morton codes of their middles walk through the same
+    part of a surface one after the other, which is faster on a GPU. The order belongs
+    to the segments: it serves any number of surfaces.
+
+    Parameters
+    ----------
+    starts, ends : array_like of shape (n, 3)
+        Coordinates x, y, z.
+    threads : int, optional
+        Number of threads. [default: all cores that the process may use]
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape (n,)
+        A permutation of the rows: ``starts[order]`` is sorted. An answer in that order
+        is put back by ``restored[order] = answer``.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> starts = [[0, 0, 0], [9, 9, 9], [1, 0, 0], [8, 9, 9]]
+    >>> geodomain.sort_rays(starts, starts).tolist()
+    [0, 2, 3, 1]
+    """
+    first, second = (np.ascontiguousarray(array) for array in as_ends(starts, ends))
+    return segment_rows.order(first, second, thread_count(threads))
+
+
+class Segments:
+    """Line segments, checked and copied once, for queries against several surfaces.
+
+    Parameters
+    ----------
+    starts, ends : array_like of shape (n, 3)
+        The coordinates of each segment's ends, in the unit of the surfaces. Which end is
+        the start matters to distances and to which hit is nearest.
+    sort : bool
+        Store the segments in the order of `sort_rays`, which makes a GPU faster.
+        Answers still come in the caller's order.
+    threads : int, optional
+        Number of threads for the preparation. [default: all cores that the process may use]
+    first_row : int
+        Row number of the first segment in error messages, if these are part of a longer list.
+    out : numpy.ndarray of float64, shape (n, 6), optional
+        What the copy is written to, if these are part of a stream: new memory for each part takes
+        time. They are of no use any more once it is given to others.
+
+    Attributes
+    ----------
+    order : numpy.ndarray of int64, shape (n,), or None
+        Rows in stored order, if that differs from the caller's.
+    missing : int
+        How many segments have a coordinate that is NaN. They cross nothing.
+
+    Raises
+    ------
+    PointError
+        For an end at infinity, with the row.
+    ValueError
+        If there are not as many starts as ends.
+
+    Notes
+    -----
+    A coordinate that is not 0 with a magnitude below 2^-306 or above 2^339 cannot be
+    computed with exactly. Such a segment is taken where its box does not meet the surface's, and
+    refused with its row (PointError) where it does.
+
+    Segments are a context manager: on leaving it the device's copy is freed.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> ground = geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]])
+    >>> with geodomain.Segments([[1, 1, 0], [1, 1, 0]], [[1, 1, 9], [1, 1, 4]]) as holes:
+    ...     geodomain.SegmentIntersector(ground).intersect(holes)
+    array([ True, False])
+    """
+
+    def __init__(
+        self,
+        starts: ArrayLike,
+        ends: ArrayLike,
+        *,
+        sort: bool = False,
+        threads: int | None = None,
+        first_row: int = 0,
+        out: Floats | None = None,
+    ) -> None:
+        first, second = (np.ascontiguousarray(array) for array in as_ends(starts, ends))
+        count = thread_count(threads)
+        self.order = segment_rows.order(first, second, count) if sort else None
+        room = host_room((len(first), 6), np.float64, out, (first, second))
+        packed = segment_rows.pack(first, second, self.order, count, room[:])
+        if packed.infinite >= 0:
+            row = packed.infinite
+            message = (
+                f"{_path(first_row + row, first[row], second[row])}; an end must be finite: end it "
+                "beyond the surface's box"
+            )
+            raise PointError(message)
+        self.missing = packed.missing
+        # Kept apart with their true ends; among the others they are NaN, which crosses nothing.
+        rows = np.sort(packed.extreme if self.order is None else self.order[packed.extreme])
+        self._extreme = first_row + rows, *(ends[rows].astype(float) for ends in (first, second))
+        self.packed = packed.ends
+        self.packed.flags.writeable = False
+        self.device: dict[str, Held] = {}
+
+    def __len__(self) -> int:
+        """Return the number of segments."""
+        return len(self.packed)
+
+    def __repr__(self) -> str:
+        """Return the count; the arrays are too long to show."""
+        return f"Segments({len(self)})"
+
+    def __enter__(self) -> Segments:
+        """Return the segments themselves."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Free the device's copy."""
+        self.close()
+
+    def close(self) -> None:
+        """Free the device's copy, once no thread asks about it; a later question makes another."""
+        self.device.clear()
+
+    def refuse_extreme(self, bounds: Floats) -> None:
+        """Raise PointError for the first segment out of range that may meet the bounds (2, 3)."""
+        rows, starts, ends = self._extreme
+        low, high = np.minimum(starts, ends), np.maximum(starts, ends)
+        meeting = np.flatnonzero(((low <= bounds[1]) & (bounds[0] <= high)).all(axis=1))
+        if len(meeting):
+            first = meeting[0]
+            message = (
+                f"{_path(rows[first], starts[first], ends[first])}; a coordinate that is not 0 "
+                "must have a magnitude between 2^-306 and 2^339 to be exact: write 0, or end it "
+                "nearer"
+            )
+            raise PointError(message)
+
+
+def _path(row: int, start: Floats, end: Floats) -> str:
+    """Say which segment goes from where to where."""
+    places = (tuple(map(float, point)) for point in (start, end))
+    return "segment {} goes from {} to {}".format(row, *places)
+
+
+# --- Queries of segments against one surface, with an index that is built once.
+
+Strategy = Literal["bvh", "brute"]
+Pair = tuple[ArrayLike, ArrayLike]
+CHUNK = 4_194_304  # segments prepared at a time, of arrays that are not Segments
+
+
+class IntersectorOptions(TypedDict):
+    """What an intersector is made with, besides the mesh."""
+
+    backend: str
+    threads: int | None
+    strategy: Strategy
+    grid: int | None
+
+
+class SegmentIntersector:
+    """Answer where segments cross a surface; built once, asked often, from any thread.
+
+    Parameters
+    ----------
+    mesh : mesh-like
+        The surface, open or closed, as for `as_mesh`. A `Mesh` is not copied.
+    backend : {"auto", "cpu", "cuda"}
+        Where to compute; answers are the same everywhere, bit for bit. "auto" takes a GPU
+        once there is work enough to repay its start.
+    threads : int, optional
+        Number of threads. [default: all cores that the process may use]
+    strategy : {"bvh", "brute"}
+        How to look for crossings; answers are the same. "bvh" goes down a hierarchy of
+        boxes; "brute" screens every triangle's box, and is there to compare with.
+    grid : int, optional
+        How many blocks of threads a GPU works with, 1 and 16 in the paper; as many as the
+        segments need by default. Of no effect on the CPU.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        The surface.
+    backend : str
+        As it was given.
+    threads : int
+        How many are used.
+
+    Notes
+    -----
+    The hierarchy is linear: triangles in the order of the Morton codes of their boxes'
+    middles, parted bottom-up (C. Apetrei, "Fast and simple agglomerative LBVH
+    construction", 2014), then gathered into nodes of eight boxes. The strategies are those of
+    R. Leung, "GPU implementation of a ray-surface intersection algorithm in CUDA", arXiv
+    2209.02878.
+
+    An intersector is a context manager: on leaving it the hierarchy is freed. It can be pickled,
+    for other processes: the mesh goes, and the hierarchy is built again there.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> ground = geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]])
+    >>> intersector = geodomain.SegmentIntersector(ground)
+    >>> hits = intersector.intersect(([[1, 2, 0]], [[1, 2, 10]]), mode="nearest")
+    >>> hits.t.tolist(), hits.point.tolist(), hits.triangle.tolist()
+    ([0.5], [[1.0, 2.0, 5.0]], [0])
+    """
+
+    def __init__(
+        self,
+        mesh: MeshLike,
+        *,
+        backend: str = "auto",
+        threads: int | None = None,
+        strategy: Strategy = "bvh",
+        grid: int | None = None,
+    ) -> None:
+        if strategy not in get_args(Strategy):
+            message = f"strategy is {strategy!r}; it can be 'bvh' or 'brute'"
+            raise ValueError(message)
+        if grid is not None and not (_is_whole(grid) and grid >= 1):
+            message = f"grid must be a positive number of blocks or None, not {grid!r}"
+            raise ValueError(message)
+        self.mesh = as_mesh(mesh)
+        self.backend = backend
+        self.threads = thread_count(threads)
+        self._options: IntersectorOptions = {
+            "backend": backend, "threads": threads, "strategy": strategy, "grid": grid,
+        }  # fmt: skip
+        self._surface: SegmentIndex | None = choose(backend).segment_index(
+            self.mesh, strategy=strategy, grid=grid, threads=self.threads
+        )
+
+    def __repr__(self) -> str:
+        """Name the mesh and the options."""
+        return f"SegmentIntersector({self.mesh!r}, backend={self.backend!r})"
+
+    def __reduce__(
+        self,
+    ) -> tuple[
+        Callable[[Mesh, IntersectorOptions], SegmentIntersector], tuple[Mesh, IntersectorOptions]
+    ]:
+        """Pickle what the intersector is made of; the hierarchy is built again there."""
+        return _again, (self.mesh, self._options)
+
+    @property
+    def surface(self) -> SegmentIndex:
+        """Return the backend's surface; ValueError once it is freed."""
+        if self._surface is None:
+            message = "the intersector is closed: make another SegmentIntersector"
+            raise ValueError(message)
+        return self._surface
+
+    @property
+    def build_times(self) -> Mapping[str, float]:
+        """Return the seconds of "boxes", "codes", "sort" and "tree"; "brute" takes boxes alone."""
+        return self.surface.build_times
+
+    @property
+    def machine(self) -> tuple[str, str]:
+        """Name where most segments so far were asked, "cpu" or "cuda", and say why there."""
+        return taken(self.backend, [self.surface])
+
+    @overload
+    def intersect(
+        self, segments: Segments | Pair, *, mode: Literal["boolean"] = ...
+    ) -> NDArray[np.bool_]: ...
+    @overload
+    def intersect(
+        self, segments: Segments | Pair, *, mode: Literal["count"]
+    ) -> NDArray[np.int32]: ...
+    @overload
+    def intersect(self, segments: Segments | Pair, *, mode: HitMode) -> Hits: ...
+    def intersect(self, segments: Segments | Pair, *, mode: Mode = "boolean") -> Answer:
+        """Return where segments, prepared or as (starts, ends), cross the surface.
+
+        Modes, rules and errors are those of `geodomain.intersect`.
+        """
+        if mode not in get_args(Mode):
+            message = f"mode is {mode!r}; it can be 'boolean', 'nearest', 'count' or 'all'"
+            raise ValueError(message)
+        pieces = [segments] if isinstance(segments, Segments) else _pieces(segments, self.threads)
+        return join([self._ask(piece, mode) for piece in pieces])
+
+    def _ask(self, segments: Segments, mode: Mode) -> Answer:
+        segments.refuse_extreme(self.mesh.bounds)
+        return ask(self.surface, segments, mode, self.threads)
+
+    def __enter__(self) -> SegmentIntersector:
+        """Return the intersector itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Free the hierarchy."""
+        self.close()
+
+    def close(self) -> None:
+        """Free the hierarchy, on the device too; the intersector cannot be asked any more."""
+        if self._surface is not None:
+            self._surface.close()
+            self._surface = None
+
+    def to_pyvista(self, level: int) -> pyvista.PolyData:
+        """Return the boxes of a level of the hierarchy, for a look at them.
+
+        Parameters
+        ----------
+        level : int
+            0 for the boxes in the first node; each level has those below the one above.
+
+        Returns
+        -------
+        pyvista.PolyData
+            Six quadrangles to a box, in the mesh's coordinates.
+
+        Raises
+        ------
+        ValueError
+            If there is no such level; the message says how many there are.
+        """
+        levels = self.surface.levels()
+        if not (_is_whole(level) and 0 <= level < len(levels)):
+            message = (
+                f"there is no level {level!r}: the hierarchy has levels 0 to {len(levels) - 1}"
+            )
+            if not levels:
+                message = (
+                    "there is no hierarchy: the surface has no triangle, or is searched by force"
+                )
+            raise ValueError(message)
+        boxes: pyvista.PolyData = datasets.boxes_to_dataset(levels[level])
+        return boxes
+
+
+def _again(mesh: Mesh, options: IntersectorOptions) -> SegmentIntersector:
+    return SegmentIntersector(mesh, **options)
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def _pieces(pair: Pair, threads: int) -> Iterator[Segments]:
+    """Prepare segments a chunk at a time; one chunk at least."""
+    try:
+        first, second = pair
+    except (TypeError, ValueError):
+        given = f"{len(pair)} arrays" if hasattr(pair, "__len__") else type(pair).__name__
+        message = f"segments must be Segments or a pair (starts, ends), not {given}"
+        raise TypeError(message) from None
+    starts, ends = as_ends(first, second)
+    for begin in range(0, max(len(starts), 1), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        with Segments(starts[part], ends[part], threads=threads, first_row=begin) as segments:
+            yield segments
+
+
+# --- The function `intersect`: where segments cross a surface.
+
+
+@overload
+def intersect(
+    mesh: MeshLike,
+    starts: ArrayLike,
+    ends: ArrayLike,
+    *,
+    mode: Literal["boolean"] = ...,
+    backend: str = ...,
+    threads: int | None = ...,
+) -> NDArray[np.bool_]: ...
+@overload
+def intersect(
+    mesh: MeshLike,
+    starts: ArrayLike,
+    ends: ArrayLike,
+    *,
+    mode: Literal["count"],
+    backend: str = ...,
+    threads: int | None = ...,
+) -> NDArray[np.int32]: ...
+@overload
+def intersect(
+    mesh: MeshLike,
+    starts: ArrayLike,
+    ends: ArrayLike,
+    *,
+    mode: HitMode,
+    backend: str = ...,
+    threads: int | None = ...,
+) -> Hits: ...
+def intersect(
+    mesh: MeshLike,
+    starts: ArrayLike,
+    ends: ArrayLike,
+    *,
+    mode: Mode = "boolean",
+    backend: str = "auto",
+    threads: int | None = None,
+) -> Answer:
+    """Return where line segments cross a surface, exactly.
+
+    Each segment stands for itself displaced by an infinitesimal, up first, then east, then
+    north, as the points of `contains` do. So it meets no edge and no vertex, and does not
+    end on the surface: through an edge that two triangles share it crosses one of them;
+    along a ridge that it touches it crosses none or two. A drillhole that is collared on the
+    ground crosses it going down and not going up. A segment in a triangle's plane or
+    of zero length crosses nothing. For a closed mesh the count is odd where `contains`
+    has one end inside and the other not.
+
+    Parameters
+    ----------
+    mesh : mesh-like
+        The surface, open or closed, as for `as_mesh`.
+    starts, ends : array_like of shape (n, 3)
+        The coordinates of each segment's ends, in the mesh's unit, taken as given.
+    mode : {"boolean", "nearest", "count", "all"}
+        What to return. They agree: a segment has a nearest crossing where its count is
+        not 0, which is where it crosses at all.
+    backend : {"auto", "cpu", "cuda"}
+        Where to compute; answers are the same everywhere, bit for bit.
+    threads : int, optional
+        Number of threads. [default: all cores that the process may use]
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n,)
+        For "boolean": whether the segment crosses the surface.
+    numpy.ndarray of int32, shape (n,)
+        For "count": how many triangles it crosses.
+    Hits
+        For "nearest": the first crossing, by t and then by triangle, of each segment that
+        has one. For "all": every crossing.
+
+    Raises
+    ------
+    PointError
+        For an end at infinity, or one so large or small (see `Segments`) that the
+        answer would not be exact, with the row. A segment with a NaN crosses nothing.
+    ValueError
+        If there are not as many starts as ends, and for an unknown mode.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> ground = geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]])
+    >>> starts, ends = [[1, 1, 9], [1, 1, 5], [1, 1, 5]], [[1, 1, 5], [1, 1, 0], [1, 1, 9]]
+    >>> geodomain.intersect(ground, starts, ends)
+    array([False,  True, False])
+    >>> geodomain.intersect(ground, starts, ends, mode="all").distance
+    array([0.])
+    """
+    with SegmentIntersector(mesh, backend=backend, threads=threads) as intersector:
+        return intersector.intersect((starts, ends), mode=mode)

@@ -1,0 +1,243 @@
+"""Tonnes and grades of a model that is in memory, by domain and above cut-offs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.checks.columns import DensityUnit
+from geodomain.compute.data import Floats
+from geodomain.errors import warn
+from geodomain.reporting.blocks import Blocks, ShownLabel
+from geodomain.reporting.svg import curve_svg, histogram_svg, ticks
+from geodomain.reporting.tables import table, volume
+from geodomain.volumes.tonnage import Tonnage, Wanted
+from geodomain.volumes.tonnes_table import Tonnes, TonnesRow, report, tonnage_warnings
+
+# So many blocks at a time.
+_TOGETHER = 1 << 18
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some rows of a model."""
+
+    blocks: Blocks
+    rows: slice
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column as numbers."""
+        return self.blocks.numbers[name][self.rows]
+
+    def labels(self, _: list[str]) -> tuple[list[str], NDArray[np.intp]]:
+        """Return the different labels, and the place of each row's among them."""
+        return self.blocks.labels, self.blocks.codes[self.rows].astype(np.intp)
+
+
+def add_up(blocks: Blocks, wanted: Wanted) -> Tonnes:
+    """Add up a model as `geodomain.tonnes_file` does, without reading its file again.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The model, with the grades and the density among its numbers.
+    wanted : Wanted
+        What is to be added up, by labels; it warns of what is missing.
+    """
+    tonnage = Tonnage(wanted)
+    for start in range(0, len(blocks.codes), _TOGETHER):
+        part = _Part(blocks, slice(start, start + _TOGETHER))
+        tonnage.add(blocks.points[part.rows], blocks.sizes[part.rows], part.numbers, part.labels)
+    for sentence in tonnage_warnings(tonnage, negative=False):
+        warn(sentence)
+    return report(tonnage)
+
+
+# --- Grades by domain for a report: histograms, tonnes and mean grade above cut-offs.
+
+# Of histograms and of cut-offs; values above this share are left to the last bar.
+_BARS, _CUTOFFS, _SHARE = 30, 24, 0.99
+# Domains that are drawn, the largest first.
+_MOST = 12
+
+
+@dataclass(frozen=True)
+class GradesAsked:
+    """Which grades a report shows, and how heavy blocks are.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Columns of grades.
+    density : str or float, optional
+        A column, or one number for all blocks; without it there are no tonnes.
+    unit : DensityUnit, optional
+        Of the densities.
+    """
+
+    names: tuple[str, ...] = ()
+    density: str | float | None = None
+    unit: DensityUnit | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Name the columns that are wanted as numbers."""
+        density = (self.density,) if isinstance(self.density, str) else ()
+        return tuple(dict.fromkeys([*self.names, *density]))
+
+
+def grades_html(
+    blocks: Blocks, asked: GradesAsked, labels: Sequence[ShownLabel], column: str
+) -> str:
+    """Return tables and drawings of grades by domain.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The model, with the grades and the density among its numbers.
+    asked : GradesAsked
+        What is to be shown.
+    labels : sequence of ShownLabel
+        What the codes of blocks stand for.
+    column : str
+        The column of labels.
+    """
+    tops = {name: _top(blocks, name, labels) for name in asked.names}
+    sums = _sums(blocks, asked, tops, column)
+    parts = []
+    for whole in list(sums.values())[:1]:
+        parts.append(_tonnes(whole, asked.names, labels))
+        parts += [f'<p class="hint">{escape(note)}</p>' for note in whole.notes]
+    for number, (name, top) in enumerate(tops.items()):
+        if top is None:
+            parts.append(f"<p>No block has a number in the column {escape(name)}.</p>")
+            continue
+        parts.append(f"<h3>{escape(name)}</h3>")
+        parts.append(_histograms(name, number, top, blocks, labels))
+        if name in sums:
+            parts.append(_curves(name, number, sums[name], labels))
+    return "".join(parts)
+
+
+def _top(blocks: Blocks, name: str, labels: Sequence[ShownLabel]) -> float | None:
+    """Return where the axis of a grade ends; None where no block has the grade."""
+    known = blocks.numbers[name]
+    finite = np.isfinite(known)
+    if not finite.any():
+        return None
+    is_domain = np.array([not label.ground for label in labels])[blocks.codes]
+    typical = known[is_domain & finite]
+    top = float(np.quantile(typical, _SHARE)) if len(typical) else 0.0
+    return top if top > 0 else 1.0
+
+
+def _sums(
+    blocks: Blocks, asked: GradesAsked, tops: Mapping[str, float | None], column: str
+) -> dict[str, Tonnes]:
+    """Return sums above the cut-offs of each grade; the first of them hold every grade."""
+    found: dict[str, Tonnes] = {}
+    if asked.density is None:
+        return found
+    for name, top in [one for one in tops.items() if one[1] is not None] or [("", None)]:
+        cutoffs = () if top is None else tuple(ticks(0.0, top, _CUTOFFS))
+        grades = (name,) if found else asked.names
+        wanted = Wanted(
+            column, asked.density, grades, cut=name, cutoffs=cutoffs, density_unit=asked.unit
+        )
+        found[name] = add_up(blocks, wanted)
+    return found
+
+
+def _tonnes(found: Tonnes, names: Sequence[str], labels: Sequence[ShownLabel]) -> str:
+    """Return volume, tonnes, mean grades and metal by domain."""
+    headings = ["domain", "blocks", "volume", "tonnes"]
+    headings += [word for name in names for word in (f"mean {name}", f"{name} metal")]
+    rows = {row.domain: row for row in found.rows if row.cutoff is None}
+    order = sorted((label for label in labels if label.text in rows), key=lambda one: one.order)
+    lines = [(label.name, rows[label.text]) for label in order]
+    lines += [("total", row) for row in found.totals if row.cutoff is None]
+    cells = [[escape(name), *_tonnes_cells(row)] for name, row in lines]
+    return table("Tonnes and grade by domain", headings, cells, name="tonnes")
+
+
+def _tonnes_cells(row: TonnesRow) -> list[str]:
+    cells = [f"{row.blocks:,}", volume(row.volume), volume(row.tonnes)]
+    for grade in row.grades:
+        cells += ["" if grade.mean is None else f"{grade.mean:.6g}", volume(grade.metal)]
+    return cells
+
+
+def _histograms(
+    name: str, number: int, top: float, blocks: Blocks, labels: Sequence[ShownLabel]
+) -> str:
+    """Return a histogram of a grade for each domain, by volume."""
+    known = blocks.numbers[name]
+    edges = np.linspace(min(0.0, float(np.nanmin(known))), top, _BARS + 1)
+    finite = np.isfinite(known)
+    places = np.clip(np.searchsorted(edges, known[finite], side="right") - 1, 0, _BARS - 1)
+    weights = blocks.sizes[finite].prod(axis=1)
+    sums = np.bincount(blocks.codes[finite] * _BARS + places, weights, len(labels) * _BARS).reshape(
+        -1, _BARS
+    )
+    order = [code for code in np.argsort(-sums.sum(axis=1)).tolist() if sums[code].any()]
+    shown = [code for code in order if not labels[code].ground][:_MOST]
+    drawn = [
+        histogram_svg(
+            labels[code].name,
+            labels[code].colour,
+            edges,
+            sums[code] / sums[code].sum(),
+            f"{name}-{number}-{code}",
+            name,
+        )
+        for code in shown
+    ]
+    said = f"Share of each domain's volume by {name}; the last bar holds all above {top:.4g}."
+    return f'<p class="hint">{escape(said)}</p><div class="curves">{"".join(drawn)}</div>'
+
+
+def _curves(name: str, number: int, found: Tonnes, labels: Sequence[ShownLabel]) -> str:
+    """Return a grade-tonnage curve for each domain, and its numbers as a table."""
+    which = [grade.name for grade in found.totals[0].grades].index(name)
+    by_domain = {
+        label: [row for row in found.rows if row.domain == label.text and row.cutoff is not None]
+        for label in labels
+        if not label.ground
+    }
+    most = {label: rows[0].tonnes for label, rows in by_domain.items() if rows}
+    order = sorted(most, key=lambda label: -most[label])[:_MOST]
+    drawn = [
+        curve_svg(
+            label.name,
+            label.colour,
+            [row.cutoff or 0.0 for row in by_domain[label]],
+            [row.tonnes for row in by_domain[label]],
+            [row.grades[which].mean for row in by_domain[label]],
+            f"{name}-{number}-{place}",
+            name,
+        )
+        for place, label in enumerate(order)
+        if most[label] > 0
+    ]
+    cells = [
+        [
+            escape(label.name),
+            f"{row.cutoff:g}",
+            *_tonnes_cells(replace(row, grades=(row.grades[which],))),
+        ]
+        for label in order
+        for row in by_domain[label]
+    ]
+    headings = ["domain", f"{name} from", "blocks", "volume", "tonnes", f"mean {name}", "metal"]
+    numbers = table(
+        f"Tonnes and mean {name} above cut-offs", headings, cells, name=f"above-{number}"
+    )
+    return (
+        '<p class="hint">Tonnes (line, left) and mean grade (dashes, right) of the blocks at or '
+        f'above each cut-off.</p><div class="curves">{"".join(drawn)}</div>'
+        f"<details><summary>The numbers as a table</summary>{numbers}</details>"
+    )

@@ -1,0 +1,412 @@
+"""Inspect a block model in one pass, and report on it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.checks.blocks import (
+    MISSING_OPTION,
+    BlockChecks,
+    realisations_of,
+    say_box,
+    summed_realisations,
+)
+from geodomain.compute.data import Floats
+from geodomain.domains.order import Domains, condition_columns
+from geodomain.domains.sources import DomainsGiven, domains_to_draw
+from geodomain.errors import collect_warnings, counted, in_lines, warn
+from geodomain.formats.blocks import BlockFile, Relabelling, open_model
+from geodomain.formats.cell_file import CellModel
+from geodomain.formats.wireframes import reading_once
+from geodomain.html import html_table
+from geodomain.inputs import MeshesLike, as_meshes, model_path
+from geodomain.labelling.evaluate import explain_apart, explain_better, meet, share_within
+from geodomain.lattice import even_lattice
+from geodomain.mesh.mesh import Mesh
+from geodomain.progress import Progress, show_progress
+from geodomain.reporting.survey import LatticeGuess, Repeats, Survey, find_lattice, sub_blocking
+from geodomain.tables.frames import shortest
+from geodomain.tables.options import TableKeywords, table_options
+
+# Measured on two cores of a server: what labelling takes besides the pass that was timed.
+_READING, _SECONDS_PER_BLOCK, _SECONDS_PER_TRIANGLE = 2.0, 25e-9, 0.4e-6
+_BYTES_PER_TRIANGLE = 200
+# A turn rounds coordinates: boxes that lie within the model by less than this part are in it.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The position of a mesh relative to the model.
+
+    Attributes
+    ----------
+    mesh : str
+        Its name.
+    triangles : int
+        How many it has.
+    closed : bool
+        Whether it is a solid.
+    bounds : list
+        Its box, lowest corner first.
+    meets : bool
+        Whether its box and the model's have a point in common.
+    share : float
+        Which part of its box is in the model's; both lie along the axes of the lattice.
+    blocks : int
+        How many centroids are in its box.
+    """
+
+    mesh: str
+    triangles: int
+    closed: bool
+    bounds: list[list[float]]
+    meets: bool
+    share: float
+    blocks: int
+
+
+class SizeCount(TypedDict):
+    """A block size, and how many blocks have it."""
+
+    size: list[float]
+    blocks: int
+
+
+@dataclass(frozen=True, repr=False)
+class Inspection:
+    """The description of a model; lengths in the unit of the file, angles in degrees.
+
+    `str` lays it out to be read, and a notebook shows a table.
+    """
+
+    name: str
+    facts: dict[str, str]
+    columns: tuple[str, ...]
+    centroid: tuple[str, ...]
+    sizes: tuple[str, ...]
+    position: str
+    rotation: str
+    azimuth: float
+    turned: bool
+    rows: int
+    missing: int
+    centroids: list[list[float]] | None
+    extent: list[list[float]] | None
+    blocks: str
+    kinds: list[SizeCount]
+    lattice: LatticeGuess | None
+    volume: float | None
+    meshes: tuple[Fit, ...]
+    memory_bytes: int
+    seconds: float
+    warnings: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Return everything as lines of text."""
+        return as_table(self)
+
+    def __repr__(self) -> str:
+        """Return one line: the model, its size, and the number of wireframes."""
+        return (
+            f"<Inspection of {self.name}: {counted(self.rows, 'block')}, {self.blocks}, "
+            f"{counted(len(self.meshes), 'mesh', 'meshes')}, "
+            f"{counted(len(self.warnings), 'warning')}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        notes = [f"warning: {one}" for one in self.warnings]
+        return html_table(self.name, _lines(self)[1:], notes=notes)
+
+
+def inspect_model(
+    model: BlockFile,
+    meshes: Sequence[Mesh] = (),
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Inspection:
+    """Describe a block model in one pass.
+
+    Parameters
+    ----------
+    model : BlockFile
+        Any kind of file, open.
+    meshes : sequence of Mesh
+        What it is to be labelled by, closed or not; only their boxes are compared.
+    threads : int, optional
+        For reading.
+    progress : callable, optional
+        Called with what is done and its total, or None where that is unknown.
+
+    Returns
+    -------
+    Inspection
+
+    Raises
+    ------
+    TableError
+        Where a row cannot be read.
+    """
+    boxes = [mesh.bounds for mesh in meshes]
+    survey, looking = Survey.of_model(model, boxes), 0.0
+    times = realisations_of(model.facts())
+    once = times == 1
+    checks, repeats = BlockChecks(compare=once), Repeats()
+
+    def look(points: Floats, sizes: Floats | None, _: object) -> list[NDArray[np.int32]]:
+        nonlocal looking
+        began = time.perf_counter()
+        survey.add(points, sizes)
+        checks.add(points, sizes, axes=model.axes)
+        repeats.add(points, sizes)
+        looking += time.perf_counter() - began
+        return []
+
+    began = time.perf_counter()
+    cells = model.lattice if isinstance(model, CellModel) else None
+    even = cells is not None and even_lattice(cells, fewest=1) is not None
+    if cells is not None and even and not survey.is_turned:
+        survey.add_lattice(cells.centres, cells.sizes)  # whose cells are all there, and once
+    else:
+        model.relabel(Relabelling(look, threads=threads, progress=progress))
+    reading = time.perf_counter() - began - looking
+    fits = tuple(_fit(mesh, survey, number) for number, mesh in enumerate(meshes))
+    triangles = sum(fit.triangles for fit in fits)
+    lattice = find_lattice(survey)
+    known = survey.rows > survey.missing
+    return Inspection(
+        name=model.name,
+        facts=model.facts(),
+        columns=model.columns,
+        centroid=model.centroid,
+        sizes=model.sizes,
+        position=model.frame.position,
+        rotation=model.frame.local.say() if model.frame.local else "",
+        azimuth=survey.azimuth,
+        turned=survey.is_turned,
+        rows=survey.rows,
+        missing=survey.missing,
+        centroids=survey.centroids.tolist() if known else None,
+        extent=survey.extent.tolist() if known else None,
+        blocks=sub_blocking(survey),
+        kinds=[{"size": list(s), "blocks": count} for s, count in survey.sizes.most_common(20)],
+        lattice=lattice,
+        volume=survey.volume if survey.sized and known else None,
+        meshes=fits,
+        memory_bytes=model.memory + triangles * _BYTES_PER_TRIANGLE,
+        seconds=reading * _READING
+        + survey.rows * (max(len(fits), 1) * _SECONDS_PER_BLOCK + model.writing)
+        + triangles * _SECONDS_PER_TRIANGLE,
+        warnings=(
+            *_warnings(survey, lattice, fits, meshes, once=once),
+            *summed_realisations(times),
+            *(repeats.warnings() if once else ()),
+            *checks.warnings(mend=MISSING_OPTION, twice=False),
+        ),
+    )
+
+
+def _fit(mesh: Mesh, survey: Survey, number: int) -> Fit:
+    """Compare a mesh's box with the model's."""
+    known = survey.rows > survey.missing
+    box = survey.box_of(mesh)
+    return Fit(
+        mesh=mesh.name,
+        triangles=len(mesh.triangles),
+        closed=mesh.is_closed,
+        bounds=mesh.bounds.tolist(),
+        meets=known and meet(mesh.bounds, survey.extent) and meet(box, survey.local),
+        share=share_within(box, survey.local) if known else 0.0,
+        blocks=int(survey.inside[number]),
+    )
+
+
+def _warnings(
+    survey: Survey,
+    lattice: LatticeGuess | None,
+    fits: Sequence[Fit],
+    meshes: Sequence[Mesh],
+    *,
+    once: bool,
+) -> Iterator[str]:
+    """Yield a warning for everything that a geologist should look at before labelling."""
+    if survey.rows == survey.missing:
+        yield "no block has a centroid"
+        return
+    if survey.sizes and not survey.sized:
+        yield "some blocks have sizes that are missing or not above zero: volumes are not known"
+    if once and lattice and lattice.filled > 1.0001:
+        yield (
+            f"the blocks fill {lattice.filled:.1%} of the cells that they lie in: some overlap, "
+            "or occur twice"
+        )
+    for fit, mesh in zip(fits, meshes, strict=True):
+        if fit.meets:
+            reason = explain_better(mesh.bounds, survey.extent)
+        elif meet(mesh.bounds, survey.extent):
+            reason = "it lies beside the turned model, within the model's box in the world"
+        else:
+            reason = explain_apart(mesh.bounds, survey.extent)
+            reason = f"it does not meet the block model; {reason or 'is it another datum?'}"
+        if reason:
+            yield f"{mesh.name}: {reason}"
+
+
+def as_table(found: Inspection) -> str:
+    """Lay an inspection out as lines to read."""
+    rows = _lines(found)
+    width = max(len(key) for key, _ in rows)
+    return in_lines(f"{key:<{width}}  {value}" for key, value in rows)
+
+
+def _lines(found: Inspection) -> list[tuple[str, str]]:
+    """Return each property of the model with its value."""
+    rows = [("model", found.name), *found.facts.items(), ("columns", ", ".join(found.columns))]
+    if found.centroid:
+        word = "centroid" if found.position == "centroid" else "lowest corner"
+        rows.append((word, ", ".join(found.centroid)))
+        rows.append(("block sizes", ", ".join(found.sizes) or "not known"))
+    rows.append(("rotation", _rotation(found)))
+    lacking = f", {found.missing:,} of them without a centroid" if found.missing else ""
+    rows.append(("blocks", f"{found.rows:,}, {found.blocks}{lacking}"))
+    rows += [("", f"{part['blocks']:,} of {_by(part['size'])}") for part in found.kinds[:6]]
+    if len(found.kinds) > 6:
+        rows.append(("", f"and {len(found.kinds) - 6} more sizes"))
+    rows.append(("lattice", _lattice(found.lattice)))
+    if found.extent and found.centroids:
+        rows.append(("centroids", say_box(np.array(found.centroids))))
+        if found.volume is not None:
+            rows.append(("extent", say_box(np.array(found.extent))))
+    if found.volume is not None:
+        rows.append(("volume", f"{found.volume:,.10g}"))
+    for fit in found.meshes:
+        rows += _fit_rows(fit)
+    rows.append(
+        ("to label it", f"about {found.memory_bytes / 1e6:,.0f} MB and {found.seconds:.1f} s")
+    )
+    return rows
+
+
+def _rotation(found: Inspection) -> str:
+    """Describe the rotation of the model and its source."""
+    if found.rotation:
+        return f"{found.rotation}, turned into world coordinates"
+    if found.azimuth:
+        return (
+            "none to undo: centroids are world coordinates, on a lattice rotated by "
+            f"z={found.azimuth:.6g}"
+        )
+    if found.turned:
+        return "none to undo: centroids are world coordinates, on a lattice tilted about x or y"
+    return "none"
+
+
+def _lattice(lattice: LatticeGuess | None) -> str:
+    """Describe the cells of the lattice."""
+    if lattice is None:
+        return "none that all blocks lie on"
+    return (
+        f"{_by(lattice.cells)} cells of {_by(lattice.spacing)} from "
+        f"({', '.join(f'{value:.10g}' for value in lattice.origin)}), {lattice.filled:.2%} filled"
+    )
+
+
+def _fit_rows(fit: Fit) -> list[tuple[str, str]]:
+    """Describe the position of a mesh relative to the model."""
+    kind = "closed" if fit.closed else "open"
+    whole = fit.share >= 1 - _ROUNDING
+    percent = 100 if whole else min(round(100 * fit.share), 99)
+    meets = f"{percent}% of its box is in the model" if fit.meets else "does not meet the model"
+    return [
+        ("mesh", f"{fit.mesh}, {counted(fit.triangles, 'triangle')}, {kind}: {meets}"),
+        ("", f"{say_box(np.array(fit.bounds))}; {counted(fit.blocks, 'centroid')}"),
+    ]
+
+
+def _by(numbers: Sequence[float]) -> str:
+    """Format three numbers as a size."""
+    return " x ".join(shortest(number) for number in numbers)
+
+
+# --- Inspect a block model in a file, and how wireframes in files fit it; nothing is written.
+
+
+def inspect_file(
+    model: str | os.PathLike[str],
+    meshes: MeshesLike = (),
+    domains: DomainsGiven | None = None,
+    *,
+    threads: int | None = None,
+    progress: Progress | bool = False,
+    **table: Unpack[TableKeywords],
+) -> Inspection:
+    r"""Describe a block model in a file, and how wireframes fit it.
+
+    Parameters
+    ----------
+    model : path
+        As for `label_file`; it is read once.
+    meshes : mesh-like, or several of them
+        As for `as_mesh`, paths included: wireframes, closed or open. Their boxes are compared
+        with the model's.
+    domains : optional
+        As for `label_file`: their meshes are compared too, and the model must have the columns
+        that their conditions are about.
+    threads, progress
+        As for `label_file`.
+    **table
+        What the file does not say, or not clearly; as for `label_file`.
+
+    Returns
+    -------
+    Inspection
+        Columns, sizes, lattice, rotation, extent and warnings; ``print`` it.
+
+    Raises
+    ------
+    TableError
+        Where the model cannot be understood or read, or has no column for a condition.
+    MeshError, DomainError, OSError
+        For the files of wireframes and domains.
+    TypeError
+        For a model that is no path.
+
+    Warns
+    -----
+    GeodomainWarning
+        For each of its warnings: axes that seem to be exchanged, another datum, and the like.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> blocks = pathlib.Path(tempfile.mkdtemp()) / "blocks.csv"
+    >>> _ = blocks.write_text("X,Y,Z,DX,DY,DZ\n5,5,5,10,10,10\n15,5,5,10,10,10\n")
+    >>> found = geodomain.inspect_file(blocks)
+    >>> found.rows, found.lattice.cells, found.volume
+    (2, (2, 1, 1), 2000.0)
+    """
+    source = model_path(model, "a block model in memory has no inspection: write it to a file")
+    options = table_options(**table)
+    with collect_warnings() as warned, show_progress(progress, "reading") as report:
+        listed = Domains() if domains is None else domains_to_draw(domains)
+        with reading_once():
+            read = [*as_meshes(meshes), *listed.meshes]
+        with open_model(source, options) as opened:
+            condition_columns(listed, opened.columns, opened.name)
+            found = inspect_model(opened, read, threads=threads, progress=report)
+        for sentence in found.warnings:
+            warn(sentence)
+    return replace(found, warnings=tuple(warned))

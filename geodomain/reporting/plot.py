@@ -1,0 +1,780 @@
+"""The layout of panels of one scale on a page, in columns."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack
+
+import numpy as np
+
+from geodomain.compute.data import Floats
+from geodomain.domains.order import Domains
+from geodomain.domains.sources import DomainsGiven, drawn_source, policy_of
+from geodomain.drillholes.drillholes import Drillholes
+from geodomain.drillholes.tables import TableLike
+from geodomain.errors import TableError, warn
+from geodomain.files.outputs import refuse_inputs, require_places
+from geodomain.files.streams import STANDARD, open_target
+from geodomain.files.unchanged import Unchanged
+from geodomain.formats.blocks import file_of
+from geodomain.inputs import model_path
+from geodomain.mesh.mesh import Mesh
+from geodomain.progress import Progress, show_progress
+from geodomain.reporting.look import (
+    INK,
+    NO_VALUE,
+    Look,
+    Ramp,
+    darker,
+    draw_frame,
+    draw_marks,
+    draw_north,
+    draw_scale_bar,
+    faces_warnings,
+    near_holes,
+    ramp_of,
+    require_cmap,
+    title_of,
+    usual_ground,
+    with_ground,
+)
+from geodomain.reporting.section_holes import lines_near, samples_near
+from geodomain.reporting.sections import (
+    Cut,
+    Section,
+    SectionGiven,
+    as_sections,
+    box_of,
+    cut_blocks,
+    cut_triangles,
+    gather,
+    is_run,
+    require_labels,
+    wireframes_of,
+)
+from geodomain.tables.options import TableKeywords, table_options
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.path import Path as MplPath
+
+# Inches: what is drawn of all panels together, the room for words around each, and the least side.
+_WIDTH, _HEIGHT = 15.0, 9.0
+LEFT, RIGHT, BELOW, ABOVE = 0.95, 0.25, 0.65, 0.4
+_LEAST = 0.25
+# Of more panels than this, columns of like numbers are tried.
+_MOST = 10
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page and its panels, in inches.
+
+    Attributes
+    ----------
+    size : tuple of float
+        Width and height.
+    scale : float
+        Inches to a unit of length.
+    panels : list of tuple of float
+        Left, bottom, width and height of what is drawn of each.
+    """
+
+    size: tuple[float, float]
+    scale: float
+    panels: list[tuple[float, float, float, float]]
+
+
+def lay_out(lengths: Floats, *, below: float = 0.0, above: float = 0.0) -> Page:
+    """Put panels into columns, in their order, so that they are as large as a page allows.
+
+    Parameters
+    ----------
+    lengths : (n, 2) float64
+        How long each is to the right and up.
+    below : float
+        Inches to leave at the foot of the page.
+    above : float
+        Inches to leave at its head.
+
+    Returns
+    -------
+    Page
+        All panels to one scale, except that none is thinner than a line.
+    """
+    scale, columns = max(
+        ((_scale(lengths, columns), columns) for columns in _divisions(len(lengths))),
+        key=lambda one: (round(one[0], 9), -len(one[1])),
+    )
+    drawn = np.maximum(lengths * scale, _LEAST)
+    height = max(
+        float(drawn[column, 1].sum()) + len(column) * (BELOW + ABOVE) for column in columns
+    )
+    panels, left = [], 0.0
+    for column in columns:
+        top = height + below
+        for index in column:
+            wide, high = drawn[index].tolist()
+            panels.append((left + LEFT, top - ABOVE - high, wide, high))
+            top -= ABOVE + high + BELOW
+        left += LEFT + float(drawn[column, 0].max()) + RIGHT
+    return Page((left, height + below + above), scale, panels)
+
+
+def _scale(lengths: Floats, columns: Sequence[Sequence[int]]) -> float:
+    """Return the scale at which columns fit on a page."""
+    across = sum(float(lengths[column, 0].max()) for column in columns)
+    up = max(float(lengths[column, 1].sum()) for column in columns)
+    return min(_WIDTH / across, _HEIGHT / up)
+
+
+def _divisions(count: int) -> Iterator[list[list[int]]]:
+    """Yield every way to divide panels into columns, or, for many panels, the even ones."""
+    if count > _MOST:
+        for each in range(1, count + 1):
+            yield [list(range(at, min(at + each, count))) for at in range(0, count, each)]
+        return
+    for after in product((True, False), repeat=count - 1):
+        starts = [0, *(index + 1 for index, cut in enumerate(after) if cut), count]
+        yield [list(range(*pair)) for pair in pairwise(starts)]
+
+
+# --- One section of a page: its blocks, the traces of wireframes, drillholes near it, its frame.
+
+DOTS = 150
+# The frame is so much longer than what is in it, on each side.
+_MARGIN = 0.01
+_MOST_NAMES = 60
+
+
+class Panel:
+    """One section: its polygons, its lines, and the window that shows them."""
+
+    def __init__(self, cut: Cut, wireframes: Mapping[str, Sequence[Mesh]], look: Look) -> None:
+        self.cut, self.look = cut, look
+        self.stretch = 1.0 if cut.section.axis == "z" else look.exaggerate
+        self.polygons = cut_blocks(cut.section, cut.points, cut.sizes, cut.matrix)
+        self.traces = {
+            name: np.concatenate(
+                [cut_triangles(cut.section, mesh.vertices[mesh.triangles]) for mesh in meshes]
+            )
+            for name, meshes in wireframes.items()
+            if meshes
+        }
+        near = look.near
+        self.holes = lines_near(cut.section, near.holes, near.within) if near else []
+        box = box_of(self.polygons)
+        self.window = box + _MARGIN * (box[1] - box[0]) * np.array([[-1], [1]])
+
+    @property
+    def lengths(self) -> Floats:
+        """Return the width and height at which the window is drawn."""
+        return np.asarray((self.window[1] - self.window[0]) * [1, self.stretch])
+
+    @property
+    def traced(self) -> set[str]:
+        """Return the domains whose traces are in the window."""
+        low, high = self.window
+        return {
+            name
+            for name, lines in self.traces.items()
+            if ((lines.max(axis=1) >= low) & (lines.min(axis=1) <= high)).all(axis=1).any()
+        }
+
+    @property
+    def shown(self) -> set[str]:
+        """Return what the legend explains: labels of blocks, unless a ramp does, and traces."""
+        labels = set() if self.look.ramp else set(self.cut.labels.tolist())
+        return self.traced | labels
+
+    def draw(
+        self, axes: Axes, colours: Mapping[str, str], scale: float, others: Sequence[Section]
+    ) -> None:
+        """Draw blocks, traces, holes and the frame."""
+        self._blocks(axes, colours, scale)
+        for name, lines in self.traces.items():
+            # A pale line below the dark one: it shows on blocks of any colour.
+            _lines(axes, list(lines), "#ffffff", 2.6, 3)
+            colour = colours[name]
+            _lines(axes, list(lines), colour if self.look.ramp else darker(colour), 1.3, 4)
+        self._near(axes)
+        section = self.cut.section
+        axes.set_xlim(*self.window[:, 0])
+        axes.set_ylim(*self.window[:, 1])
+        axes.set_aspect(self.stretch, anchor="NW")
+        inches = np.asarray(axes.bbox.size) / DOTS
+        title = title_of(section, self.stretch, on_faces=self.cut.is_on_faces)
+        draw_frame(axes, section, title, self.look.unit, inches)
+        draw_scale_bar(axes, self.window, self.look.unit, inches)
+        draw_marks(axes, section, others, self.window)
+        if section.axis == "z":
+            draw_north(axes, inches)
+
+    def _blocks(self, axes: Axes, colours: Mapping[str, str], scale: float) -> None:
+        """Draw the blocks by domain, or by grade: one path to a colour, which is quick to write."""
+        from matplotlib.patches import PathPatch
+
+        edge = 0.0 if self.look.ramp else self._edge(scale)
+        for rows, colour in self._painted(colours):
+            blocks = PathPatch(
+                _one_path([self.polygons[row] for row in rows]),
+                facecolor=colour,
+                edgecolor="#ffffff",
+                linewidth=edge,
+                antialiased=edge > 0,  # smoothed edges would leave gaps between blocks
+            )
+            axes.add_artist(blocks)
+
+    def _painted(self, colours: Mapping[str, str]) -> Iterator[tuple[list[int], str]]:
+        """Yield blocks of one colour, and the colour."""
+        labels, ramp, values = self.cut.labels, self.look.ramp, self.cut.values
+        if ramp is None or values is None:
+            for name, colour in colours.items():
+                rows = np.flatnonzero(labels == name)
+                if len(rows):
+                    yield rows.tolist(), colour
+            return
+        yield from _by_colour(ramp, values)
+
+    def _edge(self, scale: float) -> float:
+        """Return the width of the lines between blocks, in points; none where blocks are dots."""
+        smallest = float(self.cut.sizes[:, list(self.cut.section.along)].min())
+        dots = smallest * scale * DOTS
+        return 0.0 if dots < 12 else min(0.6, dots / 40)
+
+    def _near(self, axes: Axes) -> None:
+        """Draw the holes near the section, and their names where they begin."""
+        lines = [line for _, line in self.holes]
+        if not lines:
+            return
+        sampled = self._sampled(axes)
+        _lines(axes, lines, "#ffffff", 3.0, 6)
+        _lines(axes, lines, INK, 0.7 if sampled else 1.4, 9 if sampled else 7)
+        first = {name: line[0] for name, line in reversed(self.holes)}
+        for name, place in list(first.items())[:_MOST_NAMES] if len(first) <= _MOST_NAMES else ():
+            axes.annotate(
+                name,
+                xy=tuple(place),
+                xytext=(2, 2),
+                textcoords="offset points",
+                fontsize=6,
+                color=INK,
+                zorder=8,
+                clip_on=True,
+                annotation_clip=True,
+                bbox={"facecolor": "#ffffff", "alpha": 0.75, "edgecolor": "none", "pad": 0.4},
+            )
+
+    def _sampled(self, axes: Axes) -> bool:
+        """Draw samples as bars along their holes, in the colours of a ramp."""
+        near = self.look.near
+        if near is None or near.samples is None or near.ramp is None:
+            return False
+        lines, values = samples_near(self.cut.section, near.holes, near.within, near.samples)
+        _lines(axes, lines, "#ffffff", 6.6, 7, "butt")
+        for rows, colour in _by_colour(near.ramp, values):
+            _lines(axes, [lines[row] for row in rows], colour, 5.0, 8, "butt")
+        return True
+
+
+def _by_colour(ramp: Ramp, values: Floats) -> Iterator[tuple[list[int], str]]:
+    """Yield the places of values that have one colour of a ramp, and the colour."""
+    from matplotlib import colormaps
+    from matplotlib.colors import Normalize, to_hex
+
+    colours_of = colormaps[ramp.cmap]
+    there = np.isfinite(values)
+    share = Normalize(ramp.low, ramp.high, clip=True)(np.where(there, values, ramp.low))
+    steps = np.where(there, np.minimum(share * colours_of.N, colours_of.N - 1).astype(int), -1)
+    for step in np.unique(steps).tolist():
+        colour = NO_VALUE if step < 0 else to_hex(colours_of(step))
+        yield np.flatnonzero(steps == step).tolist(), colour
+
+
+def _one_path(polygons: Sequence[Floats]) -> MplPath:
+    """Return polygons, of which no two overlap, as one path."""
+    from matplotlib.path import Path
+
+    counts = np.array([len(polygon) for polygon in polygons])
+    ends = np.cumsum(counts + 1) - 1  # where each is closed
+    vertices = np.zeros((ends[-1] + 1, 2))
+    codes = np.full(len(vertices), Path.LINETO, Path.code_type)
+    corners = np.ones(len(vertices), np.bool_)
+    corners[ends] = False
+    vertices[corners] = np.concatenate(polygons)
+    codes[ends], codes[ends - counts] = Path.CLOSEPOLY, Path.MOVETO
+    return Path(vertices, codes)
+
+
+def _lines(
+    axes: Axes,
+    lines: Sequence[Floats],
+    colour: str,
+    width: float,
+    order: int,
+    ends: Literal["round", "butt"] = "round",
+) -> None:
+    """Draw lines of one colour."""
+    from matplotlib.collections import LineCollection
+
+    axes.add_collection(
+        LineCollection(lines, colors=colour, linewidths=width, zorder=order, capstyle=ends)
+    )
+
+
+# --- Drawing of sections with matplotlib, off screen: pages of panels and their legend.
+
+# Inches: a line of the legend, a letter in it, what stands before a name, the ramp, the title.
+_LINE, _LETTER, _PATCH, _RAMP, _TITLE = 0.26, 0.088, 0.65, 0.75, 0.45
+_KINDS = ("png", "svg", "pdf")
+# What matplotlib says of a character that its font has no shape for, with its number.
+_GLYPH = re.compile(r"Glyph (\d+) .*missing from")
+
+
+def draw(
+    cuts: Sequence[Cut],
+    wireframes: Mapping[str, Sequence[Mesh]] | None = None,
+    *,
+    background: Sequence[str] = (),
+    kind: str = "png",
+    look: Look | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> bytes:
+    """Draw sections, all of them to one scale, on one page or each on its own.
+
+    Parameters
+    ----------
+    cuts : sequence of Cut
+        What `gather` has read.
+    wireframes : mapping of str to sequence of Mesh, optional
+        By domain, in the order of the legend; each trace has the colour of its domain, darker.
+    background : sequence of str
+        Labels that are drawn as ground.
+    kind : {"png", "svg", "pdf"}
+        Of picture.
+    look : Look, optional
+        How they are drawn; pages are for "pdf".
+    progress : callable, optional
+        Called with how many pages are drawn, and their number.
+
+    Returns
+    -------
+    bytes
+        The picture.
+    """
+    with _missing_glyphs():
+        return _drawn(cuts, wireframes or {}, background, kind, look or Look(), progress)
+
+
+@contextmanager
+def _missing_glyphs() -> Iterator[None]:
+    """Warn of characters that matplotlib has no shape for, in our words, once for all."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    missing = {}
+    for each in caught:
+        glyph = _GLYPH.match(str(each.message))
+        if glyph is None:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+        else:
+            missing[chr(int(glyph[1]))] = True
+    if missing:
+        warn(f"the font of pictures has no {', '.join(map(repr, missing))}: a box stands for each")
+
+
+def _drawn(
+    cuts: Sequence[Cut],
+    wireframes: Mapping[str, Sequence[Mesh]],
+    background: Sequence[str],
+    kind: str,
+    look: Look,
+    progress: Callable[[int, int | None], None] | None,
+) -> bytes:
+    """Draw, and return the picture."""
+    book = _Book(cuts, wireframes, background, look)
+    out = io.BytesIO()
+    if not look.paged:
+        book.figure(cuts).savefig(
+            out,
+            format=kind,
+            bbox_inches="tight",
+            metadata={"Date": None} if kind == "svg" else None,
+        )
+        return out.getvalue()
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    book.share_frames()
+    with PdfPages(out) as pages:
+        for number, cut in enumerate(cuts):
+            pages.savefig(book.figure([cut]))
+            if progress is not None:
+                progress(number + 1, len(cuts))
+    return out.getvalue()
+
+
+def require_kind(path: Path) -> str:
+    """Return the picture format of a path, by its extension.
+
+    Raises
+    ------
+    TableError
+        If there is no such kind.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in _KINDS:
+        message = f"{path} does not end as a picture: use one of .{', .'.join(_KINDS)}"
+        raise TableError(message)
+    return kind
+
+
+class _Book:
+    """Sections and the colours that they share."""
+
+    def __init__(
+        self,
+        cuts: Sequence[Cut],
+        wireframes: Mapping[str, Sequence[Mesh]],
+        background: Sequence[str],
+        look: Look,
+    ) -> None:
+        self._look, self._wireframes = look, wireframes
+        self._sections = [cut.section for cut in cuts]
+        self._colours = _colours(cuts, wireframes, background, look)
+        self._windows: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]] = {}
+        self._cuts = cuts
+
+    def share_frames(self) -> None:
+        """Give sections across one axis one frame, so that their pages can be leafed through."""
+        for cut in self._cuts:
+            window = Panel(cut, {}, Look()).window
+            low, high = self._windows.get(cut.section.axis, window)
+            self._windows[cut.section.axis] = np.stack(
+                [np.minimum(low, window[0]), np.maximum(high, window[1])]
+            )
+
+    def figure(self, cuts: Sequence[Cut]) -> Figure:
+        """Draw a page."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        look, colours = self._look, self._colours
+        panels = [Panel(cut, self._wireframes, look) for cut in cuts]
+        for panel in panels:
+            panel.window = self._windows.get(panel.cut.section.axis, panel.window)
+        shown = {name for panel in panels for name in panel.shown}
+        lengths = np.array([panel.lengths for panel in panels])
+        columns = _legend_columns(shown, lay_out(lengths).size[0])
+        foot = _LINE * -(-len(shown) // columns) + _RAMP * len(look.ramps)
+        page = lay_out(lengths, below=foot, above=_TITLE if look.title else 0.0)
+        wide, high = page.size
+        figure = Figure(figsize=page.size, dpi=DOTS)
+        FigureCanvasAgg(figure)
+        for (left, bottom, across, up), panel in zip(page.panels, panels, strict=True):
+            place = (left / wide, bottom / high, across / wide, up / high)
+            panel.draw(figure.add_axes(place), colours, page.scale, self._others(panel))
+        there = {label for cut in cuts for label in cut.labels.tolist()}
+        _legend(
+            figure,
+            {name: colours[name] for name in colours if name in shown},
+            () if look.ramp else there,
+            columns,
+            by_grade=look.ramp is not None,
+        )
+        for number, ramp in enumerate(look.ramps):
+            _draw_ramp(figure, ramp, foot - _RAMP * number)
+        if look.title:
+            figure.suptitle(
+                look.title, x=0.02, y=1 - 0.1 / high, ha="left", va="top", fontsize=14, color=INK
+            )
+        return figure
+
+    def _others(self, panel: Panel) -> list[Section]:
+        """Return the sections across other axes."""
+        return [one for one in self._sections if one.across != panel.cut.section.across]
+
+
+def _colours(
+    cuts: Sequence[Cut],
+    wireframes: Mapping[str, Sequence[Mesh]],
+    background: Sequence[str],
+    look: Look,
+) -> dict[str, str]:
+    """Return each label its colour: wireframes' domains first, in their order, then the others."""
+    labels = sorted({label for cut in cuts for label in cut.labels.tolist()}, key=_by_number)
+    ground = [label for label in labels if label in background or not label]
+    names = [*wireframes, *(one for one in labels if one not in wireframes)]
+    return with_ground(names, ground, look.colours)
+
+
+def _by_number(label: str) -> list[tuple[int, str]]:
+    """Return a sort key that puts 2 before 10."""
+    return [
+        (int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)
+    ]
+
+
+def _legend_columns(names: Collection[str], width: float) -> int:
+    """Return the number of legend columns for a page of this width."""
+    longest = max(map(len, names), default=1)
+    return max(1, min(len(names), 8, int(width / (longest * _LETTER + _PATCH))))
+
+
+def _legend(
+    figure: Figure,
+    colours: Mapping[str, str],
+    there: Collection[str],
+    columns: int,
+    *,
+    by_grade: bool,
+) -> None:
+    """Draw the legend below the panels; a domain without a block there is shown as a line."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles = [
+        Patch(facecolor=colour, edgecolor="#999999", lw=0.4, label=name or "(not labelled)")
+        if name in there
+        else Line2D([], [], color=colour if by_grade else darker(colour), lw=1.6, label=name)
+        for name, colour in colours.items()
+    ]
+    if handles:
+        figure.legend(
+            handles=handles, loc="lower center", ncols=columns, frameon=False, borderpad=0
+        )
+
+
+def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
+    """Draw the colours of a grade above the legend, from this height down."""
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    wide, high = figure.get_size_inches()
+    length = min(4.0, 0.6 * wide)
+    place = ((1 - length / wide) / 2, (foot - 0.25) / high, length / wide, 0.14 / high)
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(ramp.low, ramp.high), colormaps[ramp.cmap]),
+        cax=figure.add_axes(place),
+        orientation="horizontal",
+        extend="max" if ramp.highest > ramp.high else "neither",
+    )
+    bar.set_label(ramp.name, fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+
+
+# --- Draw sections through a labelled block model in a file, as a picture in another.
+
+
+def plot_sections(
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    sections: SectionGiven | Sequence[SectionGiven] = (),
+    *,
+    domains: DomainsGiven | None = None,
+    column: str = "domain",
+    background: str | Iterable[str] = (),
+    exaggerate: float = 1.0,
+    title: str | None = None,
+    unit: str = "",
+    colour_by: str | None = None,
+    cmap: str = "viridis",
+    holes: Drillholes | None = None,
+    within: float | None = None,
+    samples: TableLike | None = None,
+    grade: str | None = None,
+    overwrite: bool = False,
+    progress: Progress | bool | None = None,
+    **table: Unpack[TableKeywords],
+) -> tuple[Section, ...]:
+    r"""Draw sections through a labelled block model, with the traces of wireframes over them.
+
+    Blocks are drawn by domain, or by grade, at their true sizes, all sections to one scale, with a
+    scale bar and the places of the others. Sections across x look west, those across y north.
+
+    Parameters
+    ----------
+    model : path
+        A block model that has a column of labels, of any kind of file. It is read twice where
+        sections are not named.
+    output : path
+        The picture: .png, .svg or .pdf. It appears whole or not at all.
+    sections : str, tuple, Section, or several of them
+        Where to cut: "z=310", ("z", 310), or a run "y=7480200,7480300,50" of start, stop and
+        step, whose sections are the pages of a PDF, and panels of other pictures; across x, y and
+        z through the middle of the labelled domains by default. On faces of blocks those above,
+        to the north or to the east are drawn.
+    domains : optional
+        As for `label_file`: their wireframes are drawn, closed or open, in the colours that they
+        name, and their background is ground.
+    column : str
+        The column of labels.
+    background : str or several
+        Labels that are drawn as ground, in a colour that no domain has; WASTE where neither this
+        nor `domains` names one.
+    exaggerate : float
+        How many times longer z is drawn than x and y.
+    title : str, optional
+        Above the sections of each page.
+    unit : str
+        Of the coordinates, for axes and scale bars.
+    colour_by : str, optional
+        A column of numbers, such as a grade, that colours the blocks: from its lowest value to
+        that which 98% of the blocks drawn do not exceed.
+    cmap : str
+        Colours for it: one of matplotlib's colour maps.
+    holes : Drillholes, optional
+        Drillholes to project onto the sections that they are near.
+    within : float, optional
+        How near, on either side; needed with ``holes``.
+    samples : path, DataFrame or pyarrow.Table, optional
+        Samples of the holes (hole, FROM, TO, grades), drawn along them in the colours of `cmap`.
+        Those without a value are not drawn; negative ones count as `holes` reads them, with a
+        warning.
+    grade : str, optional
+        Their column; needed with ``samples``. Blocks that ``colour_by`` colours by a column of
+        this name have the same ramp.
+    overwrite : bool
+        Whether a picture that is there may be replaced.
+    progress : callable or bool, optional
+        Called with what is done and its total, of each pass and of the pages; True shows one line
+        on stderr.
+    **table
+        What the file does not say, or not clearly; as for `label_file`.
+
+    Returns
+    -------
+    tuple of Section
+        What was drawn.
+
+    Raises
+    ------
+    FileExistsError
+        If the picture is there already; see ``overwrite``.
+    TableError
+        For another kind of picture, a column of hundreds of numbers, a section that cuts no
+        block, a column that is not there or has no number, or sizes that are neither there nor
+        to be seen from the centroids.
+    ValueError
+        For what is no section, no colour map, holes without a distance, and samples without
+        holes or a grade.
+    TypeError
+        For a model that is no path.
+    ImportError
+        If matplotlib is not installed.
+
+    Warns
+    -----
+    GeodomainWarning
+        For a section on faces of blocks, and holes that are near none.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> rows = "X,Y,Z,DX,DY,DZ,domain\n5,5,5,10,10,10,ORE\n15,5,5,10,10,10,WASTE\n"
+    >>> _ = (folder / "labelled.csv").write_text(rows)
+    >>> geodomain.plot_sections(folder / "labelled.csv", folder / "plan.svg", "z=5")
+    (Section(axis='z', at=5.0),)
+    """
+    source = model_path(model, "write the blocks to a file first")
+    place = Path(output)
+    if source == STANDARD:
+        message = "the model is read twice: give a file, not -"
+        raise ValueError(message)
+    if not exaggerate > 0:
+        message = f"exaggerate is {exaggerate}; it must be above 0"
+        raise ValueError(message)
+    look = Look(exaggerate=exaggerate, title=title or "", unit=unit)
+    table["below_detection"] = table.get("below_detection") or policy_of(domains)
+    near = near_holes(holes, within, samples, grade, table["below_detection"])
+    require_cmap(cmap)
+    options, asked = table_options(**table), as_sections(sections)
+    kind = require_kind(place)
+    tables = [samples] if isinstance(samples, str | os.PathLike) else []
+    read = [file_of(source), *map(Path, tables), *(() if holes is None else holes.files)]
+    refuse_inputs([place], read)
+    require_places([place], overwrite=overwrite)
+    listed, files = drawn_source(domains)
+    refuse_inputs([place], files)
+    if holes is not None:
+        holes.tell(listed)
+    given = [*([background] if isinstance(background, str) else background), listed.background]
+    ground = [label for label in given if label]
+    with Unchanged(file_of(source)), show_progress(progress, "reading") as told:
+        cuts = gather(
+            source, options, column, asked, background=ground, grade=colour_by, progress=told
+        )
+    cuts = _named(cuts, listed)
+    names = {label for cut in cuts for label in cut.labels.tolist()}
+    require_labels(names, column, source, " in these sections")
+    ground = ground or usual_ground(names, [target.name for target in listed.targets])
+    look = replace(
+        look,
+        colours=listed.colours,
+        near=near,
+        ramp=None if colour_by is None else _ramp(cuts, colour_by, cmap, source),
+        paged=kind == "pdf" and is_run(sections),
+    )
+    look = _with_samples(look, cuts, cmap)
+    for sentence in faces_warnings([cut.section for cut in cuts if cut.is_on_faces]):
+        warn(sentence)
+    if look.near and not any(
+        lines_near(c.section, look.near.holes, look.near.within) for c in cuts
+    ):
+        warn(f"no drillhole comes within {look.near.within:.10g} of a section")
+    with show_progress(progress, "drawing") as told:
+        drawn = draw(
+            cuts, wireframes_of(listed), background=ground, kind=kind, look=look, progress=told
+        )
+    with open_target(place, overwrite=overwrite) as target:
+        target.write(memoryview(drawn))
+    return tuple(cut.section for cut in cuts)
+
+
+def _with_samples(look: Look, cuts: Sequence[Cut], cmap: str) -> Look:
+    """Add the ramp of samples: that of the blocks too, where these are coloured by that grade."""
+    near, ramp = look.near, look.ramp
+    if near is None or near.samples is None:
+        return look
+    shown = [samples_near(cut.section, near.holes, near.within, near.samples)[1] for cut in cuts]
+    values, name = np.concatenate(shown), near.samples.name
+    if ramp is not None and ramp.name.casefold() == name.casefold():
+        blocks = [cut.values for cut in cuts if cut.values is not None]
+        both = ramp_of(
+            f"{ramp.name}, of blocks and samples", cmap, np.concatenate([*blocks, values])
+        )
+        return replace(look, ramp=both, near=replace(near, ramp=both))
+    return replace(look, near=replace(near, ramp=ramp_of(f"{name}, of samples", cmap, values)))
+
+
+def _named(cuts: Sequence[Cut], domains: Domains) -> list[Cut]:
+    """Return sections with the names of domains in the place of their codes."""
+    names = {str(one.code): one.name for one in domains.targets if one.code is not None}
+    if domains.background and domains.background_code is not None:
+        names[str(domains.background_code)] = domains.background
+    known = {label for cut in cuts for label in cut.labels.tolist() if label}
+    if not names or not known <= names.keys():
+        return list(cuts)
+    return [
+        replace(cut, labels=np.array([names.get(one, "") for one in cut.labels.tolist()], np.str_))
+        for cut in cuts
+    ]
+
+
+def _ramp(cuts: Sequence[Cut], name: str, cmap: str, model: str) -> Ramp:
+    """Return the ramp of all sections; raise TableError for a column without a number."""
+    found = ramp_of(name, cmap, np.concatenate([c.values for c in cuts if c.values is not None]))
+    if found is None:
+        message = f"{model}: column {name!r} holds no number in these sections: name a grade"
+        raise TableError(message)
+    return found

@@ -1,0 +1,598 @@
+"""Blocks and triangles cut by a plane across an axis: polygons and lines to look at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import product
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.checks.columns import LabelSpellings
+from geodomain.compute.data import Floats
+from geodomain.domains.order import Domains
+from geodomain.errors import TableError, warn
+from geodomain.formats.block_file import Relabelling
+from geodomain.formats.blocks import open_model
+from geodomain.mesh.mesh import Mesh
+from geodomain.progress import Progress
+from geodomain.reporting.survey import Survey, find_lattice
+from geodomain.tables.conditions import Column
+from geodomain.tables.dialect import number
+from geodomain.tables.frames import LocalFrame
+from geodomain.tables.numbers import NegativeGrades
+from geodomain.tables.options import TableOptions
+from geodomain.tables.rotation import require_constants
+from geodomain.tables.vendors import find_column
+
+Axis = Literal["x", "y", "z"]
+AXES: tuple[Axis, ...] = ("x", "y", "z")
+_CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
+# The edges of a block: pairs of corners that differ in one coordinate.
+_EDGES = np.array(
+    [
+        (one, two)
+        for one in range(8)
+        for two in range(one + 1, 8)
+        if np.abs(_CORNERS[one] - _CORNERS[two]).sum() == 1
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A plane across an axis.
+
+    Attributes
+    ----------
+    axis : {"x", "y", "z"}
+        What the plane is across.
+    at : float
+        Its coordinate.
+    """
+
+    axis: Axis
+    at: float
+
+    @property
+    def across(self) -> int:
+        """Return the number of the axis."""
+        return AXES.index(self.axis)
+
+    @property
+    def along(self) -> tuple[int, int]:
+        """Return the axes that are drawn to the right and up: x and y, x and z, y and z."""
+        one, two = (axis for axis in range(3) if axis != self.across)
+        return one, two
+
+
+def is_cut(section: Section, points: Floats, sizes: Floats, matrix: Floats) -> NDArray[np.bool_]:
+    """Return the blocks whose extent contains the section's coordinate, the upper face excluded.
+
+    Parameters
+    ----------
+    section : Section
+        The plane.
+    points, sizes : (n, 3) float64
+        World centroids, and sizes along the block's own axes.
+    matrix : (3, 3) float64
+        From directions of the blocks to those of the world.
+    """
+    half = sizes @ np.abs(matrix[section.across]) / 2
+    offset = section.at - points[:, section.across]
+    whole = np.isfinite(points).all(axis=1)
+    return np.asarray(whole & (-half <= offset) & (offset < half))
+
+
+def cut_blocks(
+    section: Section, points: Floats, sizes: Floats, matrix: Floats
+) -> list[NDArray[np.float64]]:
+    """Return the polygon, (k, 2), in which a plane cuts each block; it must cut all of them.
+
+    A block may be turned: the polygon has as many corners as edges are cut, three to six.
+    """
+    corners = points[:, None] + (_CORNERS * sizes[:, None]) @ matrix.T
+    starts, ends = corners[:, _EDGES[:, 0]], corners[:, _EDGES[:, 1]]
+    places, crossed = _cross(section, starts, ends)
+    middle = np.where(crossed[..., None], places, 0).sum(axis=1) / crossed.sum(axis=1)[:, None]
+    around = places - middle[:, None]
+    angles = np.where(crossed, np.arctan2(around[..., 1], around[..., 0]), np.inf)
+    order = np.argsort(angles, axis=1, kind="stable")
+    counts = crossed.sum(axis=1)
+    ordered = np.take_along_axis(places, order[..., None], axis=1)
+    return [polygon[:count] for polygon, count in zip(ordered, counts.tolist(), strict=True)]
+
+
+def cut_triangles(section: Section, corners: Floats) -> Floats:
+    """Return the lines, (k, 2, 2), in which a plane cuts triangles, (t, 3, 3)."""
+    starts, ends = corners, np.roll(corners, -1, axis=1)
+    places, crossed = _cross(section, starts, ends)
+    # A triangle that is cut has two edges that are.
+    cut = crossed.sum(axis=1) == 2
+    lines: Floats = places[cut][crossed[cut]].reshape(-1, 2, 2)
+    return lines
+
+
+def _cross(section: Section, starts: Floats, ends: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return which edges meet the plane, and where, in the plane's two axes."""
+    low, high = starts[..., section.across], ends[..., section.across]
+    crossed = (low > section.at) != (high > section.at)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(crossed, (section.at - low) / (high - low), 0.0)
+    along = list(section.along)
+    return starts[..., along] + part[..., None] * (ends - starts)[..., along], crossed
+
+
+def parse_section(text: str) -> Section:
+    """Read AXIS=COORDINATE, such as z=310.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    axis, _, at = text.partition("=")
+    axis = axis.strip().lower()
+    value = float(at)
+    for known in AXES:
+        if axis == known and np.isfinite(value):
+            return Section(known, value)
+    raise ValueError(text)
+
+
+def box_of(polygons: Sequence[Floats]) -> Floats:
+    """Return the box, (2, 2), of polygons or lines."""
+    stacked = np.concatenate([polygon.reshape(-1, 2) for polygon in polygons])
+    return np.stack([stacked.min(axis=0), stacked.max(axis=0)])
+
+
+# --- What sections are asked for: one, several, or a run of them from one coordinate to another.
+
+SectionGiven = Section | str | tuple[Axis, float]
+# More sections than this are a slip of the step.
+MOST_SECTIONS = 500
+
+
+def as_sections(given: SectionGiven | Sequence[SectionGiven]) -> list[Section]:
+    """Return sections of one or several, however they were given.
+
+    Raises
+    ------
+    ValueError
+        For what is no section.
+    """
+    if isinstance(given, Section):
+        return [given]
+    if isinstance(given, str):
+        return parse_sections(given)
+    if len(given) == 2 and isinstance(given[0], str) and given[0] in AXES:
+        axis, at = given
+        return parse_sections(f"{axis}={at}")
+    return [section for one in given for section in as_sections(_single(one))]
+
+
+def parse_sections(text: str) -> list[Section]:
+    """Read AXIS=COORDINATE or AXIS=START,STOP,STEP, such as z=310 or y=7480200,7480300,50.
+
+    A run has its start, and its stop where steps lead there; sums are those of decimal numbers.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> [section.at for section in parse_sections("z=0.1,0.3,0.1")]
+    [0.1, 0.2, 0.3]
+    """
+    axis, _, rest = text.partition("=")
+    parts = rest.split(",")
+    try:
+        if len(parts) == 1:
+            return [parse_section(text)]
+        start, stop, step = map(Decimal, parts)
+        steps = (stop - start) / step
+        count = math.floor(min(max(steps, Decimal(-1)), Decimal(10**9))) + 1
+    except (ValueError, ArithmeticError):
+        message = (
+            f"{text!r} is not AXIS=COORDINATE or AXIS=START,STOP,STEP, such as z=310 or "
+            "y=7480200,7480300,50"
+        )
+        raise ValueError(message) from None
+    if not 1 <= count <= MOST_SECTIONS:
+        message = f"{text!r} are {count:,} sections; a run has 1 to {MOST_SECTIONS}"
+        raise ValueError(message)
+    return [parse_section(f"{axis}={start + number * step}") for number in range(count)]
+
+
+def is_run(given: SectionGiven | Sequence[SectionGiven]) -> bool:
+    """Return whether there is a run, START,STOP,STEP, among what is asked for."""
+    if isinstance(given, str):
+        return "," in given
+    return not isinstance(given, Section) and any(
+        isinstance(one, str) and is_run(one) for one in given
+    )
+
+
+def _single(given: SectionGiven | str | float) -> SectionGiven:
+    """Refuse what is in a list and no section."""
+    if isinstance(given, Section | str) or (isinstance(given, tuple) and len(given) == 2):
+        return given
+    message = f"{given!r} is no section: give 'z=310', ('z', 310) or 'y=0,100,25'"
+    raise ValueError(message)
+
+
+# --- Whether a column holds labels of domains, or something that was measured.
+
+# So many different numbers may be codes of domains; more are grades or densities.
+_MOST_NUMBERS = 100
+
+
+def require_labels(labels: Collection[str], column: str, model: str, where: str = "") -> None:
+    """Refuse a column of measured numbers, each of which would be a domain.
+
+    Parameters
+    ----------
+    labels : collection of str
+        The different ones.
+    column, model : str
+        Where they stand.
+    where : str
+        What was looked at, if not all of it.
+
+    Raises
+    ------
+    TableError
+    """
+    found = {label for label in labels if label}
+    if len(found) > _MOST_NUMBERS and all(number(label) is not None for label in found):
+        message = (
+            f"{model}: column {column!r} holds {len(found):,} different numbers{where}, and is no "
+            "column of labels: name one with column="
+        )
+        raise TableError(message)
+
+
+# --- What a first pass over a model's blocks tells: how it is turned, its spacing, its middle.
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """The shape of a block model.
+
+    Attributes
+    ----------
+    spacing : (3,) float64, optional
+        Of the lattice of blocks without sizes.
+    matrix : (3, 3) float64
+        From directions of the blocks to those of the world.
+    middle : (3,) float64
+        Of the labelled domains, amid blocks.
+    """
+
+    spacing: Floats | None
+    matrix: Floats
+    middle: Floats
+
+    def require_spacing(self, name: str) -> Floats:
+        """Return the spacing, or say that there is none."""
+        if self.spacing is None:
+            message = (
+                f"{name} has no block sizes, and its centroids are on no lattice that would give "
+                "them: name the sizes with dx=, dy= and dz="
+            )
+            raise TableError(message)
+        return self.spacing
+
+
+def shape_of(survey: Survey, local: LocalFrame | None, domains: Floats, name: str) -> ModelShape:
+    """Return the shape of a model, of which `domains` is the box of labelled centroids.
+
+    Raises
+    ------
+    TableError
+        If no block has a centroid.
+    """
+    if survey.rows == survey.missing:
+        message = f"{name} has no block with a centroid: there is nothing to draw"
+        raise TableError(message)
+    if not np.isfinite(domains).all():
+        domains = survey.centroids
+    lattice = None if survey.sized else find_lattice(survey)
+    return ModelShape(
+        spacing=np.array(lattice.spacing) if lattice else None,
+        matrix=matrix_of(survey, local),
+        middle=np.array([_amid(survey, axis, domains[:, axis].mean()) for axis in range(3)]),
+    )
+
+
+def matrix_of(survey: Survey, local: LocalFrame | None) -> Floats:
+    """Return from directions of the blocks to those of the world, as the first blocks tell."""
+    frame = local or LocalFrame([("z", survey.azimuth)], (0.0, 0.0, 0.0))
+    return np.array(frame.matrix)
+
+
+def _amid(survey: Survey, axis: int, middle: float) -> float:
+    """Move a section that lies on faces of blocks to the middle of the blocks."""
+    lows = None if survey.is_turned else survey.lows(axis)
+    if lows is None:
+        length = float(np.ptp(survey.extent[:, axis])) or 1.0
+        return round(middle, 2 - math.floor(math.log10(length)))
+    if not survey.sized:  # then these are the centroids
+        return float(lows[np.abs(lows - middle).argmin()])
+    faces = np.append(lows, survey.extent[1, axis])
+    after = int(np.clip(np.searchsorted(faces, middle, side="right"), 1, len(faces) - 1))
+    return float(faces[after - 1 : after + 1].mean())
+
+
+# --- Read the blocks of a labelled model that its sections cut.
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The blocks that a section cuts.
+
+    Attributes
+    ----------
+    section : Section
+        The plane.
+    points, sizes : (n, 3) float64
+        World centroids, and sizes along the blocks' own axes.
+    labels : (n,) array of str
+        What they are labelled with.
+    matrix : (3, 3) float64
+        From directions of the blocks to those of the world.
+    values : (n,) float64, optional
+        A grade, NaN where there is none.
+    """
+
+    section: Section
+    points: Floats
+    sizes: Floats
+    labels: NDArray[np.str_]
+    matrix: Floats
+    values: Floats | None = None
+
+    @property
+    def is_on_faces(self) -> bool:
+        """Whether the plane lies on faces of blocks, of which those above it are cut."""
+        if not np.array_equal(self.matrix, np.eye(3)):
+            return False
+        across = self.section.across
+        low = self.points[:, across] - self.sizes[:, across] / 2
+        return bool((low == self.section.at).any())
+
+
+def wireframes_of(domains: Domains) -> dict[str, Sequence[Mesh]]:
+    """Return wireframes by domain; a surface of a stack belongs to the layer below it.
+
+    The uppermost layer of a stack has none. A surface above a layer without a name is called by its
+    own.
+    """
+    found: dict[str, Sequence[Mesh]] = {domain.name: domain.meshes for domain in domains}
+    for stack in domains.stacks:
+        if stack.layers[0]:
+            found[stack.layers[0]] = ()
+        for tiles, below in zip(stack.surfaces, stack.layers[1:], strict=True):
+            found[below or tiles[0].name] = tiles
+    return found
+
+
+def gather(
+    path: str,
+    options: TableOptions,
+    column: str,
+    sections: Sequence[Section] = (),
+    *,
+    background: Sequence[str] = (),
+    grade: str | None = None,
+    progress: Progress | None = None,
+) -> list[Cut]:
+    """Read the blocks that sections cut.
+
+    Parameters
+    ----------
+    path : str
+        A labelled model of any kind of file. It is read once where sections are named and blocks
+        have sizes, otherwise twice.
+    options : TableOptions
+        What the user says of it.
+    column : str
+        The column of labels.
+    sections : sequence of Section
+        Where to cut; across each axis through the middle of the labelled domains, if empty.
+    background : sequence of str
+        Labels that are no domain; an empty one never is.
+    grade : str, optional
+        A column of numbers that is wanted too.
+    progress : callable, optional
+        Called with what is done of a pass and its total.
+
+    Returns
+    -------
+    list of Cut
+
+    Raises
+    ------
+    TableError
+        Where there is no such column, a section cuts no block, or sizes are neither there nor to
+        be seen from the centroids.
+    """
+    source = _Source(path, options, column, grade, progress)
+    if sections:
+        cutting = _Cutting(sections, None)
+        source.read(cutting.add)
+        if cutting.is_done:
+            return cutting.cuts(source.name)
+    surveying = _Surveying({"", *background})
+    source.read(surveying.add)
+    shape = surveying.shape(source.name)
+    if not sections:
+        sections = [Section(axis, float(at)) for axis, at in zip(AXES, shape.middle, strict=True)]
+    cutting = _Cutting(sections, shape)
+    source.read(cutting.add)
+    return cutting.cuts(source.name)
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Some blocks of a model, and the frame in which they are a lattice."""
+
+    name: str
+    local: LocalFrame | None
+    points: Floats
+    sizes: Floats | None
+    labels: NDArray[np.str_]
+    values: Floats | None
+
+
+class _Source:
+    """A model, and what is read of it in each pass."""
+
+    def __init__(
+        self,
+        path: str,
+        options: TableOptions,
+        column: str,
+        grade: str | None,
+        progress: Progress | None,
+    ) -> None:
+        self._path, self._options, self._progress = path, options, progress
+        self._column, self._grade = column, grade
+        self._checked = False
+        self.name = path
+
+    def read(self, add: Callable[[_Chunk], None]) -> None:
+        """Pass over the blocks once, chunk by chunk; the first pass warns of what it sees."""
+        with open_model(self._path, self._options) as model:
+            self.name = model.name
+            label = find_column(model.columns, self._column, model.name)
+            grades = [self._grade] if self._grade is not None else []
+            numeric = [find_column(model.columns, name, model.name) for name in grades]
+            rows = 0
+            seen = LabelSpellings(model.columns[label])
+            below = NegativeGrades(self._grade or "")
+
+            def take(
+                points: Floats, sizes: Floats | None, column: Callable[[int], Column]
+            ) -> Sequence[NDArray[np.int32]]:
+                nonlocal rows
+                require_constants(model.constants, column, model.columns, model.name, rows)
+                texts, codes = seen.distinct(column(label))
+                values = None
+                if numeric:
+                    grade = column(numeric[0])
+                    below.below = grade.rule.below
+                    values = below.take(grade.numbers(), rows)
+                rows += len(points)
+                labels = np.array(texts, np.str_)[codes] if texts else np.empty(0, np.str_)
+                add(_Chunk(model.name, model.frame.lattice, points, sizes, labels, values))
+                return []
+
+            also = sorted({label, *numeric, *model.constants})
+            model.relabel(Relabelling(take, also=also, progress=self._progress))
+            if not self._checked:
+                for sentence in seen.notes():
+                    warn(sentence)
+                if said := below.warning("block"):
+                    warn(said)
+            self._checked = True
+
+
+class _Surveying:
+    """A first pass: the model's shape, and where its labelled domains are."""
+
+    def __init__(self, ground: set[str]) -> None:
+        self._ground = sorted(ground)
+        self._survey: Survey | None = None
+        self._local: LocalFrame | None = None
+        self._domains = np.array([[np.inf] * 3, [-np.inf] * 3])
+
+    def add(self, chunk: _Chunk) -> None:
+        """Take a chunk."""
+        if self._survey is None:
+            self._survey, self._local = Survey(chunk.local), chunk.local
+        self._survey.add(chunk.points, chunk.sizes)
+        labelled = chunk.points[~np.isin(chunk.labels, self._ground)]
+        labelled = labelled[np.isfinite(labelled).all(axis=1)]
+        if len(labelled):
+            self._domains[0] = np.minimum(self._domains[0], labelled.min(axis=0))
+            self._domains[1] = np.maximum(self._domains[1], labelled.max(axis=0))
+
+    def shape(self, name: str) -> ModelShape:
+        """Return what the pass has found."""
+        return shape_of(self._survey or Survey(), self._local, self._domains, name)
+
+
+class _Cutting:
+    """The blocks of sections, chunk by chunk.
+
+    Without a shape the first blocks tell how the model is turned, and blocks must have sizes of
+    their own: `is_done` says whether they had.
+    """
+
+    def __init__(self, sections: Sequence[Section], shape: ModelShape | None) -> None:
+        self._sections, self._shape = sections, shape
+        self._parts: list[list[tuple[Floats, Floats, NDArray[np.str_], Floats | None]]]
+        self._parts = [[] for _ in sections]
+        self._matrix = None if shape is None else shape.matrix
+        self._low, self._high = np.full(3, np.inf), np.full(3, -np.inf)
+        self.is_done = True
+
+    def add(self, chunk: _Chunk) -> None:
+        """Take the blocks of a chunk that are cut."""
+        points, sizes = chunk.points, chunk.sizes
+        if sizes is None:
+            if self._shape is None:
+                self.is_done = False
+                return
+            sizes = np.broadcast_to(self._shape.require_spacing(chunk.name), points.shape)
+        if self._matrix is None:
+            survey = Survey(chunk.local)
+            survey.add(points, sizes)
+            if survey.rows == survey.missing:
+                return
+            self._matrix = matrix_of(survey, chunk.local)
+        reach = sizes @ np.abs(self._matrix).T / 2
+        self._low = np.fmin(self._low, np.fmin.reduce(points - reach, axis=0))
+        self._high = np.fmax(self._high, np.fmax.reduce(points + reach, axis=0))
+        for parts, section in zip(self._parts, self._sections, strict=True):
+            cut = np.flatnonzero(is_cut(section, points, sizes, self._matrix))
+            values = None if chunk.values is None else chunk.values[cut]
+            parts.append((points[cut], sizes[cut], chunk.labels[cut], values))
+
+    def cuts(self, name: str) -> list[Cut]:
+        """Return the sections; raise TableError for one that cuts no block."""
+        if self._matrix is None:
+            message = f"{name} has no block with a centroid: there is nothing to draw"
+            raise TableError(message)
+        return [
+            self._cut(section, parts, self._matrix, name)
+            for section, parts in zip(self._sections, self._parts, strict=True)
+        ]
+
+    def _cut(
+        self,
+        section: Section,
+        parts: Sequence[tuple[Floats, Floats, NDArray[np.str_], Floats | None]],
+        matrix: Floats,
+        name: str,
+    ) -> Cut:
+        """Join the chunks of a section."""
+        points, sizes, labels = (np.concatenate([one[at] for one in parts]) for at in range(3))
+        if not len(points):
+            low, high = self._low[section.across], self._high[section.across]
+            message = (
+                f"no block of {name} is cut by {section.axis} = {section.at:.10g}: {section.axis} "
+                f"runs from {low:.10g} to {high:.10g}"
+            )
+            raise TableError(message)
+        values = [one for *_, one in parts if one is not None]
+        return Cut(
+            section, points, sizes, labels, matrix, np.concatenate(values) if values else None
+        )

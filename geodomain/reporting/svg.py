@@ -1,0 +1,721 @@
+"""Rectangles merged into fewer, and paths of SVG: all in whole numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Floats, Ints
+from geodomain.errors import counted
+from geodomain.mesh.mesh import Mesh
+from geodomain.reporting.blocks import Geometry
+from geodomain.reporting.look import NearHoles, Ramp, darker, faces_said, round_length
+from geodomain.reporting.section_holes import lines_near, samples_near
+from geodomain.reporting.sections import AXES, Section, cut_blocks, cut_triangles
+
+
+def merge_rectangles(rectangles: Ints) -> Ints:
+    """Merge rectangles that do not overlap, along rows and then along columns.
+
+    Parameters
+    ----------
+    rectangles : (n, 4) int64
+        Left, right, low, high; those without an area are left out.
+
+    Returns
+    -------
+    (k, 4) int64
+        They cover the same.
+
+    Examples
+    --------
+    >>> merge_rectangles(np.array([[0, 1, 0, 1], [1, 2, 0, 1], [0, 2, 1, 3]])).tolist()
+    [[0, 2, 0, 3]]
+    """
+    kept = rectangles[(rectangles[:, 0] < rectangles[:, 1]) & (rectangles[:, 2] < rectangles[:, 3])]
+    rows = _merge(kept, along=0, across=2)
+    return _merge(rows, along=2, across=0)
+
+
+def _merge(rectangles: Ints, *, along: int, across: int) -> Ints:
+    """Join those that have the same extent across and touch along."""
+    low, high = rectangles[:, along], rectangles[:, along + 1]
+    one, two = rectangles[:, across], rectangles[:, across + 1]
+    order = np.lexsort((low, two, one))
+    low, high, one, two = low[order], high[order], one[order], two[order]
+    starts = np.ones(len(low), np.bool_)
+    starts[1:] = (low[1:] != high[:-1]) | (one[1:] != one[:-1]) | (two[1:] != two[:-1])
+    first = np.flatnonzero(starts)
+    last = np.append(first[1:], len(low)) - 1
+    out = np.empty((len(first), 4), np.int64)
+    out[:, along], out[:, along + 1] = low[first], high[last[: len(first)]]
+    out[:, across], out[:, across + 1] = one[first], two[first]
+    return out
+
+
+def rectangles_path(rectangles: Ints) -> str:
+    """Return one path of rectangles, each begun from the corner of the one before."""
+    steps = np.diff(rectangles[:, [0, 2]], axis=0, prepend=0).tolist()
+    return "M0 0" + "".join(
+        f"m{right} {down}h{wide}v{high}h{-wide}z"
+        for (right, down), wide, high in zip(
+            steps,
+            (rectangles[:, 1] - rectangles[:, 0]).tolist(),
+            (rectangles[:, 3] - rectangles[:, 2]).tolist(),
+            strict=True,
+        )
+    )
+
+
+def polygons_path(polygons: Iterable[Ints]) -> str:
+    """Return one path of closed polygons, (k, 2) each."""
+    return "".join(
+        "M" + "L".join(f"{x} {y}" for x, y in polygon.tolist()) + "z" for polygon in polygons
+    )
+
+
+def lines_path(lines: Ints) -> str:
+    """Return one path of lines, (k, 2, 2), each begun from the end of the one before."""
+    seen = lines[(lines[:, 0] != lines[:, 1]).any(axis=1)].reshape(-1, 4)
+    places = np.unique(seen, axis=0).reshape(-1, 2)
+    steps = np.diff(places, axis=0, prepend=0).reshape(-1, 4)
+    return "M0 0" + "".join(f"m{a} {b}l{c} {d}" for a, b, c, d in steps.tolist())
+
+
+# --- The frame of a section as SVG: from coordinates to units, ticks, scale, north.
+
+# Units of the drawing: what is drawn is at most so wide and high, with margins for words.
+_WIDTH, _HEIGHT = 10_000, 6_000
+LEFT, TOP, RIGHT, BELOW = 1_300, 200, 600, 800
+# Flatter than this, z is drawn longer.
+_FLATTEST = 0.25
+_NAMES = ("x, east", "y, north", "z, up")
+_INK = 'fill="currentColor"'
+
+
+class Window:
+    """From coordinates of a section to units of the drawing; y goes down there."""
+
+    def __init__(self, section: Section, extent: Floats) -> None:
+        along = list(section.along)
+        self.low, self.high = extent[0, along], extent[1, along]
+        wide, high = (self.high - self.low).tolist()
+        self.stretch = 1.0
+        if section.axis != "z" and high / wide < _FLATTEST:
+            self.stretch = _round_factor(_FLATTEST * wide / high)
+        self.scale = min(_WIDTH / wide, _HEIGHT / (high * self.stretch))
+        self.scales = np.array([self.scale, self.scale * self.stretch])
+        self.size = np.ceil((self.high - self.low) * self.scales).astype(int)
+
+    def units(self, places: Floats) -> Ints:
+        """Return units of places, (..., 2)."""
+        flat = np.clip((places - self.low) * self.scales, -1e7, 1e7)
+        flat[..., 1] = self.size[1] - flat[..., 1]
+        units: Ints = np.round(flat + np.array([LEFT, TOP])).astype(np.int64)
+        return units
+
+
+def frame_svg(section: Section, window: Window, marks: Sequence[Section]) -> str:
+    """Draw the frame, its ticks with coordinates, and where the other sections are."""
+    right, up = section.along
+    wide, high = window.size.tolist()
+    foot = TOP + high
+    parts = [
+        f'<rect x="{LEFT}" y="{TOP}" width="{wide}" height="{high}" fill="none" '
+        'stroke="currentColor" stroke-width="12"/>'
+    ]
+    for value in ticks(window.low[0], window.high[0], max(2, wide // 1700)):
+        x = window.units(np.array([value, window.low[1]]))[0]
+        parts.append(f'<path stroke="currentColor" stroke-width="12" d="M{x} {foot}v70"/>')
+        parts.append(
+            f'<text {_INK} x="{x}" y="{foot + 290}" text-anchor="middle">{value:,.10g}</text>'
+        )
+    for value in ticks(window.low[1], window.high[1], max(2, high // 700)):
+        y = window.units(np.array([window.low[0], value]))[1]
+        parts.append(f'<path stroke="currentColor" stroke-width="12" d="M{LEFT} {y}h-70"/>')
+        parts.append(
+            f'<text {_INK} x="{LEFT - 110}" y="{y + 70}" text-anchor="end" font-size="170">'
+            f"{value:,.10g}</text>"
+        )
+    for mark in marks:
+        if mark.across == right:
+            x = window.units(np.array([mark.at, window.low[1]]))[0]
+            parts.append(_mark(f"M{x} {TOP - 90}v180M{x} {foot - 90}v180"))
+        elif mark.across == up:
+            y = window.units(np.array([window.low[0], mark.at]))[1]
+            parts.append(_mark(f"M{LEFT - 60} {y}h150M{LEFT + wide - 90} {y}h180"))
+    parts.append(f'<text {_INK} x="{LEFT}" y="{foot + 640}">{_NAMES[right]} →</text>')
+    parts.append(
+        f'<text {_INK} x="0" y="0" text-anchor="end" '
+        f'transform="translate(170 {TOP}) rotate(-90)">{_NAMES[up]} →</text>'
+    )
+    return "".join(parts)
+
+
+def _mark(path: str) -> str:
+    """Draw where another section is."""
+    return f'<path stroke="#c2185b" stroke-width="26" d="{path}"/>'
+
+
+def scale_bar_svg(window: Window) -> str:
+    """Draw a bar of a round length."""
+    wide, high = window.size.tolist()
+    length = round_length((window.high[0] - window.low[0]) / 4)
+    units = round(length * window.scale)
+    x, y = LEFT + wide - units, TOP + high + 600
+    return (
+        f'<path stroke="currentColor" stroke-width="40" d="M{x} {y}h{units}"/>'
+        f'<text {_INK} x="{x - 80}" y="{y + 60}" text-anchor="end">{length:,.10g} units</text>'
+    )
+
+
+def north_svg(window: Window) -> str:
+    """Draw an arrow to the north."""
+    x, y = LEFT + int(window.size[0]) - 250, TOP + 200
+    return (
+        f'<g stroke="#fff" stroke-width="30" paint-order="stroke">'
+        f'<path fill="#111" d="M{x} {y}l110 420l-110 -90l-110 90z"/>'
+        f'<text x="{x}" y="{y + 640}" text-anchor="middle" fill="#111">N</text></g>'
+    )
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Return round values between two, at most so many."""
+    step = round_length((high - low) / most, up=True)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [round(number * step, 10) for number in range(first, last + 1)]
+
+
+def _round_factor(factor: float) -> float:
+    """Return a round exaggeration near a factor."""
+    return min((1, 2, 3, 5, 10, 20, 50, 100), key=lambda one: abs(math.log(one / factor))) * 1.0
+
+
+# --- Drillholes near a section and the grades of their samples, as SVG.
+
+# From low to high, told apart by people who see colours differently, in grey too (viridis).
+_COLOURS = (
+    "#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#fde725",
+)  # fmt: skip
+_HOLE_INK = "#222222"
+# More names would hide each other.
+_MOST_NAMES, _LETTER = 60, 140
+# Units that a line may leave its hole by, and points that a hole has at most.
+_SLACK, _MOST_POINTS = 4, 24
+
+
+@dataclass(frozen=True)
+class GradeClass:
+    """A step of a ramp: its colour, and the grades that it stands for."""
+
+    colour: str
+    said: str
+
+
+def grade_classes(ramp: Ramp) -> list[GradeClass]:
+    """Return the steps of a ramp, low to high; the last one has all that is higher too."""
+    edges = np.linspace(ramp.low, ramp.high, len(_COLOURS) + 1).tolist()
+    named = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
+    if ramp.highest > ramp.high:
+        named[-1] = f"{edges[-2]:.3g} to {ramp.highest:.3g}"
+    return [GradeClass(*both) for both in zip(_COLOURS, named, strict=True)]
+
+
+def near_svg(section: Section, window: Window, near: NearHoles) -> str:
+    """Draw the holes near a section, square onto it, with their names and samples.
+
+    Parameters
+    ----------
+    section : Section
+        The plane.
+    window : Window
+        From coordinates to units of the drawing.
+    near : NearHoles
+        Holes, how near they must be, and samples with the ramp of their grade.
+    """
+    holes = lines_near(section, near.holes, near.within)
+    if not holes:
+        return ""
+    lines = _drawn([line for _, line in holes], window)
+    path = _path(lines)
+    sampled = _samples(section, window, near)
+    first = {name: line[0] for (name, _), line in zip(holes[::-1], lines[::-1], strict=True)}
+    words = [
+        f'<text x="{x}" y="{y}" font-size="{_LETTER}" fill="{_HOLE_INK}" stroke="#fff" '
+        f'stroke-width="40" paint-order="stroke">{escape(name)}</text>'
+        for name, x, y in _names(first)
+    ]
+    # A hole that is seen from above is a dot.
+    width = 40 if section.axis == "z" else 16 if sampled else 26
+    return (
+        f'<path stroke="#fff" stroke-width="60" d="{path}"/>{sampled}'
+        f'<path stroke="{_HOLE_INK}" stroke-width="{width}" d="{path}"/>{"".join(words)}'
+    )
+
+
+def _names(first: Mapping[str, Ints]) -> list[tuple[str, int, int]]:
+    """Return names and their places beside where holes begin, but no two over each other."""
+    found: list[tuple[str, int, int]] = []
+    for name, at in first.items() if len(first) <= _MOST_NAMES else ():
+        x, y = int(at[0]) + 50, max(int(at[1]) - 50, TOP + _LETTER)
+        if not any(
+            abs(y - other_y) < _LETTER and x < other_x + _wide(other) and other_x < x + _wide(name)
+            for other, other_x, other_y in found
+        ):
+            found.append((name, x, y))
+    return found
+
+
+def _wide(name: str) -> float:
+    """Return about how long a name is."""
+    return 0.62 * _LETTER * (len(name) + 1)
+
+
+def _samples(section: Section, window: Window, near: NearHoles) -> str:
+    """Draw samples as bars along their holes, one path to a step of the ramp."""
+    if near.samples is None or near.ramp is None:
+        return ""
+    lines, values = samples_near(section, near.holes, near.within, near.samples)
+    share = (values - near.ramp.low) / (near.ramp.high - near.ramp.low)
+    steps = np.clip(np.floor(share * len(_COLOURS)), 0, len(_COLOURS) - 1).astype(int)
+    bars = _drawn(lines, window)
+    parts = [f'<path stroke="#fff" stroke-width="94" stroke-linecap="butt" d="{_path(bars)}"/>']
+    for step in np.unique(steps).tolist():
+        path = _path([bars[row] for row in np.flatnonzero(steps == step).tolist()])
+        parts.append(
+            f'<path stroke="{_COLOURS[step]}" stroke-width="74" stroke-linecap="butt" d="{path}"/>'
+        )
+    return "".join(parts) if bars else ""
+
+
+def _drawn(lines: Sequence[Floats], window: Window) -> list[Ints]:
+    """Return lines in units of the drawing, with as few points as show them."""
+    if not lines:
+        return []
+    ends = np.cumsum([len(line) for line in lines])
+    return [_fewer(line) for line in np.split(window.units(np.concatenate(lines)), ends[:-1])]
+
+
+def _fewer(line: Ints) -> Ints:
+    """Return the ends of a line that is straight, and some of the points of one that is not."""
+    along = (line[-1] - line[0]).astype(np.float64)
+    length = float(np.hypot(*along))
+    offsets = (line - line[0]).astype(np.float64)
+    if length == 0:
+        away = np.hypot(offsets[:, 0], offsets[:, 1])
+    else:
+        away = np.abs(offsets[:, 0] * along[1] - offsets[:, 1] * along[0]) / length
+    some = np.array([0, len(line) - 1])
+    if (away > _SLACK).any():
+        some = np.unique(np.linspace(0, len(line) - 1, _MOST_POINTS).astype(np.intp))
+    found: Ints = line[some]
+    return found
+
+
+def _path(lines: Sequence[Ints]) -> str:
+    """Return one path of lines."""
+    return "".join("M" + "L".join(f"{x} {y}" for x, y in line.tolist()) for line in lines)
+
+
+# --- One section as SVG, styled by presentation attributes: blocks, traces, frame, scale, words.
+
+_LOOKING = ("looking west", "looking north", "plan, north up")
+
+
+@dataclass(frozen=True)
+class SectionStyle:
+    """What all sections of a report have in common.
+
+    Attributes
+    ----------
+    labels : list of str
+        What the codes of blocks stand for, as it is shown.
+    colours : list of str
+        Of the labels.
+    traces : mapping of str to sequence of Mesh
+        Wireframes by domain.
+    trace_colours : mapping of str to str
+        The colour of each.
+    marks : sequence of Section
+        Other sections whose places are marked at the frame.
+    near : NearHoles, optional
+        Drillholes that are drawn where they are near.
+    """
+
+    labels: list[str]
+    colours: list[str]
+    traces: Mapping[str, Sequence[Mesh]]
+    trace_colours: Mapping[str, str]
+    marks: Sequence[Section] = ()
+    near: NearHoles | None = None
+
+
+@dataclass(frozen=True)
+class DrawnSection:
+    """A section as SVG, and what stands above it."""
+
+    title: str
+    svg: str
+
+
+def _title(section: Section, rows: NDArray[np.int64], geometry: Geometry, stretch: float) -> str:
+    """Say where a section is, how it is looked at, and which blocks it cuts if it is on faces."""
+    taller = f", vertical x {stretch:g}" if stretch != 1 else ""
+    faces = faces_said(section) if _is_on_faces(section, rows, geometry) else ""
+    return f"{section.axis} = {section.at:,.10g}, {_LOOKING[section.across]}{taller}{faces}"
+
+
+def _is_on_faces(section: Section, rows: NDArray[np.int64], geometry: Geometry) -> bool:
+    """Return whether a section lies on lower faces of the blocks that it cuts."""
+    if geometry.is_turned:
+        return False
+    low = geometry.world(rows) - geometry.sizes[geometry.kinds[rows]] / 2
+    return bool((low[:, section.across] == section.at).any())
+
+
+def section_svg(
+    section: Section, number: int, geometry: Geometry, extent: Floats, style: SectionStyle
+) -> DrawnSection:
+    """Draw a section.
+
+    Parameters
+    ----------
+    section : Section
+        The plane. A block has its lower face and not its upper one.
+    number : int
+        Makes the identifiers of this drawing unique in a page.
+    geometry : Geometry
+        The blocks.
+    extent : (2, 3) float64
+        Of the blocks in the world: the frame.
+    style : SectionStyle
+
+    Returns
+    -------
+    DrawnSection
+        Its drawing is an `svg` element with a title.
+    """
+    window = Window(section, extent)
+    rows = cut_rows(section, geometry)
+    title = _title(section, rows, geometry, window.stretch)
+    parts = [
+        _blocks(section, rows, geometry, window, style),
+        _over(section, window, style, number),
+        frame_svg(section, window, style.marks),
+        scale_bar_svg(window),
+        north_svg(window) if section.axis == "z" else "",
+    ]
+    wide, high = (window.size + np.array([LEFT + RIGHT, TOP + BELOW])).tolist()
+    drawn = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" '
+        f'aria-labelledby="section-title-{number}" font-size="210" '
+        f'font-family="system-ui, sans-serif"><title id="section-title-{number}">'
+        f"Section {escape(title)}: {escape(_said(rows, geometry, style))}</title>"
+        + "".join(parts)
+        + "</svg>"
+    )
+    return DrawnSection(title, drawn)
+
+
+def cut_rows(section: Section, geometry: Geometry) -> NDArray[np.int64]:
+    """Return the blocks that a section cuts, as places in the geometry."""
+    axis = section.across
+    if not geometry.is_turned:
+        return _cut_straight(section.at - geometry.origin[axis], axis, geometry)
+    height = np.zeros(len(geometry.kinds))
+    for part in range(3):
+        height += (geometry.centres[part] * geometry.matrix[axis, part])[geometry.places[part]]
+    offsets = section.at - geometry.origin[axis] - height
+    reach = (geometry.sizes @ np.abs(geometry.matrix[axis]) / 2)[geometry.kinds]
+    return np.flatnonzero((-reach <= offsets) & (offsets < reach))
+
+
+def _cut_straight(at: float, axis: int, geometry: Geometry) -> NDArray[np.int64]:
+    """Return the blocks that a plane across their own axis cuts: few pairs of place and size."""
+    offset = at - geometry.centres[axis][:, None]
+    half = geometry.sizes[:, axis] / 2
+    cut = (-half <= offset) & (offset < half)
+    levels = np.flatnonzero(cut.any(axis=1))
+    if not len(levels):
+        return np.empty(0, np.int64)
+    places = geometry.places[axis]
+    near = np.flatnonzero((places >= levels[0]) & (places <= levels[-1]))
+    found: NDArray[np.int64] = near[cut[places[near], geometry.kinds[near]]]
+    return found
+
+
+def _blocks(
+    section: Section,
+    rows: NDArray[np.int64],
+    geometry: Geometry,
+    window: Window,
+    style: SectionStyle,
+) -> str:
+    """Draw the blocks, one path to a label, and write each label where it has most room."""
+    codes = geometry.codes[rows]
+    rectangles, polygons = _shapes(section, rows, geometry, window)
+    paths, words = [], []
+    for code in np.unique(codes).tolist():
+        if rectangles is not None:
+            merged = merge_rectangles(rectangles[codes == code])
+            path = rectangles_path(merged)
+            words.append(_word(merged, style.labels[code], window))
+        else:
+            path = polygons_path([polygons[row] for row in np.flatnonzero(codes == code)])
+        # Corners of slanted polygons are rounded to units: a line as wide closes the gaps.
+        colour = style.colours[code]
+        line = "" if rectangles is not None else f' stroke="{colour}" stroke-width="16"'
+        paths.append(f'<path fill="{colour}"{line} shape-rendering="crispEdges" d="{path}"/>')
+    return "".join([*paths, *words])
+
+
+def _shapes(
+    section: Section, rows: NDArray[np.int64], geometry: Geometry, window: Window
+) -> tuple[Ints | None, list[Ints]]:
+    """Return blocks as rectangles, or as polygons where they are none in this plane."""
+    points, sizes = geometry.world(rows), geometry.sizes[geometry.kinds[rows]]
+    if not geometry.is_turned:
+        along = list(section.along)
+        low = window.units(points[:, along] - sizes[:, along] / 2)
+        high = window.units(points[:, along] + sizes[:, along] / 2)
+        return np.stack([low[:, 0], high[:, 0], high[:, 1], low[:, 1]], axis=1), []
+    polygons = cut_blocks(section, points, sizes, geometry.matrix)
+    upright = section.axis != "z" and np.array_equal(geometry.matrix[2], [0.0, 0.0, 1.0])
+    if upright:  # a vertical plane cuts upright blocks in rectangles
+        boxes = np.array([[one.min(axis=0), one.max(axis=0)] for one in polygons]).reshape(-1, 2, 2)
+        low, high = window.units(boxes[:, 0]), window.units(boxes[:, 1])
+        return np.stack([low[:, 0], high[:, 0], high[:, 1], low[:, 1]], axis=1), []
+    return None, [window.units(polygon) for polygon in polygons]
+
+
+def _word(rectangles: Ints, label: str, window: Window) -> str:
+    """Write a label in the largest rectangle of its blocks, if it fits."""
+    if not len(rectangles) or not label:
+        return ""
+    wide = rectangles[:, 1] - rectangles[:, 0]
+    high = rectangles[:, 3] - rectangles[:, 2]
+    fits = (wide > 130 * len(label) + 100) & (high > 260)
+    if not fits.any():
+        return ""
+    left, right, top, below = rectangles[np.where(fits, wide * high, -1).argmax()].tolist()
+    return (
+        f'<text x="{(left + right) // 2}" y="{(top + below) // 2 + 70}" text-anchor="middle" '
+        f'fill="#111" stroke="#fff" stroke-width="50" paint-order="stroke">{escape(label)}</text>'
+    )
+
+
+def _over(section: Section, window: Window, style: SectionStyle, number: int) -> str:
+    """Draw wireframes and drillholes over the blocks, clipped to the frame."""
+    drawn = _traces(section, window, style)
+    if style.near is not None:
+        drawn += near_svg(section, window, style.near)
+    if not drawn:
+        return ""
+    wide, high = window.size
+    return (
+        f'<clipPath id="section-clip-{number}"><rect x="{LEFT}" y="{TOP}" width="{wide}" '
+        f'height="{high}"/></clipPath><g fill="none" stroke-linecap="round" '
+        f'clip-path="url(#section-clip-{number})">{drawn}</g>'
+    )
+
+
+def _traces(section: Section, window: Window, style: SectionStyle) -> str:
+    """Draw where the plane cuts wireframes: a dark line on a pale one."""
+    paths = []
+    for name, meshes in style.traces.items():
+        lines = [cut_triangles(section, mesh.vertices[mesh.triangles]) for mesh in meshes]
+        path = "".join(lines_path(window.units(each)) for each in lines if len(each))
+        if path:
+            colour = darker(style.trace_colours[name])
+            paths.append(f'<path stroke="#fff" stroke-width="48" d="{path}"/>')
+            paths.append(f'<path stroke="{colour}" stroke-width="22" d="{path}"/>')
+    return "".join(paths)
+
+
+def _said(rows: NDArray[np.int64], geometry: Geometry, style: SectionStyle) -> str:
+    """Say what a section shows."""
+    codes, counts = np.unique(geometry.codes[rows], return_counts=True)
+    order = np.argsort(-counts)
+    return ", ".join(
+        f"{style.labels[code] or '(no label)'} {counted(count, 'block')}"
+        for code, count in zip(codes[order].tolist(), counts[order].tolist(), strict=True)
+    )
+
+
+def default_sections(
+    geometry: Geometry, extent: Floats, focus: Floats, count: int
+) -> list[Section]:
+    """Choose sections through the labelled domains, across each axis, amid blocks.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        The blocks.
+    extent, focus : (2, 3) float64
+        The boxes of all blocks, and of the labelled domains.
+    count : int
+        At most so many in all.
+    """
+    found = []
+    for axis, name in enumerate(AXES):
+        low, high = focus[:, axis]
+        each = max(1, count // 3)
+        wanted = low + (np.arange(each) + 0.5) * (high - low) / each
+        if geometry.is_turned:
+            length = high - low
+            digits = 2 - math.floor(math.log10(length)) if length > 0 else 0
+            chosen = [round(float(value), digits) for value in wanted]
+        else:
+            levels = np.unique(geometry.centres[axis] + geometry.origin[axis])
+            nearest = np.abs(levels[:, None] - wanted).argmin(axis=0)
+            chosen = levels[nearest].tolist()
+        found += [Section(name, float(at)) for at in dict.fromkeys(chosen)]
+    return found
+
+
+# --- Small drawings of grades as SVG, styled by presentation attributes.
+
+_WIDE, _HIGH = 420, 240
+_LEFT, _RIGHT, _TOP, _FOOT = 62, 372, 34, 196
+
+
+def histogram_svg(
+    domain: str, colour: str, edges: Floats, shares: Floats, name: str, grade: str
+) -> str:
+    """Draw the shares of a domain's volume between edges of a grade.
+
+    Parameters
+    ----------
+    domain, colour : str
+        What is drawn, and how.
+    edges : (k + 1,) float64
+    shares : (k,) float64
+        0 to 1.
+    name : str
+        Makes identifiers unique.
+    grade : str
+        Below the axis.
+    """
+    most = float(shares.max()) or 1.0
+    parts = []
+    for left, right, share in zip(edges[:-1], edges[1:], shares.tolist(), strict=True):
+        x, end = _across(float(left), edges), _across(float(right), edges)
+        y = _FOOT - (_FOOT - _TOP) * share / most
+        parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(end - x - 1, 0.5):.1f}" '
+            f'height="{_FOOT - y:.1f}" fill="{colour}" stroke="{darker(colour)}" '
+            'stroke-width="0.6"/>'
+        )
+    parts += _bottom(float(edges[0]), float(edges[-1]), edges, grade)
+    parts += _side([value for value in ticks(0.0, most, 3) if value <= most], most, percent=True)
+    mean = float((shares * (edges[:-1] + edges[1:]) / 2).sum())
+    said = f"Histogram of {grade} in {domain}; mean about {mean:.3g}"
+    return _drawing(domain, said, f"histogram-{name}", parts)
+
+
+def curve_svg(
+    domain: str,
+    colour: str,
+    cutoffs: Sequence[float],
+    tonnes: Sequence[float],
+    means: Sequence[float | None],
+    name: str,
+    grade: str,
+) -> str:
+    """Draw tonnes and mean grade above cut-offs.
+
+    Parameters
+    ----------
+    domain, colour : str
+        What is drawn, and how.
+    cutoffs, tonnes : sequence of float
+        Ascending cut-offs, and the tonnes at or above each.
+    means : sequence of float or None
+        The mean grade of those; None where there are none.
+    name : str
+        Makes identifiers unique.
+    grade : str
+        Below the axis.
+    """
+    edges = np.array([cutoffs[0], cutoffs[-1] or 1.0])
+    most = max(tonnes)
+    highest = max((mean for mean in means if mean is not None), default=1.0) or 1.0
+    line = _curve_path(cutoffs, [one / most for one in tonnes], edges)
+    there = [(at, mean) for at, mean in zip(cutoffs, means, strict=True) if mean is not None]
+    dashes = _curve_path([at for at, _ in there], [mean / highest for _, mean in there], edges)
+    parts = [
+        f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="3"/>',
+        f'<path d="{dashes}" fill="none" stroke="currentColor" stroke-width="1.6" '
+        'stroke-dasharray="5 4"/>',
+    ]
+    parts += _bottom(float(edges[0]), float(edges[1]), edges, f"{grade} from")
+    parts += _side([value for value in ticks(0.0, most, 3) if value <= most], most)
+    for value in ticks(0.0, highest, 3):
+        y = _FOOT - (_FOOT - _TOP) * min(value / highest, 1)
+        parts.append(f'<text {_INK} x="{_RIGHT + 6}" y="{y + 4:.1f}">{value:.4g}</text>')
+    said = f"Grade-tonnage curve of {grade} in {domain}"
+    return _drawing(domain, said, f"curve-{name}", parts)
+
+
+def _drawing(title: str, said: str, name: str, parts: Sequence[str]) -> str:
+    frame = (
+        f'<path d="M{_LEFT} {_TOP}V{_FOOT}H{_RIGHT}V{_TOP}" fill="none" stroke="currentColor" '
+        'stroke-opacity="0.5"/>'
+    )
+    name = "".join(one if one.isalnum() else "-" for one in name)
+    return (
+        f'<svg viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-labelledby="{name}" font-size="12" '
+        f'font-family="system-ui, sans-serif"><title id="{name}">{escape(said)}</title>'
+        f'<text {_INK} x="{_LEFT}" y="20" font-size="14" font-weight="600">{escape(title)}</text>'
+        f"{''.join(parts)}{frame}</svg>"
+    )
+
+
+def _across(value: float, edges: Floats) -> float:
+    length = float(edges[-1] - edges[0]) or 1.0
+    return _LEFT + (_RIGHT - _LEFT) * (value - float(edges[0])) / length
+
+
+def _curve_path(across: Sequence[float], up: Sequence[float], edges: Floats) -> str:
+    places = [
+        f"{_across(x, edges):.1f} {_FOOT - (_FOOT - _TOP) * y:.1f}"
+        for x, y in zip(across, up, strict=True)
+    ]
+    return f"M{'L'.join(places)}" if places else ""
+
+
+def _bottom(low: float, high: float, edges: Floats, grade: str) -> list[str]:
+    marks = ticks(low, high, 5) if high > low else [low]
+    return [
+        f'<text {_INK} x="{_across(value, edges):.1f}" y="{_FOOT + 16}" '
+        f'text-anchor="middle">{value:.4g}</text>'
+        for value in marks
+    ] + [
+        f'<text {_INK} x="{(_LEFT + _RIGHT) / 2}" y="{_FOOT + 34}" '
+        f'text-anchor="middle">{escape(grade)}</text>'
+    ]
+
+
+def _side(values: Sequence[float], most: float, *, percent: bool = False) -> list[str]:
+    return [
+        f'<text {_INK} x="{_LEFT - 6}" y="{_FOOT - (_FOOT - _TOP) * value / most + 4:.1f}" '
+        f'text-anchor="end">{_short(value, percent=percent)}</text>'
+        for value in values
+    ]
+
+
+def _short(value: float, *, percent: bool) -> str:
+    """Say a number in few characters."""
+    if percent:
+        return f"{value:.0%}" if value >= 0.01 or not value else f"{value:.1%}"
+    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if value >= size:
+            return f"{value / size:.4g}{unit}"
+    return f"{value:.4g}"

@@ -1,0 +1,325 @@
+"""The summary by domain of a labelled model: blocks, volumes, and those of the wireframes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from geodomain.domains.order import Domains
+from geodomain.labelling.summary import mesh_volume
+from geodomain.mesh.mesh import Mesh
+from geodomain.reporting.blocks import Blocks
+from geodomain.reporting.look import usual_ground
+from geodomain.reporting.record import FileFacts, OverlapFacts, PartFacts, SummaryFacts
+
+# What stands for no label where a format holds numbers alone.
+_NO_LABEL = "0"
+
+
+@dataclass(frozen=True)
+class DomainRow:
+    """One label of a model.
+
+    Attributes
+    ----------
+    label : str
+        As the file has it.
+    name : str
+        Of the domain, where the label is its code; otherwise the label.
+    blocks : int
+        How many have it.
+    share : float
+        Of all blocks, 0 to 1.
+    volume : float
+        Of those with sizes, in cubed units of the file.
+    own_volume : float, optional
+        Of the blocks in the domain before others come first, from a record.
+    wireframe_volume : float, optional
+        That its solids enclose.
+    proportion_volume : float, optional
+        By the shares of blocks in the file, where it has them.
+    is_ground : bool
+        Whether it is no domain: background, or no label.
+    """
+
+    label: str
+    name: str
+    blocks: int
+    share: float
+    volume: float
+    own_volume: float | None
+    wireframe_volume: float | None
+    proportion_volume: float | None
+    is_ground: bool
+
+    @property
+    def difference(self) -> float | None:
+        """Return how much more volume its blocks have, by themselves, than its wireframe."""
+        if self.own_volume is None or not self.wireframe_volume:
+            return None
+        return self.own_volume / self.wireframe_volume - 1
+
+
+def domain_rows(
+    blocks: Blocks, domains: Domains, summary: SummaryFacts | None, background: Sequence[str]
+) -> list[DomainRow]:
+    """Count the blocks of each label.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The model.
+    domains : Domains
+        What it was labelled by, as far as is known: their order is that of the rows.
+    summary : mapping, optional
+        Of a record.
+    background : sequence of str
+        Labels that are no domain. Where neither this nor the others say, a label WASTE is none.
+
+    Returns
+    -------
+    list of DomainRow
+        One for each label in the file and each domain that has no block.
+    """
+    parts = {part["name"]: part for part in (summary["domains"] if summary else ())}
+    numbers = _names_of_numbers(blocks, summary) if summary else {}
+    names = _names_of_codes(domains, parts) | numbers
+    listed = list(dict.fromkeys([*parts, *(target.name for target in domains.targets)]))
+    ground = {"", *background, *_ground_labels(domains, summary)}
+    if ground == {""}:
+        ground.update(usual_ground(blocks.labels, listed))
+    if numbers:
+        ground.add(_NO_LABEL)
+    counts = np.bincount(blocks.codes, minlength=len(blocks.labels))
+    each = blocks.sizes.prod(axis=1)
+    volumes = np.bincount(blocks.codes, each, len(blocks.labels))
+    shared = {name: float(np.nansum(shares * each)) for name, shares in blocks.proportions.items()}
+    solids = {target.name: target.wireframes for target in domains.targets}
+    known = {names.get(label, label): place for place, label in enumerate(blocks.labels)}
+    order = [*listed, *sorted(name for name in known if name not in listed)]
+    order.sort(key=lambda name: name in ground)
+    found = []
+    for name in order:
+        place = known.get(name)
+        part = parts.get(name)
+        wireframe = part["wireframe_volume"] if part else None
+        if not parts:
+            wireframe = _enclosed(solids.get(name, ()))
+        found.append(
+            DomainRow(
+                label=name if place is None else blocks.labels[place],
+                name=name,
+                blocks=0 if place is None else int(counts[place]),
+                share=0.0 if place is None else float(counts[place]) / len(blocks.codes),
+                volume=0.0 if place is None else float(volumes[place]),
+                own_volume=part["own_volume"] if part else None,
+                wireframe_volume=wireframe,
+                proportion_volume=shared.get(name.lower()) if name else None,
+                is_ground=name in ground or (place is not None and blocks.labels[place] in ground),
+            )
+        )
+    return found
+
+
+def _names_of_codes(domains: Domains, parts: Mapping[str, PartFacts]) -> dict[str, str]:
+    """Return the domains whose codes stand in the file, and the background, by code."""
+    coded = {target.name: target.code for target in domains.targets}
+    if domains.background:
+        coded[domains.background] = domains.background_code
+    coded |= {name: part["code"] for name, part in parts.items()}
+    return {str(code): name for name, code in coded.items() if code is not None}
+
+
+def _names_of_numbers(blocks: Blocks, summary: SummaryFacts) -> dict[str, str]:
+    """Return what numbers stand for where a format holds numbers alone, as GSLIB does.
+
+    There labels are counted from 1, in their order; the blocks of each must be those of the record.
+    """
+    rest = (summary["background"], summary["unassigned"], summary["leaking"], summary["beyond"])
+    wanted: dict[str, int] = {}
+    for part in (*summary["domains"], *rest):
+        if part["label"]:
+            wanted[part["label"]] = wanted.get(part["label"], 0) + part["blocks"]
+    if not wanted or wanted.keys() & set(blocks.labels):
+        return {}
+    names = {str(number): label for number, label in enumerate(wanted, 1)}
+    counts = np.bincount(blocks.codes, minlength=len(blocks.labels)).tolist()
+    found = dict(zip(blocks.labels, counts, strict=True))
+    found.pop(_NO_LABEL, None)
+    same = found == {number: wanted[label] for number, label in names.items() if wanted[label]}
+    return names if same else {}
+
+
+def _ground_labels(domains: Domains, summary: SummaryFacts | None) -> set[str]:
+    """Return the labels of blocks in no domain, without coordinates, or beyond surfaces."""
+    codes = (domains.background_code, domains.unassigned_code)
+    found = {domains.background, domains.unassigned, *(str(c) for c in codes if c is not None)}
+    if summary is None:
+        return found
+    rest = (summary["background"], summary["unassigned"], summary["leaking"], summary["beyond"])
+    return found | {part["label"] for part in rest}
+
+
+def _enclosed(meshes: Sequence[Mesh]) -> float | None:
+    """Return the volume of solids, none where one is missing or open."""
+    closed = meshes and all(mesh.is_closed for mesh in meshes)
+    return sum(map(mesh_volume, meshes)) if closed else None
+
+
+# --- The tables of a report as HTML, every text escaped.
+
+_POINT = re.compile(r"\((-?[\d.e+]+), (-?[\d.e+]+), (-?[\d.e+]+)\)")
+
+
+def table(
+    caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, name: str
+) -> str:
+    """Lay cells of HTML out as a table; the first cell of a row names it.
+
+    Parameters
+    ----------
+    caption : str
+        What stands above.
+    headings : sequence of str
+        Of the columns.
+    rows : sequence of sequence of str
+        Cells that are HTML already.
+    name : str
+        The identifier of the table in the page.
+    """
+    head = "".join(f'<th scope="col">{escape(word)}</th>' for word in headings)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in rest) + "</tr>"
+        for first, *rest in rows
+    )
+    return (
+        f'<div class="wide" role="region" aria-label="{escape(caption)}" tabindex="0">'
+        f'<table id="{name}"><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def swatch(colour: str) -> str:
+    """Return a small square of a colour; what it stands for is beside it."""
+    return (
+        '<svg class="swatch" width="14" height="14" aria-hidden="true">'
+        f'<rect width="14" height="14" fill="{colour}" stroke="#888"/></svg>'
+    )
+
+
+def domains_table(rows: Sequence[DomainRow], colours: Mapping[str, str]) -> str:
+    """Return blocks and volumes by domain."""
+    own = any(row.own_volume is not None for row in rows)
+    solid = any(row.wireframe_volume is not None for row in rows)
+    shared = any(row.proportion_volume is not None for row in rows)
+    headings = ["domain", "blocks", "share", "volume"]
+    headings += ["volume by proportion"] if shared else []
+    headings += ["volume before priority"] if own else []
+    headings += ["wireframe volume"] if solid else []
+    headings += ["blocks against wireframe"] if own and solid else []
+    cells = []
+    for row in rows:
+        label = f"{row.name} ({row.label})" if row.label != row.name else row.name
+        line = [
+            f"{swatch(colours[row.name])} {escape(label or '(no label)')}",
+            f"{row.blocks:,}",
+            f"{row.share:.2%}",
+            volume(row.volume),
+        ]
+        line += [volume(row.proportion_volume)] if shared else []
+        line += [volume(row.own_volume)] if own else []
+        line += [volume(row.wireframe_volume)] if solid else []
+        line += [_percent(row.difference)] if own and solid else []
+        cells.append(line)
+    total = [row for row in rows if row.blocks]
+    last = ["total", f"{sum(row.blocks for row in total):,}", "100.00%"]
+    last += [volume(sum(row.volume for row in total))]
+    cells.append([*last, *[""] * (len(headings) - len(last))])
+    return table("Blocks and volume by domain", headings, cells, name="domains")
+
+
+def overlaps_table(overlaps: Sequence[OverlapFacts]) -> str:
+    """Return what pairs of solids share; nothing where they share none."""
+    if not overlaps:
+        return ""
+    rows = [
+        [
+            f"{escape(one['solids'][0])} and {escape(one['solids'][1])}",
+            f"{one['blocks']:,}",
+            volume(one["volume"]),
+        ]
+        for one in overlaps
+    ]
+    return table("Blocks in two solids", ["solids", "blocks", "volume"], rows, name="overlaps")
+
+
+def files_table(files: Sequence[tuple[str, FileFacts]]) -> str:
+    """Return the files of a run with their SHA-256."""
+    rows = [
+        [
+            what,
+            escape(file["path"]),
+            f"{file['bytes']:,}",
+            f"<code>{escape(file['sha256'])}</code>",
+        ]
+        for what, file in files
+    ]
+    return table("Files", ["what", "path", "bytes", "SHA-256"], rows, name="files")
+
+
+def facts_table(caption: str, facts: Mapping[str, object], *, name: str) -> str:
+    """Return names and values; values that say nothing are left out."""
+    rows = [
+        [escape(key.replace("_", " ")), escape(_fact(value))]
+        for key, value in facts.items()
+        if not _says_nothing(value)
+    ]
+    return table(caption, ["what", "value"], rows, name=name) if rows else ""
+
+
+def warnings_list(warnings: Sequence[str], name: str = "warnings") -> str:
+    """Return warnings, each place in them a link into the view."""
+    if not warnings:
+        return "<p>None.</p>"
+    items = "".join(f"<li>{_linked(one)}</li>" for one in warnings)
+    return f'<ul id="{name}">{items}</ul>'
+
+
+def volume(value: float | None) -> str:
+    """Say a volume with six digits or more, or nothing."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:,.6g}"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:+.2%}"
+
+
+def _says_nothing(value: object) -> bool:
+    """Return whether a value is none, False or empty; 0 is a number."""
+    return value is None or value is False or value in ("", [], (), {})
+
+
+def _fact(value: object) -> str:
+    """Say a value in one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {_fact(one)}" for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_fact, value))
+    return str(value)
+
+
+def _linked(sentence: str) -> str:
+    """Make a link of each place in a sentence."""
+    parts, end = [], 0
+    for found in _POINT.finditer(sentence):
+        place = ",".join(found.groups())
+        parts.append(escape(sentence[end : found.start()]))
+        parts.append(f'<a href="#view" data-at="{place}">{escape(found.group())}</a>')
+        end = found.end()
+    return "".join([*parts, escape(sentence[end:])])

@@ -1,1 +1,0 @@
-"""Pictures of sections through labelled block models and wireframes."""

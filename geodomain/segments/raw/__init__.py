@@ -1,1 +1,0 @@
-"""Arrays as raw little-endian files, as R. Leung's gpu_ray_surface_intersect reads and writes."""

@@ -1,0 +1,350 @@
+"""Conditions on columns of a block model, such as rock = "OX"; where columns come from is not here.
+
+A missing value meets no condition, not even that it differs from another.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodomain.compute.data import Bools
+from geodomain.errors import DomainError
+from geodomain.tables.numbers import (
+    BelowDetection,
+    ColumnRule,
+    Kind,
+    Refused,
+    read_numbers,
+    read_texts,
+)
+
+_ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_OPERATORS = ("==", "!=", *_ORDERS)
+
+
+class Column(Protocol):
+    """What conditions ask of a column, one answer to a row."""
+
+    rule: ColumnRule
+
+    def present(self, *, number: bool = False) -> Bools:
+        """Tell the rows with a value: a cell that is neither empty nor a mark of missing values.
+
+        The text nan is a value, as of a label; with `number`, for who asks for one, it is none.
+        """
+
+    def among(self, texts: Sequence[str]) -> Bools:
+        """Tell the rows whose value is one of the texts, outer blanks left out."""
+
+    def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
+        """Give the values as numbers, NaN where missing; TableError where a cell is none.
+
+        With `words` texts that nobody takes for a number are NaN too.
+        """
+
+    def loose_numbers(self) -> NDArray[np.float64]:
+        """Give the values as numbers, NaN where missing or no number: nothing is refused."""
+
+    def tell(self, refused: Refused) -> None:
+        """Count the cells that `numbers` refuses."""
+
+    def below_detection(self) -> int:
+        """Count the texts below detection that `numbers` gives a value."""
+
+    def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
+        """Give the different values as texts, and the place of each row's among them.
+
+        A missing value is an empty text. The texts begin with those that are `known`.
+        """
+
+    def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
+        """Give the different texts as they are spelled, and the place of each row's among them."""
+
+    def padded(self) -> Bools:
+        """Tell the rows whose text has blanks around it, which no other answer shows."""
+
+
+def with_policy(column: Column, below: BelowDetection | None) -> Column:
+    """Have a column read by a policy for values below detection, unless it has one already."""
+    if column.rule.below is None:
+        column.rule = column.rule._replace(below=below)
+    return column
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of a column with values.
+
+    Attributes
+    ----------
+    column : str
+        Its name; case, quotes and blanks do not matter.
+    operator : str
+        One of ``== != < <= > >=``; with several values ``==`` is one of them, ``!=`` none.
+    values : tuple of str, int or float
+        Texts are compared with texts, letter by letter, numbers with numbers.
+    """
+
+    column: str
+    operator: str
+    values: tuple[str | float, ...]
+
+    def __str__(self) -> str:
+        """Say it as a list of domains does."""
+        values = [repr(value) for value in self.values]
+        said = values[0] if len(values) == 1 else f"[{', '.join(values)}]"
+        return f"{self.column} {self.operator} {said}"
+
+    @property
+    def orders(self) -> bool:
+        """Return whether the column is ordered along numbers."""
+        return self.operator in _ORDERS
+
+    @property
+    def is_signed(self) -> bool:
+        """Return whether it names negative numbers, or what is not above 0, as those to find."""
+        lowest = min((value for value in self.values if not isinstance(value, str)), default=0.0)
+        return lowest < 0 or (self.operator in ("<", "<=") and lowest <= 0)
+
+    def holds(self, column: Column, grade: NDArray[np.float64] | None = None) -> Bools:
+        """Tell the rows that meet the condition; an order may be that of a `grade` as it counts."""
+        if self.operator in _ORDERS:
+            (limit,) = self.values
+            with np.errstate(invalid="ignore"):
+                numbers = column.numbers() if grade is None else grade
+                found: Bools = _ORDERS[self.operator](numbers, limit)
+            return found
+        equal = self._equal(column)
+        if self.operator == "==":
+            return equal
+        return column.present(number=not all(isinstance(one, str) for one in self.values)) & ~equal
+
+    def _equal(self, column: Column) -> Bools:
+        """Tell the rows with one of the values."""
+        texts = [value for value in self.values if isinstance(value, str)]
+        numbers = [value for value in self.values if not isinstance(value, str)]
+        equal = np.zeros(len(column.present()), np.bool_)
+        if texts:
+            equal |= column.among(texts)
+        if numbers:
+            equal |= np.isin(column.numbers(words=True), numbers)
+        return equal
+
+
+def read_conditions(given: Mapping[str, object]) -> tuple[Condition, ...]:
+    """Return what a mapping of columns to values or comparisons says.
+
+    Parameters
+    ----------
+    given : mapping
+        To a text or number, which the column equals; to a list, one of which it equals; or
+        to a mapping of operators to such values.
+
+    Returns
+    -------
+    tuple of Condition
+        All of them must hold.
+
+    Raises
+    ------
+    DomainError
+        For anything else, with what was expected.
+
+    Examples
+    --------
+    >>> for condition in read_conditions({"rock": "OX", "grade": {">=": 0.3, "<": 5}}):
+    ...     print(condition.column, condition.operator, *condition.values)
+    rock == OX
+    grade >= 0.3
+    grade < 5
+    """
+    if not isinstance(given, Mapping):
+        message = f'only_if is {given!r}; it must be a table of columns, such as {{ rock = "OX" }}'
+        raise DomainError(message)
+    return tuple(
+        Condition(column, sign, _values(column, sign, value))
+        for column, wanted in given.items()
+        for sign, value in _comparisons(column, wanted).items()
+    )
+
+
+def _comparisons(column: str, wanted: object) -> Mapping[str, object]:
+    """Give what is wanted of a column by operator."""
+    if not isinstance(wanted, Mapping):
+        return {"==": wanted}
+    unknown = [sign for sign in wanted if sign not in _OPERATORS]
+    if unknown or not wanted:
+        found = repr(unknown[0]) if unknown else "nothing"
+        message = f"only_if {column}: {found} is no comparison; it can be {' '.join(_OPERATORS)}"
+        raise DomainError(message)
+    return wanted
+
+
+def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
+    """Give the values of a comparison, checked."""
+    values = tuple(value) if isinstance(value, list | tuple) else (value,)
+    for one in values:
+        number = isinstance(one, int | float) and not isinstance(one, bool) and one == one
+        if not number and not (isinstance(one, str) and one.strip()):
+            said = repr(one) if isinstance(one, str) else str(one).lower()
+            message = f"only_if {column} is {said}; it must be a number, a text, or a list of them"
+            raise DomainError(message)
+    if sign in _ORDERS and (len(values) != 1 or isinstance(values[0], str)):
+        message = f"only_if {column}: {sign} compares with one number, not {value!r}"
+        raise DomainError(message)
+    if not values:
+        message = f"only_if {column} is an empty list, which nothing meets"
+        raise DomainError(message)
+    return tuple(one.strip() if isinstance(one, str) else one for one in values)
+
+
+class ArrayColumn:
+    """A column in memory.
+
+    Parameters
+    ----------
+    values : array_like of shape (n,)
+        Numbers, or texts with None or NaN where missing; masked values are missing. Bools are
+        texts, True and False, which are no 1 and 0.
+    name : str
+        What messages call it.
+    rule : ColumnRule, optional
+        What its cells mean where it is used as numbers, and which are missing.
+    first : int or (n,) int
+        The number of the first row in its table, from 0, or of every row.
+    """
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        name: str,
+        rule: ColumnRule | None = None,
+        first: int | NDArray[np.integer] = 0,
+    ) -> None:
+        array: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]
+        array = np.ma.asarray(values)
+        hidden = np.ma.getmaskarray(array)
+        data = np.asarray(array.data)
+        self._name, self._first = name, first
+        self.rule = ColumnRule(name) if rule is None else rule
+        self._values: NDArray[np.float64] = np.empty(0)
+        self._texts: list[str] = []
+        self._codes: NDArray[np.intp] = np.empty(0, np.intp)
+        self._numeric = data.dtype.kind in "fiu"
+        self._padded: list[int] = []
+        if data.ndim != 1:
+            message = f"column {name!r} must be one-dimensional, not of shape {data.shape}"
+            raise ValueError(message)
+        if self._numeric:
+            self._values = np.where(hidden, np.nan, data.astype(np.float64))
+        elif data.dtype.kind in "OUSTb":
+            missing = {"", *self.rule.words}
+            places: dict[str, int] = {}
+            codes = np.empty(len(data), np.intp)
+            for row, (one, lost) in enumerate(zip(data, hidden, strict=True)):
+                text = "" if lost else _text(one)
+                if isinstance(one, str) and len(one) != len(text) and not lost:
+                    self._padded.append(row)
+                codes[row] = places.setdefault("" if text in missing else text, len(places))
+            self._codes = codes
+            self._texts = list(places)
+        else:
+            message = f"column {name!r} holds {data.dtype}, neither numbers nor texts"
+            raise DomainError(message)
+
+    def present(self, *, number: bool = False) -> Bools:
+        """Tell the rows with a value; with `number` the text nan is none."""
+        if self._numeric or number:
+            known: Bools = self._cells[1] != Kind.MISSING
+            return known
+        there = np.array([not self.rule.is_missing(text) for text in self._texts], np.bool_)
+        found: Bools = there[self._codes]
+        return found
+
+    def among(self, texts: Sequence[str]) -> Bools:
+        """Tell the rows whose value is one of the texts."""
+        if self._numeric:
+            message = f"column {self._name!r} holds numbers; compare it with {texts[0]} unquoted"
+            raise DomainError(message)
+        wanted = np.fromiter((text in texts for text in self._texts), np.bool_, len(self._texts))
+        equal: Bools = wanted[self._codes] & self.present()
+        return equal
+
+    def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
+        """Give the values as numbers, NaN where missing; TableError where a cell is none."""
+        numbers, kinds = self._cells
+        self.rule.require(kinds, self._said, self._where, words=words)
+        return numbers
+
+    def loose_numbers(self) -> NDArray[np.float64]:
+        """Give the values as numbers, NaN where missing or no number."""
+        return self._values if self._numeric else self._cells[0]
+
+    def tell(self, refused: Refused) -> None:
+        """Count the cells that `numbers` refuses."""
+        refused.add(self._cells[1], self._said, self._where)
+
+    def below_detection(self) -> int:
+        """Count the texts below detection that `numbers` gives a value."""
+        return int((self._cells[1] == Kind.BELOW).sum())
+
+    @cached_property
+    def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """The number of each row, and its `Kind`."""
+        if self._numeric:
+            return read_numbers(self._values, self.rule)
+        return read_texts(self._texts, self._codes, self.rule)
+
+    def _said(self, row: int) -> str:
+        """Give what a row says."""
+        if self._numeric:
+            return _shortest(float(self._values[row]))
+        return self._texts[int(self._codes[row])]
+
+    def _where(self, row: int) -> str:
+        """Say where a row stands."""
+        number = self._first + row if isinstance(self._first, int) else int(self._first[row])
+        return f"row {number + 1:,}"
+
+    def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
+        """Give the different values as texts, and the place of each row's among them."""
+        places = {text: place for place, text in enumerate(known)}
+        said, codes = self._texts, self._codes
+        if self._numeric:
+            values, codes = np.unique(
+                np.where(self.present(), self._values, np.nan), return_inverse=True
+            )
+            said = ["" if value != value else _shortest(value) for value in values.tolist()]
+        else:
+            said = ["" if self.rule.is_missing(text) else text for text in said]
+        here = np.array([places.setdefault(text, len(places)) for text in said], np.intp)
+        return list(places), here[codes]
+
+    def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
+        """Give the different values as texts, and the place of each row's among them."""
+        return self.distinct()
+
+    def padded(self) -> Bools:
+        """Tell the rows whose text has blanks around it."""
+        found = np.zeros(len(self._values if self._numeric else self._codes), np.bool_)
+        found[self._padded] = True
+        return found
+
+
+def _shortest(value: float) -> str:
+    """Give a number as text, a whole one without a point."""
+    return repr(value).removesuffix(".0")
+
+
+def _text(value: object) -> str:
+    """Give a value as text without outer blanks; nothing for None and NaN."""
+    if value is None or value != value:
+        return ""
+    return (value.decode() if isinstance(value, bytes) else str(value)).strip()

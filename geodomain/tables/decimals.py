@@ -1,0 +1,228 @@
+"""Decimal numbers of a table's text: whole units and parts of 10^-18, exact; no tables here."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Floats, Ints
+from geodomain.compute.native import core, thread_count
+from geodomain.tables.numbers import Resolution, numbered, steps
+
+PLACES = 18
+# A half and a share of what has no more decimals than this, and the half of that, are exact.
+MOST_DECIMALS = PLACES - 2
+_PARTS = 10**PLACES
+_LIMB = 10**9
+# What rounding adds to an amount that is shared: so many decimals, up to so many digits in all.
+_MORE, _DIGITS = 6, 15
+NOT_PLAIN = 255
+
+
+@dataclass(frozen=True)
+class Decimals:
+    """Numbers as text has them; see `geodomain.tables.numbers.Numbers`.
+
+    Attributes
+    ----------
+    whole, parts : (n,) int64
+        Whole units, rounded down, and parts of 10^-18, from 0 up to 10^18.
+    decimals : (n,) uint8
+        How many decimals are written at least.
+    """
+
+    whole: Ints
+    parts: Ints
+    decimals: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.whole)
+
+    def __add__(self, other: Decimals) -> Decimals:
+        """Add others, exactly."""
+        parts = self.parts + other.parts
+        over = parts >= _PARTS
+        whole = self.whole + other.whole + over
+        return Decimals(whole, np.where(over, parts - _PARTS, parts), self.decimals)
+
+    def __sub__(self, other: Decimals) -> Decimals:
+        """Take others away, exactly."""
+        parts = self.parts - other.parts
+        under = parts < 0
+        whole = self.whole - other.whole - under
+        return Decimals(whole, np.where(under, parts + _PARTS, parts), self.decimals)
+
+    def half(self) -> Decimals:
+        """Halve them; exactly, but for an odd last place of 18."""
+        odd = self.whole & 1
+        return Decimals(self.whole >> 1, (self.parts + odd * _PARTS) // 2, self.decimals)
+
+    def take(self, rows: NDArray[np.intp] | Ints) -> Decimals:
+        """Give some of them."""
+        return Decimals(self.whole[rows], self.parts[rows], self.decimals[rows])
+
+    def share(self, part: Ints, parts: Ints, start: Decimals, resolution: Resolution) -> Decimals:
+        """Give ``self * part / parts``, exactly where that ends within 17 decimals.
+
+        Elsewhere `start` and it are rounded to a multiple of the resolution. For numbers that are
+        not negative, and parts below 2^20.
+        """
+        whole, rest = np.divmod(self.whole * part, parts)
+        high, low = np.divmod(self.parts, _LIMB)
+        high, rest = np.divmod(rest * _LIMB + high * part, parts)
+        low, rest = np.divmod(rest * _LIMB + low * part, parts)
+        high += low // _LIMB
+        low %= _LIMB
+        found = Decimals(whole + high // _LIMB, high % _LIMB * _LIMB + low, self.decimals)
+        long = np.flatnonzero((rest != 0) | (found.parts % 10 != 0))
+        if long.size:
+            begin = start.take(long)
+            near = (begin + found.take(long)).to_multiples(resolution) - begin
+            found.whole[long], found.parts[long] = near.whole, near.parts
+        return found
+
+    def to_multiples(self, resolution: Resolution) -> Decimals:
+        """Give the multiples of a resolution next to them, halves upwards."""
+        one = 10**resolution.places
+        # Twice as many units tell a half from what is below it, whatever comes after.
+        doubled = self.whole * (2 * one) + self.parts // (_PARTS // one // 2)
+        return self._units((doubled + resolution.units) // (2 * resolution.units), resolution)
+
+    def rounded(self, values: Floats, resolution: Resolution) -> Decimals:
+        """Give the multiples of a resolution next to some values."""
+        return self._units(np.rint(values / resolution.size).astype(np.int64), resolution)
+
+    def _units(self, multiples: Ints, resolution: Resolution) -> Decimals:
+        units, one = steps(multiples, resolution)
+        whole, rest = np.divmod(units, one)
+        return Decimals(whole, rest * (_PARTS // one), np.zeros(len(units), np.uint8))
+
+    def portion(self, share: Floats) -> Decimals:
+        """Give a share of each, 0 to 1, to six decimals more or 15 digits; of share 1 all of it."""
+        doubles = self.doubles()
+        digits = np.ceil(np.log10(np.maximum(np.abs(doubles), 1.0))).astype(np.int64)
+        own = self.decimals.astype(np.int64)
+        places = np.maximum(np.minimum(own + _MORE, _DIGITS - digits), own)
+        one = 10 ** np.clip(places, 0, PLACES - digits)
+        units = np.rint(doubles * share * one).astype(np.int64)
+        whole, rest = np.divmod(units, one)
+        all_of_it = share == 1.0
+        return Decimals(
+            np.where(all_of_it, self.whole, whole),
+            np.where(all_of_it, self.parts, rest * (_PARTS // one)),
+            self.decimals,
+        )
+
+    def summed(self, group: Ints, count: int) -> Decimals:
+        """Add those of each group up, exactly; up to 2^33 of them."""
+        whole, high, low = np.zeros((3, count), np.int64)
+        decimals = np.zeros(count, np.uint8)
+        np.add.at(whole, group, self.whole)
+        np.add.at(high, group, self.parts // _LIMB)
+        np.add.at(low, group, self.parts % _LIMB)
+        np.maximum.at(decimals, group, self.decimals)
+        high += low // _LIMB
+        whole += high // _LIMB
+        return Decimals(whole, high % _LIMB * _LIMB + low % _LIMB, decimals)
+
+    def followed(self, other: Decimals) -> Decimals:
+        """Put others behind."""
+        both = ((self.whole, other.whole), (self.parts, other.parts))
+        whole, parts = (np.concatenate(pair) for pair in both)
+        return Decimals(whole, parts, np.concatenate([self.decimals, other.decimals]))
+
+    def ranked(self, group: Ints) -> Ints:
+        """Give a number to each different value of a group, exactly."""
+        order = np.lexsort([self.parts, self.whole, group])
+        columns = (self.parts[order], self.whole[order], group[order])
+        return numbered(order, np.logical_or.reduce([np.diff(each) != 0 for each in columns]))
+
+    def doubles(self) -> Floats:
+        """Give the nearest float64 of each, as a reader of the text gives it."""
+        whole, parts = np.ascontiguousarray(self.whole), np.ascontiguousarray(self.parts)
+        out = np.empty(len(whole))
+        core().fixed_doubles(
+            whole,
+            parts,
+            len(whole),
+            thread_count(None),
+            out,
+        )
+        for row in np.flatnonzero(np.isnan(out)).tolist():
+            out[row] = float(self.exact(row))
+        return out
+
+    def spelled(self, mark: bytes, *, quoted: bool) -> tuple[list[bytes], Ints]:
+        """Give the different numbers as text, and the place of each among them."""
+        quote = b'"' if quoted else b""
+        group = np.zeros(len(self), np.int64)
+        place = self.ranked(group)
+        first = np.unique(place, return_index=True)[1]
+        out = ctypes.create_string_buffer(64)
+        texts = []
+        for row in first.tolist():
+            length = core().fixed_write(
+                int(self.whole[row]), int(self.parts[row]),
+                0, mark, out,
+            )  # fmt: skip
+            texts.append(quote + out.raw[:length] + quote)
+        return texts, place
+
+    def exact(self, row: int) -> Decimal:
+        """Give one of them as Python's Decimal."""
+        with localcontext() as context:
+            context.prec = 4 * PLACES
+            return int(self.whole[row]) + Decimal(int(self.parts[row])).scaleb(-PLACES)
+
+
+def read_decimals(text: NDArray[np.uint8], places: Ints, mark: bytes) -> Decimals:
+    """Read the cells at `places`, (n, 2) bytes of a text; `NOT_PLAIN` decimals for what is none."""
+    count = len(places)
+    whole, parts = np.empty((2, count), np.int64)
+    decimals = np.empty(count, np.uint8)
+    core().fixed_read(
+        text,
+        np.ascontiguousarray(places),
+        count,
+        mark,
+        whole,
+        parts,
+        decimals,
+    )
+    return Decimals(whole, parts, decimals)
+
+
+def repeated_decimal(said: str, count: int) -> Decimals:
+    """Give one number, which has at most 16 decimals, so many times."""
+    text = np.frombuffer(said.encode(), np.uint8)
+    found = read_decimals(text, np.array([[0, len(said)]], np.int64), b".")
+    if found.decimals[0] == NOT_PLAIN:
+        put_decimal(found, 0, Decimal(said))
+    return found.take(np.zeros(count, np.int64))
+
+
+def not_plain(found: Decimals) -> Iterator[int]:
+    """Give the rows whose cells were no plain decimals."""
+    yield from np.flatnonzero(found.decimals == NOT_PLAIN).tolist()
+
+
+def put_decimal(found: Decimals, row: int, value: Decimal) -> bool:
+    """Put a number that was written in another way, such as 1e3, in its row; False if it cannot.
+
+    It cannot with more than 18 digits on either side of the mark.
+    """
+    with localcontext() as context:
+        context.prec = 100
+        scaled = value.scaleb(PLACES)
+        if not value.is_finite() or abs(value) >= _PARTS or scaled != scaled.to_integral_value():
+            return False
+        found.whole[row], found.parts[row] = divmod(int(scaled), _PARTS)
+        exponent = value.normalize().as_tuple().exponent
+        found.decimals[row] = max(0, -int(exponent))
+    return True

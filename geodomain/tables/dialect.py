@@ -1,0 +1,339 @@
+"""Detection of text that a table can be read from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from geodomain.errors import TableError
+from geodomain.files.signatures import describe, describe_text
+
+UTF8_MARK = b"\xef\xbb\xbf"
+
+_WIDE_MARKS = (
+    (b"\xff\xfe\x00\x00", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+_FORMATS = (
+    (b"PK\x03\x04", "an Excel workbook or a zip archive", ""),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", ""),
+    (b"PAR1", "a Parquet file", "name it .parquet, or "),
+    (b"\x89HDF", "an HDF5 file", ""),
+    (b"# vtk DataFile", "a VTK file", "name it .vtk, or "),
+    (b"<VTKFile", "a VTK file", "name it .vti, .vtr or .vtu, or "),
+    (b"<?xml", "an XML file", "name it .vti, .vtr or .vtu if it is VTK's, or "),
+)
+_HEAD = 1 << 16  # bytes by which wireframes are known
+# Tab, line feed, form feed, carriage return and Ctrl-Z (an old end-of-file mark) are text.
+_CONTROLS = bytes({*range(1, 32)} - {*b"\t\n\f\r\x1a"})
+
+
+def require_text(head: bytes, name: str) -> None:
+    """Raise TableError unless `head`, the first bytes of the file `name`, is one-byte text.
+
+    UTF-8 and every encoding that keeps ASCII where it is are text; UTF-16 and UTF-32, NUL
+    bytes, control characters and the formats that people hand over by mistake are not.
+    """
+    if not head.removeprefix(UTF8_MARK).strip():
+        message = f"{name} is empty: a table needs a header line and rows."
+        raise TableError(message)
+    for mark, what, way in _FORMATS:
+        if head.startswith(mark):
+            found = describe_text(head[:_HEAD], Path(name).suffix.lower())
+            message = f"{name} is {what}, not a table of text; {way}export it as CSV."
+            message = f"{name}: {found}" if found else message
+            raise TableError(message)
+    wide = _wide_encoding(head)
+    if wide:
+        message = f"{name} is {wide} text; save it as UTF-8 (in Excel: 'CSV UTF-8')."
+        raise TableError(message)
+    _require_no_control(head, name)
+
+
+@contextmanager
+def wireframes_named(head: bytes, name: str) -> Iterator[None]:
+    """Where text is no table, say so if it is a wireframe.
+
+    Raises
+    ------
+    TableError
+    """
+    try:
+        yield
+    except TableError:
+        if (found := describe_text(head[:_HEAD], Path(name).suffix.lower())) is None:
+            raise
+        message = f"{name}: {found}"
+        raise TableError(message) from None
+
+
+def _wide_encoding(head: bytes) -> str | None:
+    """Name the encoding of two or four bytes a character, by its mark or by where NULs stand."""
+    for mark, what in _WIDE_MARKS:
+        if head.startswith(mark):
+            return what
+    sample = head[: 4096 - len(head) % 4] if len(head) < 4096 else head[:4096]
+    # ASCII in UTF-16 has a NUL in every pair, in UTF-32 three in every four bytes, always there.
+    lanes = sorted(sample[lane::4].count(0) * 4 / max(len(sample), 1) for lane in range(4))
+    if lanes[0] < 0.2 and lanes[1] > 0.9:
+        return "UTF-32"
+    pairs = max(len(sample) // 2, 1)
+    odd, even = sample[1::2].count(0) / pairs, sample[0::2].count(0) / pairs
+    return "UTF-16" if max(odd, even) > 0.8 and min(odd, even) < 0.2 else None
+
+
+def _require_no_control(head: bytes, name: str) -> None:
+    """Raise TableError at the first NUL byte or control character."""
+    nul = head.find(b"\x00")
+    if nul >= 0:
+        what = describe(head, Path(name).suffix.lower())
+        if what is not None:
+            message = f"{name}: {what}"
+            raise TableError(message)
+        line = count_line_ends(head, 0, nul) + 1
+        message = (
+            f"{name} has a NUL byte in line {line}: it is binary or was cut off while being "
+            "written; export the table as CSV again."
+        )
+        raise TableError(message)
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    # One stray control character in a comment cell is no reason to refuse a block model.
+    if controls * 500 > len(head):
+        message = f"{name} is not text (it is full of control characters); export it as CSV."
+        raise TableError(message)
+
+
+def count_line_ends(head: bytes, start: int, end: int) -> int:
+    """Count LF, CR LF and lone CR, each once, in a part of the head."""
+    ends = head.count(b"\n", start, end) + head.count(b"\r", start, end)
+    return ends - head.count(b"\r\n", start, end)
+
+
+# --- Rows and cells of a table's head, as raw bytes.
+
+DELIMITERS = (b",", b";", b"\t", b"|")
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+_DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
+_THOUSANDS = re.compile(
+    r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:\.\d{3}){2,}|(?:,\d{3}){2,})"
+)
+_MARKS = (_DECIMAL_COMMA, _DECIMAL_POINT)
+_NUMBER = re.compile(rf"[+-]?\d+(?:[eE][+-]?\d+)?|{'|'.join(mark.pattern for mark in _MARKS)}")
+# Thousands as well as three decimals.
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+
+
+# A block model has hundreds of columns; what has more is split at the wrong mark, or is no table.
+_MOST_CELLS = 10_000
+
+# Lines of nothing, all at once: a file may hold millions of them.
+_BLANK = re.compile(rb"(?: *(?:\r\n|[\r\n]))+")
+
+
+class Row(NamedTuple):
+    """One row of the head: its cells, and where its text stands.
+
+    Attributes
+    ----------
+    cells : tuple of bytes
+        The raw cells, quotes included.
+    start, end : int
+        Byte offsets of the content, without the line ending.
+    following : int
+        Byte offset of what follows the line ending.
+    line : int
+        Physical line number, from 1, of its first byte.
+    """
+
+    cells: tuple[bytes, ...]
+    start: int
+    end: int
+    following: int
+    line: int
+
+
+@cache
+def _field_pattern(delimiter: bytes) -> re.Pattern[bytes]:
+    """Match one field: quoted from its first byte, or anything up to a delimiter or line end."""
+    stop = b"[^" + re.escape(delimiter) + rb"\r\n]*"
+    return re.compile(rb'"(?:[^"]|"")*"' + stop + b"|" + stop)
+
+
+@cache
+def _plain_pattern(delimiter: bytes) -> re.Pattern[bytes]:
+    """Match one field in which a quote is a byte like any other."""
+    return re.compile(b"[^" + re.escape(delimiter) + rb"\r\n]*")
+
+
+def split_rows(
+    head: bytes, delimiter: bytes, start: int, *, whole: bool, name: str = "the table"
+) -> Iterator[Row]:
+    """Yield the rows of `head` from the offset `start`, leaving out the blank ones.
+
+    Lines end in LF, CR LF or a lone CR. Where `head` is not the `whole` file, a last row without
+    its line ending is left out too: the rest of it is unknown.
+    """
+    line = 1 + count_line_ends(head, 0, start)
+    while start < len(head):
+        blank = _BLANK.match(head, start)
+        if blank:
+            line += count_line_ends(head, start, blank.end())
+            start = blank.end()
+            continue
+        row = _one_row(head, delimiter, start, line, name)
+        # A CR that is the last byte may be half of a CR LF.
+        last = row.end + 1 == len(head) and head[row.end :] == b"\r"
+        if not whole and (row.following == row.end or last):
+            return
+        if len(row.cells) > 1 or row.cells[0].strip():
+            yield row
+        line += count_line_ends(head, start, row.following)
+        start = row.following
+
+
+def _one_row(head: bytes, delimiter: bytes, start: int, line: int, name: str) -> Row:
+    """Cut the row that begins at `start` into its cells."""
+    # A comment line is text to its end: a quote in it opens nothing.
+    comment = head[start : start + 1] == b"#"
+    pattern = _plain_pattern(delimiter) if comment else _field_pattern(delimiter)
+    cells: list[bytes] = []
+    end = start - 1
+    while end < start or head[end : end + 1] == delimiter:
+        if len(cells) > _MOST_CELLS:
+            message = f"{name}, line {line} has more than {_MOST_CELLS:,} cells: this is no table"
+            raise TableError(message)
+        field = pattern.match(head, end + 1)
+        cells.append(field[0] if field else b"")
+        end += 1 + len(cells[-1])
+    ending = 2 if head[end : end + 2] == b"\r\n" else 1
+    return Row(tuple(cells), start, end, min(end + ending, len(head)), line)
+
+
+def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
+    """Give what a raw cell says: blanks and one pair of quotes taken off, doubled quotes undone.
+
+    Bytes that are not in `encoding` are read as Latin-1, which never fails: a header in another
+    encoding must not stop a table whose coordinate columns can be named.
+    """
+    try:
+        text = cell.decode(encoding)
+    except UnicodeDecodeError:
+        text = cell.decode("latin-1")
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].replace('""', '"').strip()
+    return text
+
+
+def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
+    """Encode a new cell, quoted only where the dialect needs it.
+
+    Raises
+    ------
+    TableError
+        Where `encoding` cannot say `text`.
+    """
+    try:
+        cell = text.encode(encoding)
+    except UnicodeEncodeError:
+        message = f"{text!r} cannot be written in {encoding}; choose another with encoding=."
+        raise TableError(message) from None
+    special = any(mark in cell for mark in (delimiter, b'"', b"\n", b"\r"))
+    if special or cell != cell.strip():
+        return b'"' + cell.replace(b'"', b'""') + b'"'
+    return cell
+
+
+def decimal_mark(
+    cells: Sequence[str], columns: Sequence[Sequence[str]], name: str, delimiter: bytes
+) -> bytes | None:
+    """Tell the decimal mark of `cells`, the coordinates of some rows.
+
+    Whole numbers tell nothing; then the `columns` of those rows decide, unless commas part the
+    fields: those that hold numbers throughout, with commas or with points. None where neither
+    tells.
+
+    Raises
+    ------
+    TableError
+        Where coordinates have thousands separators, or both marks, or where all their commas may
+        be thousands separators and the table speaks against decimal commas: commas part its
+        fields, or other columns have points. Where coordinates are whole, and of the other
+        columns some have decimal commas and some have points.
+    """
+    for cell in cells:
+        if _THOUSANDS.fullmatch(cell):
+            message = f"{name} writes {cell!r} with thousands separators; export it without them."
+            raise TableError(message)
+    comma, point = _first(_DECIMAL_COMMA, cells), _first(_DECIMAL_POINT, cells)
+    if comma and point:
+        message = f"{name} mixes decimal commas ({comma}) and points ({point}); export it anew."
+        raise TableError(message)
+    if comma and all(_EITHER.fullmatch(cell) for cell in cells if "," in cell):
+        other = next(filter(None, (_first(_DECIMAL_POINT, column) for column in columns)), "")
+        if other or delimiter == b",":
+            because = f" beside {other}" if other else " where commas part the fields"
+            message = (
+                f"{name} writes {comma!r}{because}: is that {comma.replace(',', '')} or "
+                f"{comma.replace(',', '.')}? Export it without thousands separators, or, if the "
+                "comma is the decimal mark, use decimal=','."
+            )
+            raise TableError(message)
+    if not comma and not point and delimiter != b",":
+        comma, point = _marks_of_others(columns, name)
+    return b"," if comma else b"." if point else None
+
+
+def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, str]:
+    """Give a number with a decimal comma and one with a point, or nothing for each."""
+    numbers = [column for column in map(_numbers, columns) if column]
+    comma, point = ([_first(mark, column) for column in numbers] for mark in _MARKS)
+    with_comma, with_point = (next(filter(None, found), "") for found in (comma, point))
+    if with_comma and with_point:
+        # Commas that may part thousands are no decimal commas beside points that cannot.
+        cells = [cell for column in numbers for cell in column]
+        if all(_EITHER.fullmatch(cell) for cell in cells if "," in cell) and not all(
+            _EITHER.fullmatch(cell.replace(".", ",")) for cell in cells if "." in cell
+        ):
+            return "", with_point
+        message = (
+            f"{name} writes {with_comma} in one column and {with_point} in another, and its "
+            "coordinates do not tell which is the decimal mark: export it with one mark, or use "
+            "decimal=',' or decimal='.'."
+        )
+        raise TableError(message)
+    return with_comma, with_point
+
+
+def _numbers(column: Sequence[str]) -> list[str]:
+    """Give the cells of a column that have digits, if all of them are numbers, or nothing.
+
+    So dates, versions and lists of codes do not count; words such as NA do no harm.
+    """
+    cells = [cell.lstrip("<") for cell in column if any(map(str.isdigit, cell))]
+    return cells if all(_NUMBER.fullmatch(cell) for cell in cells) else []
+
+
+def may_have_decimal_commas(text: bytes) -> bool:
+    """Tell whether a comma stands beside a digit as a decimal comma may; a quick look."""
+    return re.search(rb"[0-9],[0-9]", text) is not None
+
+
+def _first(pattern: re.Pattern[str], cells: Sequence[str]) -> str:
+    """Give the first cell that is all of a pattern, or nothing."""
+    return next((cell for cell in cells if pattern.fullmatch(cell)), "")
+
+
+def number(cell: str) -> float | None:
+    """Read a cell of the head as a number, whichever decimal mark it has, or give None."""
+    try:
+        return float(cell.replace(",", "."))
+    except ValueError:
+        return None

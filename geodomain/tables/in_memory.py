@@ -1,0 +1,370 @@
+"""Columns of tables in memory as arrays, and new columns: what narwhals leaves to its caller."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.arrays import as_doubles, warn_of_single
+from geodomain.compute.data import Floats
+from geodomain.errors import TableError
+from geodomain.tables.conditions import ArrayColumn
+from geodomain.tables.frames import Frame
+from geodomain.tables.layout import SAMPLE_ROWS, Choice, choose_columns
+from geodomain.tables.numbers import read_positions
+from geodomain.tables.options import TableOptions
+from geodomain.tables.rotation import require_constants
+from geodomain.tables.vendors import Triplet, find_column
+
+if TYPE_CHECKING:
+    import narwhals.stable.v1 as nw
+    import pandas
+    import polars
+    import pyarrow
+    from narwhals.stable.v1.typing import IntoDataFrame, IntoSeries
+
+
+def names_of(native: IntoDataFrame) -> list[object]:
+    """Return the names of the columns: any objects in pandas, and not always distinct."""
+    table = cast("pandas.DataFrame", native)
+    return list(getattr(table, "column_names", table.columns))
+
+
+def with_column(native: IntoDataFrame, name: str, values: object) -> IntoDataFrame:
+    """Return a table with a column that is replaced, or comes last."""
+    if hasattr(native, "append_column"):
+        arrow = cast("pyarrow.Table", native)
+        if name in arrow.column_names:
+            made = arrow.set_column(arrow.column_names.index(name), name, [values])
+        else:
+            made = arrow.append_column(name, values)
+    elif hasattr(native, "iloc"):
+        table = cast("pandas.DataFrame", native)
+        made = table.assign(**{name: getattr(values, "array", values)})
+    else:
+        column = cast("polars.Series", values)
+        made = cast("polars.DataFrame", native).with_columns(column.rename(name))
+    return cast("IntoDataFrame", made)
+
+
+def numbered(native: IntoDataFrame, count: int) -> IntoDataFrame:
+    """Return a table with numbers as column names, because narwhals needs distinct names."""
+    names = [str(place) for place in range(count)]
+    if hasattr(native, "rename_columns"):
+        return cast("IntoDataFrame", cast("pyarrow.Table", native).rename_columns(names))
+    return cast("IntoDataFrame", cast("pandas.DataFrame", native).set_axis(names, axis=1))
+
+
+def is_numeric(series: nw.Series[IntoSeries]) -> bool:
+    """Return whether a column holds numbers, including widths that narwhals does not know."""
+    import narwhals.stable.v1 as types
+
+    if series.dtype == types.Unknown:
+        return getattr(getattr(series.to_native(), "dtype", None), "kind", "") in tuple("fiu")
+    return series.dtype.is_numeric()
+
+
+def numbers_of(series: nw.Series[IntoSeries], *, exact: str | None = None) -> Floats:
+    """Return numbers or bools as float64, NaN where missing; `exact` names what is not rounded."""
+    import narwhals.stable.v1 as types
+
+    if series.dtype == types.Decimal:
+        series = series.cast(types.Float64)
+    lost = series.is_null().to_numpy()
+    if not lost.any():
+        values = np.asarray(series.to_numpy())
+    else:
+        blank = False if series.dtype == types.Boolean else 0
+        values = np.asarray(series.fill_null(blank).to_numpy())
+    if exact is None or values.dtype.kind == "O":
+        values = values.astype(np.float64, copy=False)
+    numbers = as_doubles(values, exact or "numbers")
+    if lost.any():
+        numbers = np.where(lost, np.nan, numbers)
+    return numbers
+
+
+def objects_of(series: nw.Series[IntoSeries]) -> NDArray[np.object_]:
+    """Return the values as objects, None where they are missing."""
+    values = np.empty(len(series), object)
+    values[:] = series.to_list()
+    values[series.is_null().to_numpy()] = None
+    return values
+
+
+# --- Tables of blocks in memory, of pandas, polars or Arrow, read through narwhals.
+
+NAME = "the frame"
+
+TAKEN = "a pandas.DataFrame, a polars.DataFrame, a pyarrow.Table or a dask DataFrame"
+
+# Tables that are computed only when they are asked to: their modules, and their names there.
+_LAZY = {"dask.dataframe": "DataFrame", "polars": "LazyFrame"}
+
+
+def is_lazy(thing: object, module: str) -> bool:
+    """Return whether something is a lazy table of a module, without importing the module."""
+    kind = getattr(sys.modules.get(module), _LAZY[module], None)
+    return isinstance(kind, type) and isinstance(thing, kind)
+
+
+def refuse_lazy(thing: object, advice: str) -> None:
+    """Raise TypeError for a lazy table."""
+    if any(is_lazy(thing, module) for module in _LAZY):
+        message = f"a {type(thing).__name__} that is not computed yet holds no rows: {advice}"
+        raise TypeError(message)
+
+
+def is_frame(thing: object) -> bool:
+    """Return whether something is a table in memory of a library that narwhals knows."""
+    if "narwhals" not in sys.modules and importlib.util.find_spec("narwhals") is None:
+        return False
+    from narwhals.stable.v1.dependencies import is_into_dataframe
+
+    return bool(is_into_dataframe(thing))
+
+
+def refusal(thing: object) -> str:
+    """Return the message for something that is no table: what is taken, and how to convert it."""
+    kind = type(thing)
+    name = f"{kind.__module__.split('.')[0]}.{kind.__name__}".removeprefix("builtins.")
+    message = f"blocks must be {TAKEN}, not {name}"
+    if isinstance(thing, str | os.PathLike):
+        return f"{message}: use label_file for a file"
+    if kind.__name__ == "RecordBatch":
+        return f"{message}: give pyarrow.Table.from_batches([batch])"
+    return f"{message}: give what its .to_native() returns" if is_wrapped(thing) else message
+
+
+def is_wrapped(thing: object) -> bool:
+    """Return whether something is a narwhals table, a wrapper of another table."""
+    return type(thing).__module__.startswith("narwhals.")
+
+
+class BlockFrame:
+    """A table of blocks in memory, whose columns are found by number.
+
+    Parameters
+    ----------
+    native : pandas.DataFrame, polars.DataFrame, pyarrow.Table
+        A block to a row.
+    name : str
+        What messages call it.
+    options : TableOptions, optional
+        What the user says of it.
+    every : bool
+        Whether all columns that the options name must be there.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the columns; two may be alike.
+
+    Raises
+    ------
+    TypeError
+        For what is no such table.
+    """
+
+    def __init__(
+        self,
+        native: IntoDataFrame,
+        name: str = NAME,
+        options: TableOptions | None = None,
+        *,
+        every: bool = True,
+    ) -> None:
+        import narwhals.stable.v1 as nw
+
+        refuse_lazy(native, "compute it first")
+        self._name = name
+        if not is_frame(native):
+            message = refusal(native)
+            raise TypeError(message if name == NAME else f"{name} is no table: {message}")
+        self.native = native
+        given = names_of(native)
+        self.names = tuple(str(name) for name in given)
+        self._options = options or TableOptions()
+        mark = self._options.decimal or b"."
+        self._rule = self._options.number_rule(self.names, name, mark, every=every)
+        self._frame: nw.DataFrame[IntoDataFrame] = nw.from_native(
+            native if given == list(dict.fromkeys(self.names)) else numbered(native, len(given)),
+            eager_only=True,
+        )
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self._frame)
+
+    @property
+    def library(self) -> str:
+        """Name the library that the table is of."""
+        return str(self._frame.implementation.value)
+
+    def find(self, name: str) -> int:
+        """Return the place of a column; TableError where there is none, or more than one."""
+        return find_column(self.names, name, self._name)
+
+    def column(self, place: int) -> ArrayColumn:
+        """Return a column for conditions: numbers with NaN, or texts with None."""
+        series, name = self._series(place), self.names[place]
+        whose = f"{self._name}'s column {name!r}"
+        values = numbers_of(series, exact=whose) if is_numeric(series) else objects_of(series)
+        return ArrayColumn(values, name, self._rule.of(name))
+
+    def numbers(self, place: int) -> Floats:
+        """Give a column as numbers, NaN where missing; TableError where it holds others."""
+        if self._series(place).is_null().all():
+            return np.full(len(self), np.nan)
+        return self._coordinates(place)
+
+    def ids(self, place: int) -> tuple[NDArray[np.intp], list[str]]:
+        """Give a column as texts: the place of each row's among the different ones, and those.
+
+        Whole numbers become their decimal texts, however large they are. Rows of one id mostly
+        follow each other, so that only the first of each run is looked up.
+        """
+        series = self._series(place)
+        values = objects_of(series)
+        first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])[: len(values)])
+        some = values[first]
+        if series.dtype.is_integer():
+            some[:] = ["" if one is None else str(one) for one in some]
+        elif series.dtype.is_numeric():
+            some = some.astype(np.float64)
+        texts, codes = ArrayColumn(some, self.names[place]).distinct()
+        return np.repeat(codes, np.diff(np.append(first, len(values)))), texts
+
+    def with_rows(
+        self, rows: NDArray[np.intp], numbers: Mapping[int, Floats], added: Mapping[str, object]
+    ) -> IntoDataFrame:
+        """Return a table of the same library with some rows, other numbers, and new columns.
+
+        Parameters
+        ----------
+        rows : (m,) intp
+            Which of the rows, in their order; a row may come again.
+        numbers : mapping of int to (m,) float64
+            By place, the columns that are replaced.
+        added : mapping of str to column
+            New columns of m rows, of the table's own library.
+        """
+        import narwhals.stable.v1 as nw
+
+        taken = nw.from_native(self.native, eager_only=True)[rows.tolist()]
+        names = taken.columns
+        changed = [
+            nw.new_series(names[place], values, backend=taken.implementation)
+            for place, values in numbers.items()
+        ]
+        native: IntoDataFrame = taken.to_native()
+        for one in changed:
+            native = with_column(native, one.name, one.to_native())
+        for name, values in added.items():
+            native = with_column(native, name, values)
+        return native
+
+    def with_numbers(self, added: Mapping[str, Floats]) -> IntoDataFrame:
+        """Return a table of the same library with new columns of float64, last."""
+        import narwhals.stable.v1 as nw
+
+        native: IntoDataFrame = self.native
+        for name, values in added.items():
+            column = nw.new_series(name, values, backend=self._frame.implementation)
+            native = with_column(native, name, column.to_native())
+        return native
+
+    def texts(self, place: int, rows: NDArray[np.bool_]) -> list[str]:
+        """Return some values of a column as texts."""
+        return [str(value) for value in objects_of(self._series(place))[rows]]
+
+    def centroids(self, options: TableOptions | None = None) -> Floats:
+        """Return the world centroids, (n, 3), column-major, so that no column is copied twice.
+
+        Raises
+        ------
+        TableError
+            Where the columns are ambiguous or not there, hold no numbers, or may be local.
+        """
+        choice = self._choose(options)
+        return choice.frame.centroids(self._triple(choice.xyz), None)
+
+    def blocks(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
+        """Return world centroids and sizes, (n, 3) each, and what the coordinates stand for.
+
+        Without columns of sizes there are none. Errors are those of `centroids`.
+        """
+        choice = self._choose(options)
+        points = self._triple(choice.xyz)
+        columns = self._triple(choice.sizes) if choice.sizes else None
+        sizes = choice.frame.sized(points, columns)
+        return choice.frame.centroids(points, sizes), sizes, choice.frame
+
+    def placed(self, options: TableOptions | None = None) -> tuple[Floats, Floats | None, Frame]:
+        """Return what `blocks` does, but no sizes where one of the three holds no numbers."""
+        choice = self._choose(options)
+        points = choice.frame.centroids(self._triple(choice.xyz), None)
+        for place in choice.sizes or ():
+            if not is_numeric(self._series(place)):
+                return points, None, choice.frame
+        return points, self._triple(choice.sizes) if choice.sizes else None, choice.frame
+
+    def geometry(
+        self, options: TableOptions | None = None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the columns of the centroid, and of the sizes."""
+        choice = self._choose(options)
+        places = choice.xyz, choice.sizes or ()
+        centroid, sizes = (tuple(self.names[place] for place in each) for each in places)
+        return centroid, sizes
+
+    def _choose(self, options: TableOptions | None) -> Choice:
+        """Find the columns of the centroid and the sizes."""
+        choice = choose_columns(self.names, self._sample(), options or TableOptions(), table=NAME)
+        require_constants(choice.constants, self.column, self.names, NAME)
+        return choice
+
+    def _triple(self, places: Triplet) -> Floats:
+        """Return three columns of numbers, (n, 3), column-major."""
+        numbers = np.empty((len(self), 3), order="F")
+        for axis, place in enumerate(places):
+            numbers[:, axis] = self._coordinates(place)
+        if any(self._is_single(place) for place in places):
+            warn_of_single(numbers, ", ".join(self.names[place] for place in places))
+        return numbers
+
+    def _is_single(self, place: int) -> bool:
+        """Return whether a column has single precision."""
+        import narwhals.stable.v1 as types
+
+        return self._series(place).dtype == types.Float32
+
+    def _coordinates(self, place: int) -> Floats:
+        """Return a column as numbers, NaN where missing; TableError for an infinite one."""
+        series, name = self._series(place), self.names[place]
+        if not is_numeric(series):
+            message = f"{self._name}'s column {name!r} holds {series.dtype}, not numbers"
+            raise TableError(message)
+        values = numbers_of(series, exact=f"{self._name}'s column {name!r}")
+        return read_positions(values, self._rule.of(name))
+
+    def _sample(self) -> list[list[str]]:
+        """Return the first rows as text, from which the columns are recognised."""
+        cells = []
+        for place in range(len(self.names)):
+            series = self._series(place).head(SAMPLE_ROWS)
+            if is_numeric(series):
+                numbers = numbers_of(series).tolist()
+                cells.append(["" if value != value else repr(value) for value in numbers])
+            else:
+                cells.append(["" if value is None else str(value) for value in series.to_list()])
+        return [list(row) for row in zip(*cells, strict=True)]
+
+    def _series(self, place: int) -> nw.Series[IntoSeries]:
+        return self._frame.get_column(self._frame.columns[place])

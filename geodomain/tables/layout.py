@@ -1,0 +1,647 @@
+"""Find the header line and the delimiter of a table."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from geodomain.errors import TableError, warn
+from geodomain.tables import rotation, vendors
+from geodomain.tables.dialect import (
+    DELIMITERS,
+    UTF8_MARK,
+    Row,
+    cell_text,
+    count_line_ends,
+    decimal_mark,
+    may_have_decimal_commas,
+    number,
+    require_text,
+    split_rows,
+    wireframes_named,
+)
+from geodomain.tables.frames import Frame, Triple
+from geodomain.tables.numbers import NumberRule
+from geodomain.tables.options import TableOptions
+from geodomain.tables.rotation import (
+    Rotation,
+    datamine_constants,
+    datamine_origins,
+    datamine_prototype,
+    datamine_rotation,
+    micromine_rotation,
+    refuse_misfit,
+)
+from geodomain.tables.vendors import (
+    CENTROIDS,
+    DATAMINE,
+    SIZES,
+    HeadRow,
+    MicromineModel,
+    Triplet,
+    micromine_model,
+    plain_name,
+    vendor_rows,
+)
+
+# A header further down than this is not looked for: preambles are short.
+_HEAD_ROWS = 100
+
+_QUOTED = re.compile(rb'"(?:[^"]|"")*"[ \t]*')
+
+
+class TableHeader(NamedTuple):
+    """The row of names, and the delimiter that makes it one."""
+
+    delimiter: bytes
+    row: Row
+    names: tuple[str, ...]
+
+
+def find_header(head: bytes, options: TableOptions, name: str, *, whole: bool) -> TableHeader:
+    """Find the first row that names a centroid, under the delimiter that the rows agree with.
+
+    Raises
+    ------
+    TableError
+        Where no row does, saying what the columns seem to be; where a quote in it is not closed.
+    """
+    start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
+    delimiters = _candidates(head, start, options)
+    rows = {
+        delimiter: list(
+            islice(split_rows(head, delimiter, start, whole=whole, name=name), _HEAD_ROWS)
+        )
+        for delimiter in delimiters
+    }
+    # A comment may hold the names (`# x y z`, or numpy's `# x,y,z`): only where no other row does.
+    for comments in (False, True):
+        found = [
+            header
+            for delimiter in delimiters
+            if (header := _header(rows[delimiter], delimiter, options, comments=comments))
+        ]
+        if found:
+            best = max(found, key=lambda header: _agreement(header, rows[header.delimiter]))
+            _require_closed_quotes(best, name)
+            return best
+    _refuse(rows, options, name)
+
+
+def _require_closed_quotes(header: TableHeader, table: str) -> None:
+    """Refuse a name whose quote does not end with it: other readers would see other columns."""
+    if header.row.cells[0].startswith(b"#"):
+        return
+    for cell, text in zip(header.row.cells, header.names, strict=True):
+        if cell.startswith(b'"') and not _QUOTED.fullmatch(cell):
+            message = (
+                f"{table}, line {header.row.line}: the quote that opens the name "
+                f"{text.splitlines()[0][:40]!r} is not closed at its end. Close it, or remove it."
+            )
+            raise TableError(message)
+
+
+def _candidates(head: bytes, start: int, options: TableOptions) -> tuple[bytes, ...]:
+    """Give the delimiters to try: the user's, the one of Excel's `sep=` line, or all of them."""
+    if options.delimiter:
+        return (options.delimiter,)
+    first = head[start : start + 16].splitlines()[:1]
+    if first and first[0].strip(b'"').lower().startswith(b"sep="):
+        declared = first[0].strip(b'"')[4:5]
+        if declared in DELIMITERS:
+            return (declared,)
+    return DELIMITERS
+
+
+def _header(
+    rows: Sequence[Row], delimiter: bytes, options: TableOptions, *, comments: bool
+) -> TableHeader | None:
+    """Find the first row that holds the columns that are asked for, or a family's."""
+    for row in rows:
+        if len(row.cells) < 3 or row.cells[0].startswith(b"#") is not comments:
+            continue
+        names = tuple(cell_text(cell, options.encoding) for cell in row.cells)
+        if _names_centroid(names, options):
+            return TableHeader(delimiter, row, names)
+    return None
+
+
+def _names_centroid(names: Sequence[str], options: TableOptions) -> bool:
+    """Tell whether the names hold the user's columns, and a family's for the other axes."""
+    plain = [vendors.plain_name(name) for name in names]
+    wanted = [None if one is None else vendors.plain_name(one) for one in options.centroid]
+    if any(one is not None and one not in plain for one in wanted):
+        return False
+    given = [None if one is None else plain.index(one) for one in wanted]
+    return bool(vendors.matches(names, vendors.CENTROIDS, given))
+
+
+def _agreement(header: TableHeader, rows: Sequence[Row]) -> tuple[float, int]:
+    """Score a header: the share of rows with as many cells, then how many those are."""
+    below = [len(row.cells) for row in rows if row.start > header.row.start]
+    alike = sum(count == len(header.names) for count in below)
+    return (alike / len(below) if below else 1.0), len(header.names)
+
+
+def _refuse(rows: dict[bytes, list[Row]], options: TableOptions, name: str) -> NoReturn:
+    """Say what is missing, in the row that looks most like a header."""
+    guesses = [_likely(found, options.encoding) for found in rows.values()]
+    names = max(guesses, key=len)
+    for wanted in options.centroid:
+        if wanted is not None and names:
+            vendors.find_column(names, wanted, name)
+    if not any(names):
+        message = f"{name} has no header line within its first megabyte: is it a table of text?"
+        raise TableError(message)
+    if all(number(cell) is not None for cell in names):
+        message = (
+            f"{name} has no header line: it begins with numbers. Add one that names the columns, "
+            "such as X,Y,Z."
+        )
+        raise TableError(message)
+    if len(names) == 1 and len(names[0].split()) > 2:
+        message = (
+            f"{name} seems to be separated by blanks, which is not read; export it with commas, "
+            "semicolons, tabs or pipes."
+        )
+        raise TableError(message)
+    vendors.refuse_no_centroid(names, name)
+
+
+def _likely(rows: Sequence[Row], encoding: str) -> tuple[str, ...]:
+    """Give the cells of the first row that has as many of them as most rows have."""
+    plain = [row for row in rows if not row.cells[0].startswith(b"#")] or list(rows)
+    if not plain:
+        return ()
+    usual = Counter(len(row.cells) for row in plain).most_common(1)[0][0]
+    likely = next(row for row in plain if len(row.cells) == usual)
+    return tuple(cell_text(cell, encoding) for cell in likely.cells)
+
+
+# --- Coordinates that are called centroids, and lie where the corners of blocks are.
+
+_ORIGIN = ("xmorig", "ymorig", "zmorig")
+# Exports round; a centroid is half a size away.
+_SLACK = 1e-3
+
+
+def warn_of_corners(
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    xyz: Triplet,
+    sizes: Triplet,
+    table: str,
+) -> None:
+    """Warn where blocks' centroids are whole numbers of their sizes from XMORIG, YMORIG, ZMORIG.
+
+    There the corners of blocks are: centroids, of sub-blocks too, are half a size further.
+
+    Warns
+    -----
+    GeodomainWarning
+        If all of the first rows say so, along all three axes.
+    """
+    plain = [plain_name(name) for name in names]
+    if not set(_ORIGIN) <= set(plain):
+        return
+    wanted = [*xyz, *sizes, *(plain.index(name) for name in _ORIGIN)]
+    found = [[number(row[c]) for c in wanted] for row in rows if max(wanted) < len(row)]
+    numbers = np.array([row for row in found if None not in row], np.float64).reshape(-1, 3, 3)
+    points, extents, origins = numbers.transpose(1, 0, 2)
+    if not len(points) or not (extents > 0).all():
+        return
+    steps = (points - origins) / extents
+    if (np.abs(steps - np.round(steps)) < _SLACK).all():
+        shown = ", ".join(names[column] for column in xyz)
+        warn(
+            f"{table}: {shown} are whole numbers of block sizes from XMORIG, YMORIG, ZMORIG, where "
+            "the corners of blocks are: if they are the lowest corners, say so with "
+            "position='corner'; if not, with position='centroid'"
+        )
+
+
+# --- Samples whose coordinates are those of their hole's collar, and not of their middle.
+
+# Columns of the ends of an interval, and of the hole that it is in.
+_ENDS = (
+    ("from", "to"),
+    ("depthfrom", "depthto"),
+    ("depth_from", "depth_to"),
+    ("from_depth", "to_depth"),
+    ("fromdepth", "todepth"),
+    ("sampfrom", "sampto"),
+    ("from_m", "to_m"),
+    ("mfrom", "mto"),
+)
+_HOLES = (
+    *("bhid", "holeid", "hole_id", "hole", "dhid", "drillhole", "hole_name", "holename"),
+    *("hole_no", "boreholeid", "borehole"),
+)
+
+
+def refuse_collars(
+    names: Sequence[str], rows: Sequence[Sequence[str]], xyz: Triplet, table: str
+) -> None:
+    """Refuse the coordinates of collars beside the intervals of samples.
+
+    Holes with one interval, such as blast holes, are left out; of the others, most must have more
+    than one place.
+
+    Parameters
+    ----------
+    names, rows
+        Of all columns, and the cells of the first rows.
+    xyz : tuple of int
+        The columns of the coordinates.
+    table : str
+        What error messages call it.
+
+    Raises
+    ------
+    TableError
+        With the columns, and the ways out.
+    """
+    plain = [plain_name(name) for name in names]
+    ends = next((pair for pair in _ENDS if set(pair) <= set(plain)), None)
+    if ends is None:
+        return
+    start, end = (plain.index(name) for name in ends)
+    hole = next((plain.index(name) for name in _HOLES if name in plain), None)
+    places = [found for found in _places(rows, start, hole, xyz) if len(found) > 1]
+    still = sum(len(set(found)) == 1 for found in places)
+    if 2 * still > len(places):
+        x, y, z = (names[column] for column in xyz)
+        message = (
+            f"{table}: {x}, {y} and {z} are the same for all intervals ({names[start]} to "
+            f"{names[end]}) of {still} of its first {len(places)} holes with several: they are "
+            "those of the collars, not of the samples. Desurvey the holes first, and name the "
+            "coordinates of the middles with x=, y= and z=; if these are right, say so with "
+            "points_are_middles=True."
+        )
+        raise TableError(message)
+
+
+def _places(
+    rows: Sequence[Sequence[str]], start: int, hole: int | None, xyz: Triplet
+) -> list[list[tuple[float | None, ...]]]:
+    """Return the coordinates of each hole's intervals; depths that decrease begin a hole."""
+    found: dict[str, list[tuple[float | None, ...]]] = {}
+    last, count = -1.0, 0
+    for row in rows:
+        if max(start, *xyz, -1 if hole is None else hole) >= len(row):
+            continue
+        depth, place = number(row[start]), tuple(number(row[column]) for column in xyz)
+        if depth is None or None in place:
+            continue
+        count += depth <= last
+        last = depth
+        found.setdefault(str(count) if hole is None else row[hole], []).append(place)
+    return list(found.values())
+
+
+# --- Which columns of a table are centroids and sizes, and in which frame; by names and first rows.
+
+# So many rows of blocks are looked at to know what a model means: rotation, decimal mark.
+SAMPLE_ROWS = 200
+
+
+class Choice(NamedTuple):
+    """The columns that matter, counted from 0, and what the coordinates stand for.
+
+    `constants` are columns that say so in every row, and must say the same.
+    """
+
+    xyz: Triplet
+    sizes: Triplet | None
+    frame: Frame
+    constants: dict[int, float]
+
+
+def choose_columns(
+    names: tuple[str, ...],
+    sample: Sequence[Sequence[str]],
+    options: TableOptions,
+    *,
+    model: MicromineModel | None = None,
+    table: str = "table",
+) -> Choice:
+    """Choose the columns of a block model.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of all its columns.
+    sample : sequence of sequence of str
+        The cells of its first blocks.
+    options : TableOptions
+        What the user says; the names and the sample decide the rest.
+    model : MicromineModel, optional
+        What Micromine says of the whole model.
+    table : str
+        What error messages call the file.
+
+    Returns
+    -------
+    Choice
+
+    Raises
+    ------
+    TableError
+        Where there are no such columns, or more than one set, the frame is in doubt, or the
+        coordinates are those of collars.
+    """
+    turned = Rotation(
+        rows=micromine_rotation(model),
+        angles=datamine_rotation(names, sample),
+        prototype=datamine_prototype(names, sample),
+        model=model,
+        origins=datamine_origins(names, sample),
+    )
+    xyz = _centroid(names, options, turned, table)
+    if not options.points_are_middles:
+        refuse_collars(names, sample, xyz, table)
+    fixed = _fixed_size(names, options, table)
+    sizes = None if fixed else _sizes(names, options, xyz, table)
+    frame = _frame(names, options, turned, xyz, sizes, fixed, sample, table)
+    if sizes and options.position is None and frame.position == "centroid":
+        warn_of_corners(names, sample, xyz, sizes, table)
+    # Said by the user, or in the world: then rows have no say in it.
+    trusted = (
+        options.rotation
+        or options.frame
+        or None not in options.centroid
+        or _is_not_datamine(names, xyz)
+    )
+    constants = datamine_constants(names, sample, turned=frame.local is not None)
+    return Choice(xyz, sizes, frame, {} if trusted else constants)
+
+
+def _is_not_datamine(names: Sequence[str], xyz: Triplet) -> bool:
+    """Tell whether other columns than Datamine's, which may be local, have been chosen."""
+    return tuple(vendors.plain_name(names[column]) for column in xyz) != DATAMINE.names
+
+
+def _given(names: Sequence[str], wanted: Sequence[str | None], table: str) -> list[int | None]:
+    """Find the columns that the user has named."""
+    return [None if one is None else vendors.find_column(names, one, table) for one in wanted]
+
+
+def _centroid(
+    names: tuple[str, ...], options: TableOptions, turned: Rotation, table: str
+) -> Triplet:
+    """Choose the centroid columns, those of the world where a rotated model has them."""
+    given = _given(names, options.centroid, table)
+    found = vendors.matches(names, CENTROIDS, given)
+    if not found:
+        vendors.refuse_no_centroid(names, table)
+    if not options.rotation:
+        found = turned.prefer_world(found)
+    vendors.refuse_ambiguity(names, found, table)
+    (xyz,) = found
+    vendors.require_single(names, xyz, table, "x=, y= and z=")
+    return xyz
+
+
+def _frame(
+    names: tuple[str, ...],
+    options: TableOptions,
+    turned: Rotation,
+    xyz: Triplet,
+    sizes: Triplet | None,
+    fixed: Triple | None,
+    sample: Sequence[Sequence[str]],
+    table: str,
+) -> Frame:
+    """Say what the coordinates stand for: as the user says, or as the head does."""
+    position = options.position or rotation.position_of(turned.model, table)
+    if position == "corner" and sizes is None and fixed is None:
+        message = (
+            f"{table}: the centroid of a block is its corner and half its size, and there are no "
+            "sizes: name them with dx=, dy= and dz=."
+        )
+        raise TableError(message)
+    blocks = rotation.first_blocks(sample, xyz, sizes, position)
+    if options.rotation or options.frame:
+        frame = Frame(position, options.rotation, fixed, options.frame, said=True)
+        lengths = frame.sized(blocks.points, blocks.sizes)
+        if lengths is not None:
+            refuse_misfit(frame.centroids(blocks.points, lengths), lengths, frame, table)
+        return frame
+    named = None not in options.centroid
+    local = turned.settle(names, xyz, table, named=named, blocks=blocks)
+    return Frame(position, local, fixed)
+
+
+def _fixed_size(names: Sequence[str], options: TableOptions, table: str) -> Triple | None:
+    """Return the size of every block where the user gives numbers that are no columns.
+
+    Raises
+    ------
+    TableError
+        For a number that is not above zero, and for numbers and columns together.
+    """
+    plain = {vendors.plain_name(name) for name in names}
+    given = [one for one in options.size if one is not None]
+    numbers = [number(one) for one in given if vendors.plain_name(one) not in plain]
+    sizes = [one for one in numbers if one is not None]
+    if not sizes:
+        return None
+    if len(sizes) < 3 or not all(0 < one < np.inf for one in sizes):
+        message = (
+            f"{table}: a size of all blocks is three numbers above 0, such as dx='10', dy='10', "
+            f"dz='5', and not {', '.join(given)}; or name three columns."
+        )
+        raise TableError(message)
+    return sizes[0], sizes[1], sizes[2]
+
+
+def _sizes(
+    names: tuple[str, ...], options: TableOptions, xyz: Triplet, table: str
+) -> Triplet | None:
+    """Choose the block size columns; where they are in doubt there are none, unless named."""
+    given = _given(names, options.size, table)
+    found = vendors.matches(names, SIZES, given)
+    if any(options.size):
+        if len(found) != 1:
+            message = f"{table}: name all three block sizes with dx=, dy= and dz=."
+            raise TableError(message)
+        vendors.require_single(names, next(iter(found)), table, "dx=, dy= and dz=")
+    if len(found) != 1:
+        return None
+    (sizes,) = found
+    twice = set(sizes).intersection(xyz)
+    if twice and not any(options.size):
+        return None
+    if twice:
+        message = (
+            f"{table}: {names[min(twice)]!r} cannot be a coordinate and a size; name the sizes "
+            "with dx=, dy= and dz=."
+        )
+        raise TableError(message)
+    return sizes
+
+
+# --- What the head of a table means: where its columns are, and where its data begin.
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """Where everything is in a table of blocks.
+
+    Attributes
+    ----------
+    delimiter, decimal : bytes
+        One byte each.
+    names : tuple of str
+        Header names, without quotes and outer blanks.
+    xyz : tuple of int
+        Columns of the centroid, counted from 0.
+    sizes : tuple of int, optional
+        Columns of the block sizes.
+    data_start : int
+        Byte offset of the first row of data, or of a blank line before it.
+    data_line : int
+        Physical line number, from 1, at that offset.
+    missing, missing_words : tuple of float, tuple of bytes
+        Numbers and texts that mean that a coordinate or size is missing.
+    head_rows : tuple of HeadRow
+        The names and the vendor's rows below them; lines before the names are not among them.
+    encoding : str
+        Of names and texts.
+    frame : Frame
+        What the coordinates stand for.
+    constants : dict of int to float
+        Columns that say so in every row, and must say the same in all of them.
+    numbers : NumberRule
+        How columns that are no coordinates are read as numbers.
+    """
+
+    delimiter: bytes
+    decimal: bytes
+    names: tuple[str, ...]
+    xyz: Triplet
+    sizes: Triplet | None
+    data_start: int
+    data_line: int
+    missing: tuple[float, ...] = ()
+    head_rows: tuple[HeadRow, ...] = ()
+    missing_words: tuple[bytes, ...] = ()
+    encoding: str = "utf-8"
+    frame: Frame = field(default_factory=Frame)
+    constants: dict[int, float] = field(default_factory=dict)
+    numbers: NumberRule = field(default_factory=NumberRule)
+
+    @property
+    def scanned_words(self) -> tuple[bytes, ...]:
+        """The texts that the scanner takes for missing: those of one coordinate are among them.
+
+        The scanner has one list for all columns, so that a mark of one coordinate must be looked
+        for in the others: see `Scanner.values` and `TextColumn`.
+        """
+        names = [self.names[place] for place in (*self.xyz, *(self.sizes or ()))]
+        own = [word.encode(self.encoding) for name in names for word in self.numbers.of(name).words]
+        return tuple(dict.fromkeys([*self.missing_words, *own]))
+
+
+def read_layout(
+    head: bytes, options: TableOptions | None = None, *, name: str = "table", whole: bool = True
+) -> TableLayout:
+    r"""Work out what the head of a block-model table means.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of the file, uncompressed; a megabyte is plenty.
+    options : TableOptions, optional
+        What the user says; the head decides the rest.
+    name : str
+        What error messages call the file.
+    whole : bool
+        Whether `head` is all there is.
+
+    Returns
+    -------
+    TableLayout
+
+    Raises
+    ------
+    TableError
+        Where the bytes are not text, the header is missing or ambiguous, or the centroids are
+        local to a rotated model.
+
+    Examples
+    --------
+    >>> layout = read_layout(b"XC;YC;ZC;XINC;YINC;ZINC\n1,5;2,5;3,5;1;1;1\n")
+    >>> layout.delimiter, layout.decimal, layout.xyz, layout.sizes
+    (b';', b',', (0, 1, 2), (3, 4, 5))
+    """
+    options = options or TableOptions()
+    require_text(head, name)
+    with wireframes_named(head, name):
+        header = find_header(head, options, name, whole=whole)
+        head_rows, sample = _below(head, header, options.encoding, whole=whole)
+        model = micromine_model(head_rows, options.encoding)
+        choice = choose_columns(header.names, sample, options, model=model, table=name)
+    rule = options.number_rule(header.names, name)
+    decimal = options.decimal
+    if decimal is None:
+        told = any(mark in cell for cell in _cells(sample, choice.xyz) for mark in ",.")
+        # A comma between digits is rare in whole numbers, unless it parts the fields.
+        if not told and header.delimiter != b"," and may_have_decimal_commas(head):
+            sample = _blocks(head, header, options.encoding, len(head_rows) - 1, None, whole=whole)
+        decimal = _decimal(header, choice.xyz, sample, name)
+    end = head_rows[-1].row.following
+    return TableLayout(
+        delimiter=header.delimiter,
+        decimal=decimal or b".",
+        names=header.names,
+        xyz=choice.xyz,
+        sizes=choice.sizes,
+        data_start=end,
+        data_line=count_line_ends(head, 0, end) + 1,
+        missing=options.missing,
+        missing_words=tuple(word.encode(options.encoding) for word in options.missing_words),
+        encoding=options.encoding,
+        head_rows=head_rows,
+        frame=choice.frame,
+        constants=choice.constants,
+        numbers=rule._replace(decimal=(decimal or b".").decode()),
+    )
+
+
+def _below(
+    head: bytes, header: TableHeader, encoding: str, *, whole: bool
+) -> tuple[tuple[HeadRow, ...], list[list[str]]]:
+    """Give the rows of the head from the names on, and the cells of the first rows of blocks."""
+    rows = split_rows(head, header.delimiter, header.row.following, whole=whole)
+    vendor = vendor_rows(rows, len(header.names), encoding)
+    sample = _blocks(head, header, encoding, len(vendor), SAMPLE_ROWS, whole=whole)
+    return (HeadRow("names", header.row), *vendor), sample
+
+
+def _blocks(
+    head: bytes, header: TableHeader, encoding: str, vendor: int, most: int | None, *, whole: bool
+) -> list[list[str]]:
+    """Give the cells of the first rows of blocks, after so many vendor's rows."""
+    rows = split_rows(head, header.delimiter, header.row.following, whole=whole)
+    blocks = islice(rows, vendor, None if most is None else vendor + most)
+    return [[cell_text(cell, encoding) for cell in row.cells] for row in blocks]
+
+
+def _decimal(
+    header: TableHeader, xyz: Triplet, rows: Sequence[Sequence[str]], name: str
+) -> bytes | None:
+    """Tell the decimal mark of some rows, if they do."""
+    columns = [_cells(rows, [place]) for place in range(len(header.names))]
+    return decimal_mark(_cells(rows, xyz), columns, name, header.delimiter)
+
+
+def _cells(sample: Sequence[Sequence[str]], columns: Iterable[int]) -> list[str]:
+    """Gather some columns of the sample."""
+    return [row[column] for row in sample for column in columns if column < len(row)]

@@ -1,0 +1,599 @@
+"""Coordinates, sizes and amounts as files hold them: `Numbers`, and those of float64."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import IntEnum
+from typing import Literal, NamedTuple, Protocol, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Floats, Ints
+from geodomain.errors import TableError
+
+_MOST_PLACES = 6
+# A face is a coordinate and half a size, each rounded: so many units of the last place.
+_ROUNDING = 8
+
+
+class Resolution(NamedTuple):
+    """What coordinates are rounded to a multiple of: ``units * 10**-places``."""
+
+    units: int
+    places: int
+
+    @property
+    def size(self) -> float:
+        """Return it as a float."""
+        return float(self.units / 10**self.places)
+
+
+def read_resolution(value: float | str) -> Resolution:
+    """Return what a number above zero, of six decimals at most, says.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+    """
+    try:
+        found = Decimal(str(value)).normalize()
+        places = max(-int(found.as_tuple().exponent), 0)
+        if found > 0 and places <= _MOST_PLACES and found < 10**_MOST_PLACES:
+            return Resolution(int(found.scaleb(places)), places)
+    except (InvalidOperation, ValueError, TypeError):
+        pass
+    message = f"resolution= is {value!r}; it must be above zero, with at most six decimals"
+    raise ValueError(message)
+
+
+class Numbers(Protocol):
+    """Numbers, (n,), that are added, halved and shared as exactly as their file can hold them."""
+
+    def __len__(self) -> int:
+        """Count them."""
+
+    def __add__(self, other: Self, /) -> Self:
+        """Add others."""
+
+    def __sub__(self, other: Self, /) -> Self:
+        """Take others away."""
+
+    def half(self) -> Self:
+        """Halve them."""
+
+    def take(self, rows: NDArray[np.intp] | Ints) -> Self:
+        """Give some of them, or some of them several times."""
+
+    def share(self, part: Ints, parts: Ints, start: Self, resolution: Resolution) -> Self:
+        """Give ``self * part / parts``.
+
+        Where the file cannot hold that, `start` and it are a multiple of the resolution.
+        """
+
+    def rounded(self, values: Floats, resolution: Resolution) -> Self:
+        """Give others of the same kind: the multiples of a resolution next to some values."""
+
+    def portion(self, share: Floats) -> Self:
+        """Give a share of each, 0 to 1, rounded to a few more decimals; of share 1 all of it."""
+
+    def summed(self, group: Ints, count: int) -> Self:
+        """Add those of each group up, in their order."""
+
+    def followed(self, other: Self) -> Self:
+        """Put others behind."""
+
+    def ranked(self, group: Ints) -> Ints:
+        """Give a number to each different value of a group, ascending; groups share none."""
+
+    def doubles(self) -> Floats:
+        """Give the nearest float64 of each."""
+
+
+def steps(of: Ints, resolution: Resolution) -> tuple[Ints, int]:
+    """Give whole multiples of a resolution in units of its last decimal, and those to one."""
+    return of * resolution.units, 10**resolution.places
+
+
+def numbered(order: NDArray[np.intp], differs: NDArray[np.bool_]) -> Ints:
+    """Give numbers to rows in an order; one that does not differ from the last has its number."""
+    found = np.empty(len(order), np.int64)
+    found[order] = np.cumsum(np.concatenate([[False], differs]))[: len(order)]
+    return found
+
+
+@dataclass(frozen=True)
+class Doubles:
+    """Numbers of a binary file: float64, each operation rounded once."""
+
+    values: Floats
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.values)
+
+    def __add__(self, other: Doubles) -> Doubles:
+        """Add others."""
+        return Doubles(self.values + other.values)
+
+    def __sub__(self, other: Doubles) -> Doubles:
+        """Take others away."""
+        return Doubles(self.values - other.values)
+
+    def half(self) -> Doubles:
+        """Halve them."""
+        return Doubles(self.values / 2)
+
+    def take(self, rows: NDArray[np.intp] | Ints) -> Doubles:
+        """Give some of them."""
+        return Doubles(self.values[rows])
+
+    def share(self, part: Ints, parts: Ints, start: Doubles, resolution: Resolution) -> Doubles:
+        """Give ``self * part / parts``; the whole where part is parts."""
+        return Doubles(np.where(part == parts, self.values, self.values * part / parts))
+
+    def rounded(self, values: Floats, resolution: Resolution) -> Doubles:
+        """Give the multiples of a resolution next to some values."""
+        units, one = steps(np.rint(values / resolution.size).astype(np.int64), resolution)
+        return Doubles(units / one)
+
+    def portion(self, share: Floats) -> Doubles:
+        """Give a share of each."""
+        return Doubles(self.values * share)
+
+    def summed(self, group: Ints, count: int) -> Doubles:
+        """Add those of each group up, in their order."""
+        return Doubles(np.bincount(group, self.values, count).astype(np.float64))
+
+    def followed(self, other: Doubles) -> Doubles:
+        """Put others behind."""
+        return Doubles(np.concatenate([self.values, other.values]))
+
+    def ranked(self, group: Ints) -> Ints:
+        """Give a number to each different value of a group; equal are those within rounding."""
+        near = _ROUNDING * np.spacing(np.abs(self.values).max(initial=1.0))
+        order = np.lexsort([self.values, group])
+        values, groups = self.values[order], group[order]
+        return numbered(order, (np.diff(values) > near) | (np.diff(groups) != 0))
+
+    def doubles(self) -> Floats:
+        """Give them."""
+        return self.values
+
+
+# --- Read columns as numbers by one rule: what is a number, what is missing, what is refused.
+
+BelowDetection = Literal["half", "limit", "zero", "missing"]
+BELOW_DETECTION: tuple[BelowDetection, ...] = get_args(BelowDetection)
+
+Codes = NDArray[np.intp]
+Mark = float | str
+
+_SHARES = {"half": 0.5, "limit": 1.0, "zero": 0.0, "missing": math.nan}
+_COUNTED = {
+    "half": "they count as half their magnitude, the detection limit",
+    "limit": "they count as their magnitude, the detection limit",
+    "zero": "they count as 0",
+    "missing": "they count as missing",
+}
+# What laboratories write for a value below detection that has no limit in the cell.
+_WORDS = {"bdl", "bld", "bd", "dl", "lod", "lld", "nd", "n.d.", "<dl", "<lod", "<lld", "<ld"}
+_INFINITE = {"inf", "infinity", "1.#inf"}
+# Texts that mean a number to a reader, whatever the marks: 1,410 or 1'410 or 12 % or <x or true.
+_PARTS = r"[0-9.,'\u2019\u00a0\u202f ]*"
+_LIKE_NUMBERS = (
+    rf"[<>\u2264\u2265~]?\s*[+-]?\s*{_PARTS}[0-9]{_PARTS}(?:[eEdD][+-]?[0-9]+)?\s*%?"
+    r"|true|false|[+-]?inf(?:inity)?|<.*"
+)
+_THOUSANDS = r"[+-]?[0-9]{1,3}(?:[,.'\u2019\u00a0\u202f ][0-9]{3})+(?:[.,][0-9]+)?"
+_SHOWN, _LOOKED, _SNIPPET, _MOST_VALUES = 3, 1000, 40, 100_000
+
+
+class Kind(IntEnum):
+    """What a cell says; the first four are those of `Kind` in kernels/text/column.h."""
+
+    MISSING = 0
+    NUMBER = 1
+    WORD = 2
+    UNSURE = 3
+    BELOW = 4
+    INFINITE = 5
+    UNSTATED = 6  # below detection, and nobody said what that counts as
+    UNLIMITED = 7  # a word for that, without a limit
+    GARBLED = 8  # a text that a reader takes for a number, or for true and false
+
+
+_READ = (Kind.MISSING, Kind.NUMBER, Kind.BELOW)
+_TEXTS = (Kind.WORD, Kind.UNLIMITED)
+
+
+class ColumnRule(NamedTuple):
+    """How the cells of one column are read.
+
+    Attributes
+    ----------
+    name, table : str
+        What messages call the column and its table.
+    codes, words : tuple of float, tuple of str
+        Numbers and texts that mean that a value is missing.
+    below : {"half", "limit", "zero", "missing"}, optional
+        What a value below detection counts as.
+    limit : float, optional
+        The detection limit of words such as BDL.
+    decimal : str
+        The decimal mark of texts.
+    """
+
+    name: str = ""
+    table: str = ""
+    codes: tuple[float, ...] = ()
+    words: tuple[str, ...] = ()
+    below: BelowDetection | None = None
+    limit: float | None = None
+    decimal: str = "."
+
+    def read(self, text: str) -> tuple[Kind, float]:
+        """Return what a text without outer blanks says, and its number, NaN where there is none."""
+        if not text or text in self.words or text.lower().lstrip("+-") == "nan":
+            return Kind.MISSING, math.nan
+        value = self.number(text)
+        if value is not None:
+            if value in self.codes:
+                return Kind.MISSING, math.nan
+            return (Kind.INFINITE, math.nan) if math.isinf(value) else (Kind.NUMBER, value)
+        limit = self.number(text[1:].strip()) if text[0] == "<" else None
+        if limit is not None and 0 < limit < math.inf:
+            return self._below(limit, Kind.UNSTATED)
+        if text.lower() in _WORDS:
+            return self._below(self.limit, Kind.UNLIMITED)
+        return Kind.GARBLED if _is_like_number(text) else Kind.WORD, math.nan
+
+    def is_missing(self, text: str) -> bool:
+        """Tell whether a label stands for no value: it is empty, or a mark; NaN is a text."""
+        if not text or text in self.words:
+            return True
+        return self.read(text)[0] == Kind.MISSING and text.lower().lstrip("+-") != "nan"
+
+    def number(self, text: str) -> float | None:
+        """Return the number of a text, to the nearest float64; None for another text."""
+        if _is_number(text, self.decimal):
+            return float(text.replace(self.decimal, ".").lower().replace("d", "e"))
+        if text.lstrip("+-").lower() in _INFINITE:
+            return -math.inf if text[0] == "-" else math.inf
+        return None
+
+    def _below(self, limit: float | None, otherwise: Kind) -> tuple[Kind, float]:
+        """Return what a value below detection counts as."""
+        if self.below is None or limit is None:
+            return otherwise, math.nan
+        if self.below == "missing":
+            return Kind.MISSING, math.nan
+        return Kind.BELOW, _SHARES[self.below] * limit
+
+    def require(
+        self,
+        kinds: NDArray[np.uint8],
+        text: Callable[[int], str],
+        where: Callable[[int], str],
+        *,
+        words: bool = False,
+    ) -> None:
+        """Raise NumberError where cells are neither numbers nor missing.
+
+        Parameters
+        ----------
+        kinds : (n,) uint8
+            A `Kind` for each row.
+        text, where : callable
+            What a row's cell says, and where the row stands, such as "line 12".
+        words : bool
+            Whether texts that nobody takes for a number may stand beside numbers, as where a
+            condition compares codes.
+        """
+        refused = Refused(self, words=words)
+        refused.add(kinds, text, where)
+        if refused.count:
+            raise NumberError(refused, refused.message(where(len(kinds) - 1)))
+
+    def mend(self, text: str, kind: Kind, *, whole: bool) -> str:
+        """Say how a cell that was refused becomes a number."""
+        named = f"missing={{{self.name!r}: {text[:_SNIPPET]!r}}}"
+        if kind in (Kind.UNSTATED, Kind.UNLIMITED):
+            limit = f" and its limit with detection_limit={{{self.name!r}: 0.01}}"
+            return (
+                "Say what a value below detection counts as with below_detection='half' (or "
+                f"limit, zero, missing){limit if kind == Kind.UNLIMITED else ''}; if it means "
+                f"that there is no value, use {named}."
+            )
+        if kind == Kind.INFINITE:
+            return f"A number must be finite: correct it, or, if it means no value, use {named}."
+        other = "," if self.decimal == "." else "."
+        if _is_number(text, other):
+            thousands = " without thousands separators" if re.fullmatch(_THOUSANDS, text) else ""
+            return (
+                f"The decimal mark of the table is {self.decimal!r}: export it anew{thousands}, "
+                f"or, if {other!r} is its decimal mark, use decimal={other!r}."
+            )
+        if re.fullmatch(_THOUSANDS, text):
+            return "Export it without thousands separators."
+        if text.lower() in ("true", "false"):
+            return f"A truth value is no 1 or 0: compare it as text, such as {text!r}."
+        if whole:
+            return "It holds texts: name a column of numbers."
+        return f"Correct it, or, if it means that there is no value, use {named}."
+
+
+class Refused:
+    """The cells of a column that are refused, counted chunk by chunk.
+
+    Parameters
+    ----------
+    rule : ColumnRule
+        How the column is read.
+    words : bool
+        Whether texts that nobody takes for a number may stand beside numbers.
+
+    Attributes
+    ----------
+    count : int
+        How many there are.
+    """
+
+    def __init__(self, rule: ColumnRule, *, words: bool = False) -> None:
+        self.rule, self.words, self.count = rule, words, 0
+        self._texts_alone = True
+        self._shown: dict[str, tuple[str, Kind]] = {}
+
+    def add(
+        self, kinds: NDArray[np.uint8], text: Callable[[int], str], where: Callable[[int], str]
+    ) -> None:
+        """Count those of a chunk; see `ColumnRule.require`."""
+        numbers = (kinds == Kind.NUMBER) | (kinds == Kind.BELOW)
+        self._texts_alone = self._texts_alone and not numbers.any()
+        wrong = np.flatnonzero(~np.isin(kinds, (*_READ, *_TEXTS) if self.words else _READ))
+        self.count += wrong.size
+        for row in wrong[:_LOOKED].tolist() if len(self._shown) < _SHOWN else ():
+            said = text(row)
+            if said not in self._shown and len(self._shown) < _SHOWN:
+                self._shown[said] = where(row), Kind(int(kinds[row]))
+
+    def message(self, last: str = "") -> str:
+        """Say what is wrong in the whole column, or up to the `last` row that was read."""
+        rule = self.rule
+        such = ", ".join(f"{_quoted(said)} in {where}" for said, (where, _) in self._shown.items())
+        first, (_, kind) = next(iter(self._shown.items()))
+        rows = f"the rows up to {last}" if last else "the rows"
+        return (
+            f"{rule.table}{': ' if rule.table else ''}{rule.name} is not a number in "
+            f"{self.count:,} of {rows}, such as {such}. "
+            f"{rule.mend(first, kind, whole=self._texts_alone)}"
+        )
+
+
+class NumberError(TableError):
+    """Cells that are neither numbers nor missing, in what was read of a column.
+
+    Attributes
+    ----------
+    refused : Refused
+        Those cells.
+    blamed : str
+        What comes before the message: whose column it is.
+    """
+
+    def __init__(self, refused: Refused, message: str, blamed: str = "") -> None:
+        super().__init__(blamed + message)
+        self.refused, self.blamed = refused, blamed
+
+    def __reduce__(self) -> tuple[type[TableError], tuple[str]]:
+        """Travel between processes as what it says."""
+        return TableError, (str(self),)
+
+    def blaming(self, whose: str) -> NumberError:
+        """Return the error with the name of who asked for the column before it."""
+        return NumberError(self.refused, str(self)[len(self.blamed) :], whose + self.blamed)
+
+    def of(self, whole: Refused) -> NumberError:
+        """Return the error of the whole column."""
+        return NumberError(whole, whole.message(), self.blamed)
+
+
+class NumberRule(NamedTuple):
+    """How a table's columns are read as numbers.
+
+    Attributes
+    ----------
+    missing : tuple of (str, float or str)
+        Marks of missing values, each with its column; an empty name stands for all columns.
+    below_detection : {"half", "limit", "zero", "missing"}, optional
+        What values below detection count as.
+    limits : tuple of (str, float)
+        Detection limits by column.
+    decimal : str
+        The decimal mark of texts.
+    table : str
+        What messages call the table.
+    """
+
+    missing: tuple[tuple[str, Mark], ...] = ()
+    below_detection: BelowDetection | None = None
+    limits: tuple[tuple[str, float], ...] = ()
+    decimal: str = "."
+    table: str = ""
+
+    def of(self, name: str) -> ColumnRule:
+        """Return the rule of a column."""
+        marks = [mark for column, mark in self.missing if column in ("", name)]
+        limits = [limit for column, limit in self.limits if column == name]
+        codes = [mark for mark in marks if not isinstance(mark, str)]
+        words = [mark for mark in marks if isinstance(mark, str)]
+        rule = ColumnRule(
+            name,
+            self.table,
+            tuple(codes),
+            tuple(words),
+            self.below_detection,
+            limits[-1] if limits else None,
+            self.decimal,
+        )
+        # A mark such as inf or 1e400 stands for the infinity that typed columns hold.
+        read = [rule.number(word) for word in words]
+        infinite = [value for value in read if value is not None and math.isinf(value)]
+        return rule._replace(codes=(*codes, *infinite))
+
+
+class NegativeGrades:
+    """Negative values of a grade, counted by value, chunk by chunk.
+
+    They count as they are, or by the user's policy for values below detection, of which they are
+    minus the limit. No magnitude decides by itself which of the two it is.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    below : {"half", "limit", "zero", "missing"}, optional
+        The policy.
+
+    Attributes
+    ----------
+    count, first : int
+        How many there are, and the number of the first row that has one, from 1; 0 without any.
+    values : dict of float to int
+        How many there are of each, of so many values.
+    """
+
+    def __init__(self, name: str, below: BelowDetection | None = None) -> None:
+        self.name, self.below = name, below
+        self.count = self.first = 0
+        self.values: dict[float, int] = {}
+
+    def take(self, grade: Floats, done: int = 0) -> Floats:
+        """Return a chunk of a grade by the policy, after so many rows `done`."""
+        negative = grade < 0
+        if not negative.any():
+            return grade
+        if not self.first:
+            self.first = done + int(negative.argmax()) + 1
+        self.count += int(negative.sum())
+        values, counts = np.unique(grade[negative], return_counts=True)
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+            if value in self.values or len(self.values) < _MOST_VALUES:
+                self.values[value] = self.values.get(value, 0) + count
+        if self.below is None:
+            return grade
+        taken: Floats = np.where(negative, -grade * _SHARES[self.below], grade)
+        return taken
+
+    def merge(self, later: NegativeGrades, done: int = 0) -> None:
+        """Add what a column has after so many rows `done`."""
+        if not self.first and later.first:
+            self.first = done + later.first
+        self.count += later.count
+        for value, count in later.values.items():
+            if value in self.values or len(self.values) < _MOST_VALUES:
+                self.values[value] = self.values.get(value, 0) + count
+
+    def stored(self) -> Floats:
+        """Return what `restored` makes the same of: policy and zero, counts, values; (n + 2, 2)."""
+        policy = BELOW_DETECTION.index(self.below) if self.below else -1
+        rows = [(policy, 0), (self.count, self.first), *self.values.items()]
+        return np.array(rows, np.float64)
+
+    @classmethod
+    def restored(cls, name: str, rows: Floats) -> NegativeGrades:
+        """Return what `stored` was made of."""
+        policy, count, first = int(rows[0, 0]), int(rows[1, 0]), int(rows[1, 1])
+        made = cls(name, BELOW_DETECTION[policy] if policy >= 0 else None)
+        made.count, made.first = count, first
+        made.values = {value: int(many) for value, many in rows[2:].tolist()}
+        return made
+
+    def warning(self, row: str, *, detection: bool = True) -> str | None:
+        """Return how often which values come, and what they count as; None without any.
+
+        Without `detection` the values are amounts, which have no limit of detection.
+        """
+        if not self.count:
+            return None
+        common = sorted(self.values.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN]
+        such = ", ".join(f"{value!r} in {count:,}" for value, count in common)
+        said = (
+            f"{self.name} is negative in {self.count:,} of the {row}s, the first in {row} "
+            f"{self.first:,} ({such}{', ..' if len(self.values) > _SHOWN else ''})"
+        )
+        if self.below is not None:
+            return f"{said}: {_COUNTED[self.below]}"
+        mark = f"missing={{{self.name!r}: {common[0][0]!r}}}"
+        below = (
+            "if they are below detection, use below_detection='half' (or limit, zero, missing); "
+        )
+        return (
+            f"{said}, and they count so: {below if detection else ''}if one stands for a missing "
+            f"value, use {mark}"
+        )
+
+
+def read_texts(
+    texts: Sequence[str], codes: Codes, rule: ColumnRule
+) -> tuple[Floats, NDArray[np.uint8]]:
+    """Return the numbers and the `Kind` of rows, (n,) each, by the places of their texts."""
+    read = [rule.read(text) for text in texts]
+    kinds = np.array([kind for kind, _ in read], np.uint8)
+    numbers = np.array([number for _, number in read], np.float64)
+    return numbers[codes], kinds[codes]
+
+
+def read_numbers(values: Floats, rule: ColumnRule) -> tuple[Floats, NDArray[np.uint8]]:
+    """Return numbers that are typed already, NaN where missing, and the `Kind` of each row."""
+    missing = np.isnan(values)
+    if rule.codes:
+        missing |= np.isin(values, rule.codes)
+    kinds = np.where(missing, Kind.MISSING, Kind.NUMBER).astype(np.uint8)
+    kinds[np.isinf(values) & ~missing] = Kind.INFINITE
+    return np.where(kinds == Kind.NUMBER, values, np.nan), kinds
+
+
+def read_positions(
+    values: Floats, rule: ColumnRule, where: Callable[[int], str] | None = None
+) -> Floats:
+    """Return coordinates, sizes or depths that are typed already, NaN where missing.
+
+    Raises
+    ------
+    NumberError
+        For an infinite one that is no mark of missing values.
+    """
+    if not rule.codes and not np.isinf(values).any():
+        return values
+    numbers, kinds = read_numbers(values, rule)
+    rule.require(kinds, lambda row: repr(float(values[row])), where or _row)
+    return numbers
+
+
+def _row(row: int) -> str:
+    """Say which row of a table in memory it is."""
+    return f"row {row + 1:,}"
+
+
+def _is_like_number(text: str) -> bool:
+    """Tell whether a reader takes a text for a number, or for true and false."""
+    return re.fullmatch(_LIKE_NUMBERS, text, re.IGNORECASE) is not None
+
+
+def _is_number(text: str, mark: str) -> bool:
+    """Tell whether a text is a number with a decimal mark; the grammar is that of number.h."""
+    mark = re.escape(mark)
+    return bool(
+        re.fullmatch(rf"[+-]?(?:[0-9]+(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eEdD][+-]?[0-9]+)?", text)
+    )
+
+
+def _quoted(text: str) -> str:
+    """Return a text as it can be shown in one line."""
+    return repr(text if len(text) <= _SNIPPET else text[: _SNIPPET - 3] + "...")

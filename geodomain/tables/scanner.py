@@ -1,0 +1,807 @@
+"""Read one number of a text as the compiled scanner does."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+import sys
+import weakref
+from collections.abc import Callable, Generator, Iterator, Sequence
+from enum import IntEnum
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodomain.compute.data import Bytes
+from geodomain.compute.native import CoreFunction, addresses, core, thread_count
+from geodomain.errors import TableError, counted
+from geodomain.files.pipeline import HEADROOM, Ahead, Block, ByteSource, Reader, fill
+from geodomain.progress import Progress
+from geodomain.tables.dialect import cell_text, count_line_ends
+from geodomain.tables.layout import TableLayout
+from geodomain.tables.numbers import Kind, Refused, read_texts
+
+
+def read_number(text: bytes, decimal: bytes = b".") -> float | None:
+    """Return the number that a field says, rounded to the nearest double.
+
+    Parameters
+    ----------
+    text : bytes
+        The field, without its quotes; blanks around it are passed over.
+    decimal : bytes
+        The decimal mark.
+
+    Returns
+    -------
+    float or None
+        NaN for an empty field or NaN, None for text, infinity for a number out
+        of range.
+
+    Examples
+    --------
+    >>> read_number(b" 2296021.10 ")
+    2296021.1
+    >>> read_number(b"1,5e3", b",")
+    1500.0
+    """
+    value = ctypes.c_double()
+    reading = core().text_number(text, len(text), decimal, value)
+    if reading == 4:
+        return exactly(text, decimal)
+    return (value.value, math.nan, None, math.inf)[reading]
+
+
+def exactly(text: bytes, decimal: bytes) -> float:
+    """Return the number that a field says, by Python's own arithmetic."""
+    return float(text.replace(decimal, b".").lower().replace(b"d", b"e"))
+
+
+# --- Memory of arrays that is taken again when the last array in it is gone.
+
+
+class ReusedColumns:
+    """Give arrays of three columns, chunk after chunk, without new memory for each.
+
+    The system clears new memory page by page, which takes longer than to fill it. An array that
+    somebody still has, or a view of it, keeps its memory: then the next one gets its own.
+
+    Examples
+    --------
+    >>> columns = ReusedColumns()
+    >>> first = columns.take(4)
+    >>> first.shape, first.flags.f_contiguous
+    ((4, 3), True)
+    >>> second = columns.take(4)
+    >>> np.shares_memory(first, second)
+    False
+    """
+
+    def __init__(self) -> None:
+        self._room = np.empty(0)
+        self._alone = self._holders()
+
+    def take(self, rows: int) -> NDArray[np.float64]:
+        """Return an array (rows, 3) whose columns are contiguous, with anything in it."""
+        size = 3 * rows
+        if self._room.size < size or self._holders() != self._alone:
+            self._room = np.empty(size + size // 8)
+        return self._room[:size].reshape(3, rows).T
+
+    def _holders(self) -> int:
+        """Count who refers to the memory: each array in it does, however it was cut."""
+        return sys.getrefcount(self._room)
+
+
+# --- Error messages about the rows of a table.
+
+SNIPPET = 40
+
+
+class Fault(IntEnum):
+    """Name what the scanner can find wrong; the numbers are those of dialect.h."""
+
+    NONE = 0
+    RAGGED = 1
+    WORD = 2
+    RANGE = 3
+    UNCLOSED = 4
+    NUL = 5
+    JUNK = 6
+
+
+class Place(NamedTuple):
+    """Say where in a table something is wrong."""
+
+    table: str
+    line: int  # 1-based physical line where the text in question starts
+    last_line: int  # and where it ends
+    text: bytes
+    column: str = ""
+
+
+def sentence(fault: Fault, place: Place, found: int, due: int, decimal: bytes) -> str:
+    """Return what is wrong, where, and how to mend it.
+
+    Parameters
+    ----------
+    fault : Fault
+        What is wrong.
+    place : Place
+        Where.
+    found, due : int
+        For a ragged row, how many fields it has and how many the header has.
+    decimal : bytes
+        The decimal mark of the table.
+
+    Returns
+    -------
+    str
+        One or two sentences.
+    """
+    where = f"{place.table}, line {place.line}"
+    match fault:
+        case Fault.RAGGED:
+            fields = counted(found, "field")
+            return (
+                f"{where}: {fields} where the header has {due}. Mend the row; a field that "
+                "holds the delimiter must stand in double quotes."
+            )
+        case Fault.WORD:
+            return (
+                f"{where}: {place.column} is {_quoted(place.text)}, which is not a number"
+                f"{_hint(place.text, decimal)}. Correct it, or, if that means that there is "
+                f"none, say so with missing={_quoted(place.text.strip())}."
+            )
+        case Fault.RANGE:
+            return (
+                f"{where}: {place.column} is {_quoted(place.text)}, which is beyond the range "
+                "of a number. Correct it, or leave the field empty."
+            )
+        case Fault.UNCLOSED:
+            return (
+                f"{where}: the quote that opens the field {_quoted(place.text)} is never "
+                "closed. Close it, or remove it."
+            )
+        case Fault.NUL:
+            return (
+                f"{where}: there is a NUL byte, so the file is damaged or not plain text. "
+                "Export it again as CSV in UTF-8."
+            )
+        case Fault.JUNK:
+            return (
+                f"{where}: the quoted field {_quoted(place.text)}{_closed(place)} is followed by "
+                "text before the next delimiter. Double the quotes within the field, or "
+                "close it in its place."
+            )
+        case Fault.NONE:
+            return ""
+
+
+def too_long(table: str, line: int, limit: int) -> str:
+    """Return the sentence for a row that is longer than any row may be."""
+    return (
+        f"{table}, line {line}: the row that starts there is longer than {limit >> 20} MB. "
+        "Check that the file is a table with line ends."
+    )
+
+
+def _quoted(text: bytes) -> str:
+    """Return the start of a field, as it can be shown in one line."""
+    shown = text[: 4 * SNIPPET].decode("utf-8", "replace")
+    return repr(shown if len(shown) <= SNIPPET else shown[: SNIPPET - 3] + "...")
+
+
+def _hint(text: bytes, decimal: bytes) -> str:
+    other = b"," if decimal == b"." else b"."
+    if other not in text or text.strip(b" \t+-.,0123456789eE"):
+        return ""
+    mark = f" where the decimal mark is {decimal.decode()!r} and nothing parts thousands"
+    return f"{mark} (decimal='{other.decode()}' takes the other mark)"
+
+
+def _closed(place: Place) -> str:
+    return "" if place.line == place.last_line else f", closed in line {place.last_line},"
+
+
+# --- A column of a table's text as conditions ask for it; which conditions there are is elsewhere.
+
+_BLANKS = np.frombuffer(b" \t", np.uint8)
+
+
+class TextColumn:
+    """One field of the rows that were scanned last; see `geodomain.tables.conditions.Column`.
+
+    Parameters
+    ----------
+    owner : object
+        What frees the native table: it stays while the column does.
+    handle : ctypes.c_void_p
+        The native table.
+    text : ndarray of uint8
+        What was scanned.
+    rows : int
+        How many rows were found in it.
+    which : int
+        The field's place among those that the table keeps.
+    layout : TableLayout
+        How the table is written.
+    field : int
+        The field's place among all those of the table.
+    line : int
+        The physical line where the text starts, from 1.
+    """
+
+    def __init__(
+        self,
+        owner: object,
+        handle: ctypes.c_void_p,
+        text: NDArray[np.uint8],
+        rows: int,
+        which: int,
+        layout: TableLayout,
+        field: int,
+        line: int,
+    ) -> None:
+        self._owner, self._handle, self._text, self._rows = owner, handle, text, rows
+        self._which, self._layout, self._line = which, layout, line
+        self.rule = layout.numbers.of(layout.names[field])
+
+    def present(self, *, number: bool = False) -> NDArray[np.bool_]:
+        """Tell the rows with a value: not empty, nothing that stands for missing.
+
+        The text nan is a value, as of a label; with `number`, for who asks for one, it is none.
+        """
+        found: NDArray[np.bool_] = self._cells[1] != Kind.MISSING
+        if number or found.all():
+            return found
+        texts, codes = self.spellings()
+        there: NDArray[np.bool_] = np.array(
+            [not self.rule.is_missing(text.strip()) for text in texts], np.bool_
+        )[codes]
+        return found | there
+
+    def among(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Tell the rows whose value is one of the texts, quotes and outer blanks left out."""
+        words = [text.encode(self._layout.encoding) for text in texts]
+        found = np.empty(self._rows, dtype=np.bool_)
+        wanted = (ctypes.c_char_p * len(words))(*words)
+        self._call("among", self._text, self._which, len(words), wanted, found)
+        return found & self.present()
+
+    def numbers(self, *, words: bool = False) -> NDArray[np.float64]:
+        """Return the values as numbers, NaN where missing; TableError where a cell is none."""
+        numbers, kinds = self._cells
+        self.rule.require(kinds, self._said, self._where, words=words)
+        return numbers
+
+    def loose_numbers(self) -> NDArray[np.float64]:
+        """Return the values as numbers, NaN where missing or no number."""
+        return self._cells[0]
+
+    def tell(self, refused: Refused) -> None:
+        """Count the cells that `numbers` refuses."""
+        refused.add(self._cells[1], self._said, self._where)
+
+    def below_detection(self) -> int:
+        """Count the texts below detection that `numbers` gives a value."""
+        return int((self._cells[1] == Kind.BELOW).sum())
+
+    def distinct(self, known: Sequence[str] = ()) -> tuple[list[str], NDArray[np.intp]]:
+        """Return the different values as texts, and the place of each row's among them.
+
+        A missing value is an empty text. The texts begin with those that are `known`; each is
+        looked for in all the rows at once, so there should be few.
+        """
+        places = {text: place for place, text in enumerate(known)}
+        codes, present = np.full(self._rows, -1, np.intp), self.present()
+        if not present.all():
+            codes[~present] = places.setdefault("", len(places))
+        for text, place in places.items():
+            codes[self._spelled(text)] = place
+        while (left := np.flatnonzero(codes < 0)).size:
+            row = int(left[0])
+            text = cell_text(self._field(row), self._layout.encoding).replace('""', '"')
+            same = self._spelled(text) & (codes < 0)
+            same[row] = True
+            codes[same] = places.setdefault(text, len(places))
+        return list(places), codes
+
+    def spellings(self) -> tuple[list[str], NDArray[np.intp]]:
+        """Return the different texts as the file has them, and the place of each row's among them.
+
+        Quotes around a text and outer blanks are left out; what stands for missing is a text too.
+        """
+        codes, places = np.empty(self._rows, np.int32), np.empty((self._rows, 2), np.int64)
+        count = ctypes.c_int32()
+        self._call(
+            "spellings", self._text, self._which, codes, places, count,
+        )  # fmt: skip
+        encoding = self._layout.encoding
+        texts = [
+            self._text[begin:end].tobytes().decode(encoding, "replace")
+            for begin, end in places[: count.value].tolist()
+        ]
+        return texts, codes.astype(np.intp)
+
+    def padded(self) -> NDArray[np.bool_]:
+        """Tell the rows whose text has blanks around it, within quotes or without."""
+        places = np.empty((self._rows, 2), np.int64)
+        self._call("places", self._which, places)
+        begin, end = places.T
+        found = np.zeros(self._rows, np.bool_)
+        there = np.flatnonzero(end > begin)
+        for at in (begin[there], end[there] - 1):
+            found[there] |= np.isin(self._text[at], _BLANKS)
+        return found
+
+    def _spelled(self, text: str) -> NDArray[np.bool_]:
+        """Tell the rows that say a text, in quotes or not: in quotes a quote is there twice."""
+        return self.among(list({text, text.replace('"', '""')}))
+
+    @cached_property
+    def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        numbers, kinds = np.empty(self._rows), np.empty(self._rows, np.uint8)
+        self._call("column", self._text, self._which, numbers, kinds)
+        for row in np.flatnonzero(kinds == Kind.UNSURE).tolist():
+            numbers[row], kinds[row] = exactly(self._field(row), self._layout.decimal), Kind.NUMBER
+        if self.rule.codes:
+            lost = (kinds == Kind.NUMBER) & np.isin(numbers, self.rule.codes)
+            numbers[lost], kinds[lost] = math.nan, Kind.MISSING
+        infinite = np.isinf(numbers)
+        numbers[infinite], kinds[infinite] = math.nan, Kind.INFINITE
+        words = kinds == Kind.WORD
+        if not {*self._layout.scanned_words} <= self._own_words:
+            words |= kinds == Kind.MISSING
+        if words.any():
+            texts, codes = self.spellings()
+            read_numbers, read_kinds = read_texts(texts, codes, self.rule)
+            numbers[words], kinds[words] = read_numbers[words], read_kinds[words]
+        return numbers, kinds
+
+    @property
+    def _own_words(self) -> set[bytes]:
+        """The texts that mean a missing value in this column."""
+        return {word.encode(self._layout.encoding) for word in self.rule.words}
+
+    def _said(self, row: int) -> str:
+        """Return what a row's cell says."""
+        text = self._field(row).decode(self._layout.encoding, "replace")
+        return text.strip().replace('""', '"')
+
+    def _where(self, row: int) -> str:
+        """Say in which physical line a row ends."""
+        end = np.empty(2, dtype=np.int64)
+        self._call("place", self._which, row, end)
+        text = self._text[: int(end[1])].tobytes()
+        return f"line {self._line + count_line_ends(text, 0, len(text))}"
+
+    def _field(self, row: int) -> bytes:
+        """Return the text of one row's field."""
+        place = np.empty(2, dtype=np.int64)
+        self._call("place", self._which, row, place)
+        begin, end = place.tolist()
+        return self._text[begin:end].tobytes()
+
+    def _call(self, name: str, *arguments: object) -> None:
+        call: CoreFunction = getattr(core(), f"text_{name}")
+        call(self._handle, *arguments)
+
+
+# --- The native text scanner as Python sees it: one table, chunk after chunk; no files.
+
+PIECE_BYTES = 256 << 10
+
+
+class ScanReport(NamedTuple):
+    """Say what a chunk of text holds; the order is that of `report` in text.cpp."""
+
+    rows: int
+    consumed: int  # bytes: all whole rows and blank lines
+    lines: int  # physical line ends in them
+    missing: int  # rows without a centroid
+    unsure: int  # numbers that Python must round
+    fault: int
+    begin: int
+    end: int
+    line: int  # line ends before `begin`
+    last_line: int
+    detail: int
+
+
+class ColumnCells:
+    """Hold the cells of one new column as one run of bytes.
+
+    Parameters
+    ----------
+    vocabulary : sequence of bytes
+        What each code says, ready to be written.
+    before : bytes
+        What goes before each cell, such as the delimiter.
+    """
+
+    def __init__(self, vocabulary: Sequence[bytes], before: bytes = b"") -> None:
+        cells = [before + cell for cell in vocabulary]
+        lengths = np.array([0, *map(len, cells)], dtype=np.int64)
+        self.starts = np.cumsum(lengths)
+        self.bytes = np.frombuffer(b"".join(cells) or b"\0", dtype=np.uint8)
+        self.count = len(cells)
+
+
+class Scanner:
+    """Find the rows and numbers of a table's text, and put new cells into it.
+
+    Parameters
+    ----------
+    layout : TableLayout
+        How the table is written.
+    table : str
+        What messages call it.
+    replaced : int or None
+        The field whose cell is rewritten, or None to append cells.
+    also : sequence of int
+        Other fields that `column` is asked for.
+    threads : int or None
+        How many threads to use; the result is the same for any number.
+    piece_bytes : int or None
+        What one thread takes at a time.
+    """
+
+    def __init__(
+        self,
+        layout: TableLayout,
+        table: str,
+        *,
+        replaced: int | None = None,
+        also: Sequence[int] = (),
+        threads: int | None = None,
+        piece_bytes: int | None = None,
+    ) -> None:
+        self._layout = layout
+        self._table = table
+        self._wanted = [*layout.xyz, *(layout.sizes or ())]
+        names = [layout.names[field] for field in self._wanted]
+        marked = {column for column, _ in layout.numbers.missing}
+        self._own_missing = [
+            (wanted, layout.numbers.of(name).codes)
+            for wanted, name in enumerate(names)
+            if name in marked
+        ]
+        self._words = layout.scanned_words
+        # Marks of one coordinate, which are words in others: these must be looked at again.
+        borrowed = {*self._words} - {*layout.missing_words}
+        self._borrowed = [
+            (wanted, lent)
+            for wanted, name in enumerate(names)
+            if (
+                lent := borrowed
+                - {w.encode(layout.encoding) for w in layout.numbers.of(name).words}
+            )
+        ]
+        looked = [self._wanted[wanted] for wanted, _ in self._borrowed]
+        self._also = list(dict.fromkeys([*also, *looked]))
+        self._threads = thread_count(threads)
+        self._piece_bytes = piece_bytes or PIECE_BYTES
+        self._handle = self._open(-1 if replaced is None else replaced)
+        self._text: Bytes = np.empty(0, dtype=np.uint8)
+        self._found = ScanReport(*[0] * 11)
+        self._line = layout.data_line
+        self._points, self._sizes = ReusedColumns(), ReusedColumns()
+        self.close = weakref.finalize(self, core().text_close, self._handle)
+
+    def scan(self, text: Bytes, *, final: bool) -> ScanReport:
+        """Find the whole rows at the start of a text.
+
+        Parameters
+        ----------
+        text : ndarray of uint8, shape (b,)
+            Bytes that follow on what earlier calls consumed. They must stay
+            untouched until the rows have been spliced.
+        final : bool
+            Whether the file ends where the text ends.
+
+        Returns
+        -------
+        ScanReport
+            Rows and bytes that are whole; the rest must come again.
+
+        Raises
+        ------
+        TableError
+            For the first fault in the order of the file: a ragged row, a centroid
+            or size that is text or out of range, a quote that is never closed or
+            closed amid a field, a NUL byte.
+        """
+        self._line += self._found.lines
+        self._text = text
+        out = np.zeros(11, dtype=np.int64)
+        self._call(
+            "scan", text, text.size, int(final), self._piece_bytes, self._threads, out,
+        )  # fmt: skip
+        self._found = ScanReport(*out.tolist())
+        self._decided = self._decide()
+        if self._found.fault:
+            raise TableError(self._sentence())
+        return self._found
+
+    def follow(self, other: Scanner) -> None:
+        """Go on after what another scanner of the table consumed last."""
+        self._line = other._line + other._found.lines
+        self._found = self._found._replace(lines=0)
+
+    def give_back(self, rest: Bytes) -> None:
+        """Leave out the rows at the end of what was consumed, which come again."""
+        ends = count_line_ends(rest.tobytes(), 0, rest.size)
+        self._found = self._found._replace(lines=self._found.lines - ends)
+
+    def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, int]:
+        """Return the numbers of the rows that were found.
+
+        Returns
+        -------
+        points : ndarray of float64, shape (n, 3)
+            Centroids, NaN where missing; each column is contiguous.
+        sizes : ndarray of float64, shape (n, 3), or None
+            Block sizes, NaN where missing.
+        missing : int
+            How many rows lack a coordinate.
+        """
+        points = self._points.take(self._found.rows)
+        sizes = None if self._layout.sizes is None else self._sizes.take(self._found.rows)
+        self._call("values", points.T, None if sizes is None else sizes.T, self._threads)
+        missing = self._found.missing
+        for row, wanted, value in self._decided:
+            before = np.isnan(points[row]).any()  # undecided counts as missing
+            (points if wanted < 3 or sizes is None else sizes)[row, wanted % 3] = value
+            missing += int(np.isnan(points[row]).any()) - int(before)
+        for wanted, codes in self._own_missing:
+            numbers = (points if wanted < 3 or sizes is None else sizes)[:, wanted % 3]
+            lost = np.isin(numbers, codes)
+            if wanted < 3:
+                missing += int((lost & ~np.isnan(points).any(axis=1)).sum())
+            numbers[lost] = math.nan
+        for wanted, lent in self._borrowed:
+            numbers = (points if wanted < 3 or sizes is None else sizes)[:, wanted % 3]
+            self._refuse(wanted, lent, np.flatnonzero(np.isnan(numbers)))
+        return points, sizes, missing
+
+    def _refuse(self, wanted: int, lent: set[bytes], rows: NDArray[np.intp]) -> None:
+        """Raise TableError for a text that stands for a missing value in other columns alone."""
+        for begin, end in self.places(self._wanted[wanted])[rows].tolist():
+            if self._text[begin:end].tobytes().strip() in lent:
+                raise TableError(self._sentence_of(Fault.WORD, wanted, begin, end))
+
+    def column(self, field: int) -> TextColumn:
+        """Return one of the fields `also` in the rows that were found, before the next scan."""
+        which = self._also.index(field)
+        return TextColumn(
+            self, self._handle, self._text, self._found.rows, which, self._layout, field, self._line
+        )
+
+    def places(self, field: int) -> NDArray[np.int64]:
+        """Return where one of the fields `also` is in each row, (n, 2), quotes left out."""
+        places = np.empty((self._found.rows, 2), dtype=np.int64)
+        self._call("places", self._also.index(field), places)
+        return places
+
+    def ends(self) -> NDArray[np.int64]:
+        """Return where each row ends, before its line end, where cells are appended."""
+        ends = np.empty(self._found.rows, dtype=np.int64)
+        self._call("ends", ends)
+        return ends
+
+    def splice(
+        self,
+        columns: Sequence[ColumnCells],
+        codes: Sequence[NDArray[np.int32]],
+        room: Callable[[int], Bytes],
+    ) -> Bytes:
+        """Return the text that was consumed with new cells in its rows.
+
+        Parameters
+        ----------
+        columns : sequence of ColumnCells
+            The new columns, from left to right.
+        codes : sequence of ndarray of int32, shape (n,)
+            For each column, the cell of each row.
+        room : callable
+            Gives an array of at least as many bytes as it is asked for.
+
+        Returns
+        -------
+        ndarray of uint8
+            The start of the array that `room` gave.
+
+        Raises
+        ------
+        ValueError
+            If a code has no cell.
+        """
+        numbers = [_checked(each, self._found.rows) for each in codes]
+        counts = np.array([column.count for column in columns], dtype=np.int32)
+        size = ctypes.c_int64()
+        self._call(
+            "measure", len(columns), addresses(numbers), addresses([c.bytes for c in columns]),
+            addresses([c.starts for c in columns]), counts, self._threads, size,
+        )  # fmt: skip
+        if size.value < 0:
+            message = "a label code has no cell in the vocabulary"
+            raise ValueError(message)
+        out = room(size.value)
+        self._call("write", self._text, out)
+        return out[: size.value]
+
+    @property
+    def line(self) -> int:
+        """The physical line where the text that was scanned last starts, from 1."""
+        return self._line
+
+    def _open(self, replaced: int) -> ctypes.c_void_p:
+        layout = self._layout
+        if len(layout.names) < 2:
+            message = "a table needs at least two columns"
+            raise ValueError(message)
+        wanted = np.array(self._wanted, dtype=np.int32)
+        missing = np.array(layout.missing, dtype=np.float64)
+        also = np.array(self._also, dtype=np.int32)
+        words = (ctypes.c_char_p * len(self._words))(*self._words)
+        handle = ctypes.c_void_p()
+        core().text_open(
+            layout.delimiter, layout.decimal, len(layout.names), wanted.size, wanted,
+            replaced, missing.size, missing, len(words), words, also.size, also, handle,
+        )  # fmt: skip
+        return handle
+
+    def _call(self, name: str, *arguments: object) -> None:
+        call: CoreFunction = getattr(core(), f"text_{name}")
+        call(self._handle, *arguments)
+
+    def _decide(self) -> list[tuple[int, int, float]]:
+        """Round what the scanner could not, by exact arithmetic: Python's float."""
+        table = np.empty((self._found.unsure, 4), dtype=np.int64)
+        self._call("unsure", table)
+        decided = []
+        for row, wanted, begin, end in table.tolist():
+            value = exactly(self._text[begin:end].tobytes(), self._layout.decimal)
+            if math.isinf(value):
+                raise TableError(self._sentence_of(Fault.RANGE, wanted, begin, end))
+            decided.append((row, wanted, math.nan if value in self._layout.missing else value))
+        return decided
+
+    def _sentence_of(self, fault: Fault, wanted: int, begin: int, end: int) -> str:
+        before = self._text[:begin].tobytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        line = self._line + before.count(b"\n")
+        column = self._layout.names[self._wanted[wanted]]
+        place = Place(self._table, line, line, self._text[begin:end].tobytes(), column)
+        return sentence(fault, place, 0, 0, self._layout.decimal)
+
+    def _sentence(self) -> str:
+        found, layout = self._found, self._layout
+        fault = Fault(found.fault)
+        numeric = fault in (Fault.WORD, Fault.RANGE)
+        place = Place(
+            self._table,
+            self._line + found.line,
+            self._line + found.last_line,
+            self._text[found.begin : min(found.end, found.begin + 1000)].tobytes(),
+            layout.names[self._wanted[found.detail]] if numeric else "",
+        )
+        return sentence(fault, place, found.detail, len(layout.names), layout.decimal)
+
+
+def _checked(codes: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
+    array = np.ascontiguousarray(codes, dtype=np.int32)
+    if array.shape != (rows,):
+        message = f"labels of shape {array.shape} for {rows} rows"
+        raise ValueError(message)
+    return array
+
+
+# --- The text of a table in chunks of whole rows, scanned; what becomes of them is not here.
+
+CHUNK_BYTES = 4 << 20
+LONGEST_ROW = 64 << 20
+
+
+class TextChunks:
+    """A table from its first byte on: its head, then chunk after chunk.
+
+    Parameters
+    ----------
+    source : binary file
+        Only `readinto` is needed; `position` and `size` are used where there are any.
+    scanner : Scanner
+        Of the table.
+    name : str
+        What messages call it.
+    """
+
+    def __init__(self, source: ByteSource, scanner: Scanner, name: str) -> None:
+        self._source, self._scanner, self._name = source, scanner, name
+        self._tail: Bytes = np.empty(0, dtype=np.uint8)
+        self.bytes_read = 0
+
+    def head(self, size: int) -> bytes:
+        """Read the bytes before the first row of data."""
+        head = bytearray(size)
+        self.bytes_read = fill(self._source, memoryview(head))
+        return bytes(head[: self.bytes_read])
+
+    def each(
+        self, chunk_bytes: int, progress: Progress | None
+    ) -> Iterator[tuple[Bytes, ScanReport, bool]]:
+        """Give texts with what was found in them, and whether each is the last."""
+        reader = Reader(self._source, min(chunk_bytes, LONGEST_ROW))
+        try:
+            for block in reader.blocks():
+                text, found = self._scan(block, self._scanner)
+                if found.consumed:
+                    yield text, found, block.final
+                if progress is not None:
+                    progress(*self._progress())
+        finally:
+            reader.stop()
+
+    def ahead(
+        self, other: Scanner, chunk_bytes: int, progress: Progress | None
+    ) -> Generator[tuple[Scanner, ScanReport], None, None]:
+        """Give what was found in each text, while a thread scans the next one.
+
+        Two scanners of the table take turns; what one found stays until the next is asked for.
+        """
+        reader = Reader(self._source, min(chunk_bytes, LONGEST_ROW))
+        scanners = itertools.cycle([(self._scanner, other), (other, self._scanner)])
+
+        def scan(block: Block) -> tuple[Block, Scanner, ScanReport]:
+            scanner, last = next(scanners)
+            scanner.follow(last)
+            return block, scanner, self._scan(block, scanner)[1]
+
+        ahead = Ahead(reader.held_blocks(), scan)
+        try:
+            for block, scanner, found in ahead.results():
+                if found.consumed:
+                    yield scanner, found
+                reader.give(block)
+                if progress is not None:
+                    progress(*self._progress())
+        finally:
+            reader.stop()
+            ahead.stop()
+
+    def give_back(self, rest: Bytes) -> None:
+        """Have rows at the end of the last text come again with the next one."""
+        self._scanner.give_back(rest)
+        self._tail = np.concatenate([rest, self._tail])
+
+    def _scan(self, block: Block, scanner: Scanner) -> tuple[Bytes, ScanReport]:
+        """Return the text of a block with what the last one left, and what is found in it."""
+        text = self._text(block)
+        self.bytes_read += block.end - HEADROOM
+        found = scanner.scan(text, final=block.final)
+        self._tail = text[found.consumed :].copy()
+        if self._tail.size > LONGEST_ROW:
+            self._refuse_tail(scanner)
+        return text, found
+
+    def _text(self, block: Block) -> Bytes:
+        """Return the block with what the last one left before it."""
+        begin = HEADROOM - self._tail.size
+        if begin < 0:
+            return np.concatenate([self._tail, block.buffer[HEADROOM : block.end]])
+        block.buffer[begin:HEADROOM] = self._tail
+        return block.buffer[begin : block.end]
+
+    def _refuse_tail(self, scanner: Scanner) -> None:
+        """Say why a row has no end: it is in quotes, or the file has no lines."""
+        scanner.scan(self._tail, final=True)
+        message = too_long(self._name, scanner.line, LONGEST_ROW)
+        raise TableError(message)
+
+    def _progress(self) -> tuple[int, int | None]:
+        size = getattr(self._source, "size", None)
+        done = getattr(self._source, "position", None)
+        return (self.bytes_read if done is None else done), size

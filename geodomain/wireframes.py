@@ -1,0 +1,445 @@
+"""Functions of one mesh from any source: check, weld, fill, write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Literal, TypedDict, get_args
+
+from geodomain.errors import counted, visible
+from geodomain.files.outputs import refuse_inputs, require_places
+from geodomain.files.signatures import split_name
+from geodomain.formats import wireframes
+from geodomain.formats.wireframes import files_of, read_mesh, read_meshes
+from geodomain.formats.wireframes import write_mesh as write_solid
+from geodomain.html import html_table
+from geodomain.inputs import MeshLike, as_mesh
+from geodomain.mesh import check as report
+from geodomain.mesh import repair
+from geodomain.mesh.check import MeshReport, as_table
+from geodomain.mesh.check import check as check_mesh
+from geodomain.mesh.edges import EdgeTable, edge_table
+from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.open_edges import said_collapse
+from geodomain.mesh.repair import FillResult, Hole, WeldResult, closing_weld, collapsing_weld
+from geodomain.mesh.repair import fill_holes as fill_mesh
+from geodomain.mesh.repair import weld as weld_mesh
+
+
+def check(mesh: MeshLike) -> MeshReport:
+    """Count and locate what is wrong with a mesh.
+
+    Parameters
+    ----------
+    mesh : mesh-like
+        As for `as_mesh`; closed or not, empty or not.
+
+    Returns
+    -------
+    MeshReport
+        Counts do not depend on the order of vertices or triangles.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    >>> report = geodomain.check((corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]))
+    >>> report.closed, report.shells, round(report.signed_volume, 6)
+    (True, 1, 0.166667)
+    """
+    return report.check(as_mesh(mesh))
+
+
+def weld(mesh: MeshLike, tolerance: float) -> WeldResult:
+    """Join the vertices of a mesh that are close to each other.
+
+    Each cluster moves to that member of it which comes first by x, then y, then z, so that
+    no coordinate is new and the order of vertices and triangles does not matter. Chains
+    are joined whole: if a is close to b and b to c, all three become one, however far c is
+    from a. So a vertex can move further than the tolerance; `largest_move` tells.
+
+    Parameters
+    ----------
+    mesh : mesh-like
+        As for `as_mesh`; closed or not.
+    tolerance : float
+        In the unit of the coordinates; 0 joins equal vertices only.
+
+    Returns
+    -------
+    WeldResult
+        The new mesh, and what was changed.
+
+    Raises
+    ------
+    ValueError
+        For a tolerance that is negative or not finite.
+    MeshError
+        Where the tolerance is so wide that far too many vertices are within it.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0.001], [0, 1, 0], [1, 1, 0]]
+    >>> result = geodomain.weld((corners, [[0, 1, 2], [3, 5, 4]]), 0.01)
+    >>> len(result.mesh.vertices), result.moved, result.largest_move
+    (4, 1, 0.001)
+    """
+    return repair.weld(as_mesh(mesh), tolerance)
+
+
+def fill_holes(mesh: MeshLike, max_edges: int) -> FillResult:
+    """Fill the holes of a mesh: close each boundary loop by triangles between its corners.
+
+    No vertex is added or moved. A loop meets none of its corners twice, and each of its edges has
+    one triangle. Loops that meet at a corner are filled one by one; where they meet at several,
+    and it is not certain which edges are one loop, they are left open. A hole gets the same
+    triangles whatever the order of vertices and triangles: from the corner that comes first by x,
+    then y, then z, where that folds nothing, and otherwise by clipping ears. They face as their
+    neighbours do, or most of them. In a loop that lies in a plane, and does not cross itself, they
+    do not cross each other; a loop whose fill would fold over itself is left open. Whether they
+    cross other parts of the mesh is not looked at.
+
+    Parameters
+    ----------
+    mesh : mesh-like
+        As for `as_mesh`. The rim of an open surface is a boundary loop, too.
+    max_edges : int
+        Holes with more edges are left open.
+
+    Returns
+    -------
+    FillResult
+        The new mesh, and what became of each hole, with its place and area.
+
+    Raises
+    ------
+    ValueError
+        For fewer edges than 3.
+
+    Examples
+    --------
+    >>> import geodomain
+    >>> corners = [[0, 0, 0], [4, 0, 0], [0, 4, 0], [0, 0, 4]]
+    >>> found = geodomain.fill_holes((corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2]]), 10)
+    >>> print(found.holes[0], found.mesh.is_closed)
+    filled: 3 edges from (0, 0, 4), area 13.8564, flat True
+    """
+    return repair.fill_holes(as_mesh(mesh), max_edges)
+
+
+def write_mesh(
+    mesh: MeshLike | Mapping[str, MeshLike],
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write a wireframe, or several by name, in the format that the extension names.
+
+    .ply (binary double), .obj, .off, .vtp, .msh (Leapfrog), .ts (GOCAD TSurf), .omf
+    (OMF 2, through pyarrow) and .dtm with .str (Surpac) keep every coordinate and
+    triangle; .dxf (3DFACE of R12) every corner, but no vertex that no triangle uses;
+    .stl (binary) holds single precision. The file appears whole or not at all;
+    one that is there keeps its mode, and a link is followed.
+
+    Parameters
+    ----------
+    mesh : mesh-like, or mapping of str to mesh-like
+        What to write, as for `as_mesh`. A mesh alone is called like the file, without its
+        extension. .dxf, .ts and .omf hold names, .dtm numbers; other files get all
+        solids as one mesh.
+    path : str or path-like
+        Where to; .str is written beside .dtm.
+    overwrite : bool
+        Whether a file that is there may be replaced.
+
+    Raises
+    ------
+    FileExistsError
+        If the file is there already; see ``overwrite``.
+    OSError
+        If the file cannot be written.
+    MeshError
+        If the extension is not known, or STL cannot hold the coordinates.
+
+    Warns
+    -----
+    GeodomainWarning
+        If STL's rounding moves a vertex, with the largest move.
+    """
+    if isinstance(mesh, Mapping):
+        meshes = {name: as_mesh(one) for name, one in mesh.items()}
+        wireframes.write_mesh(meshes, path, overwrite=overwrite)
+    else:
+        wireframes.write_mesh(as_mesh(mesh), path, overwrite=overwrite)
+
+
+# --- Check a wireframe in a file, and on request write a welded or filled copy.
+
+Kind = Literal["solid", "surface"]
+
+# Tolerances that are tried on an open mesh, in the unit of its coordinates.
+_TRIALS = (1e-6, 1e-3, 1e-2)
+_OPEN = "does not close it"
+_SAID = 20  # holes that are listed
+
+
+@dataclass(frozen=True)
+class SolidCheck:
+    """One solid of a file: its name, its number of triangles, and whether it is closed."""
+
+    name: str
+    triangles: int
+    closed: bool
+
+
+class Welded(TypedDict):
+    """What welding did: how many vertices moved, how far at most, and the file, if there is one."""
+
+    tolerance: float
+    moved: int
+    largest_move: float
+    dropped: int
+    output: str | None
+
+
+@dataclass(frozen=True)
+class FilledHoles:
+    """What filling did: the triangles added, every hole, and the file, if there is one."""
+
+    max_edges: int
+    added: int
+    holes: tuple[Hole, ...]
+    output: str | None
+
+    def __str__(self) -> str:
+        """Count the holes and list the first of them."""
+        filled = sum(hole.filled for hole in self.holes)
+        area = sum(hole.area for hole in self.holes)
+        head = (
+            f"holes of up to {counted(self.max_edges, 'edge')}: {filled:,} filled by "
+            f"{counted(self.added, 'triangle')} of area {area:.6g}, "
+            f"{len(self.holes) - filled:,} left open"
+        )
+        lines = [head, *(f"  {hole}" for hole in self.holes[:_SAID])]
+        more = len(self.holes) - _SAID
+        lines += [f"  and {more:,} more"] if more > 0 else []
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class MeshCheck:
+    """The check of a mesh in a file; `str` gives the report.
+
+    Attributes
+    ----------
+    report : MeshReport
+        On the mesh, or on the weld or fill as the output holds it.
+    welded : dict, optional
+        What welding did: ``tolerance``, vertices ``moved``, the ``largest_move``, triangles
+        ``dropped``, and the ``output`` if there is one.
+    weld_closes : dict of float to bool
+        Whether welding at some usual tolerances would close a mesh that is open.
+    solids : tuple of SolidCheck
+        The solids that the file holds, each of them FILE:NAME.
+    kind : {"solid", "surface"}
+        What the mesh is to be used as.
+    weld_effects : dict of float to str
+        What welding at those tolerances does, in words.
+    filled : FilledHoles, optional
+        What filling did: ``max_edges``, triangles ``added``, the ``holes``, and the ``output`` if
+        there is one.
+    """
+
+    report: MeshReport
+    welded: Welded | None
+    weld_closes: dict[float, bool]
+    solids: tuple[SolidCheck, ...] = ()
+    kind: Kind = "solid"
+    weld_effects: dict[float, str] = field(default_factory=dict)
+    filled: FilledHoles | None = None
+
+    @property
+    def fit(self) -> bool:
+        """Whether the mesh can be used for labelling, as what it is to be used as."""
+        return not self.report.faults(self.kind)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values, ready for JSON."""
+        closes = {f"{tolerance:g}": does for tolerance, does in self.weld_closes.items()}
+        solids = [asdict(one) for one in self.solids]
+        filled = None if self.filled is None else asdict(self.filled)
+        extra = {"weld": self.welded, "fill": filled, "weld_closes": closes, "solids": solids}
+        verdict = {"kind": self.kind, "fit": self.fit, "faults": self.report.faults(self.kind)}
+        return self.report.as_dict() | extra | verdict
+
+    @property
+    def _has_names(self) -> bool:
+        """Whether the file names its solids: several, or one that is not called as the file is."""
+        names = [one.name for one in self.solids]
+        name = self.report.name
+        return len(names) > 1 or not {*names} <= {Path(name).stem, name.rpartition(":")[2]}
+
+    def _repr_html_(self) -> str:
+        """Return tables for a notebook: what it is to be used as, its solids, and the report."""
+        report = self.report
+        verdict = "can be used" if self.fit else "cannot be used"
+        rows = [(f"as a {self.kind}", verdict)]
+        if self.welded is not None:
+            rows.append(("welding", _said_weld(self.welded)))
+        if self.filled is not None:
+            rows.append(("filling", str(self.filled).partition("\n")[0]))
+        rows += [(f"a weld at {size:g}", effect) for size, effect in self.weld_effects.items()]
+        if self._has_names:
+            rows += [
+                (
+                    one.name,
+                    f"{counted(one.triangles, 'triangle')}, {'closed' if one.closed else 'open'}",
+                )
+                for one in self.solids
+            ]
+        notes = report.faults(self.kind)
+        table = html_table(f"Check of {report.name}", rows, notes=notes)
+        return f"{table}\n{report._repr_html_()}"
+
+    def __str__(self) -> str:
+        """Return the report, after what welding and filling did."""
+        told = [] if self.welded is None else [f"welded {_said_weld(self.welded)}"]
+        told += [] if self.filled is None else [str(self.filled)]
+        told.append(as_table(self.report, self.weld_effects, kind=self.kind))
+        if self._has_names:
+            told.append(_solids_table(self.solids))
+        return "\n".join(told)
+
+
+def _said_weld(done: Welded) -> str:
+    """Say at which tolerance, and what welding did."""
+    return (
+        f"at {done['tolerance']:g}: {counted(done['moved'], 'vertex', 'vertices')} moved, at most "
+        f"{done['largest_move']:.3g}; {counted(done['dropped'], 'triangle')} dropped"
+    )
+
+
+def check_file(
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    weld: float | None = None,
+    fill: int | None = None,
+    kind: Kind = "solid",
+    overwrite: bool = False,
+) -> MeshCheck:
+    """Check whether a wireframe in a file can be used for labelling, as it is or welded.
+
+    Parameters
+    ----------
+    path : path
+        The wireframe.
+    output : path, optional
+        Where the weld or fill is written, in the format that its extension names; it may be the
+        file itself, with ``overwrite``. A weld that leaves no triangle is not written.
+    weld : float, optional
+        Join vertices that are so close, in the unit of the coordinates, and report on the result.
+    fill : int, optional
+        Then close holes of at most so many edges, as `fill_holes` does, and report on the result.
+    kind : {"solid", "surface"}
+        What it is to be used as: a solid must be closed, a surface is open.
+    overwrite : bool
+        Whether an output that is there may be replaced.
+
+    Returns
+    -------
+    MeshCheck
+
+    Raises
+    ------
+    FileExistsError
+        If the output is there already; see ``overwrite``.
+    MeshError, OSError
+        As `read_mesh` and `write_mesh`.
+    ValueError
+        For an output of a mesh that is neither welded nor filled, and for another kind.
+
+    Examples
+    --------
+    >>> import geodomain, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "ground.ply"
+    >>> geodomain.write_mesh(geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]]), path)
+    >>> found = geodomain.check_file(path)
+    >>> found.report.fit, found.report.boundary_edges, found.weld_closes
+    (False, 3, {})
+    """
+    if kind not in get_args(Kind):
+        message = f"kind is {kind!r}; it can be 'solid' or 'surface'"
+        raise ValueError(message)
+    place = None if output is None else Path(output)
+    if place is not None:
+        if weld is None and fill is None:
+            message = "output= is for a mesh that is changed: give weld= or fill="
+            raise ValueError(message)
+        refuse_inputs(files_of(place), [split_name(path)[0]])
+        require_places(files_of(place), overwrite=overwrite)
+    solids = read_meshes(path)
+    mesh = next(iter(solids.values())) if len(solids) == 1 else read_mesh(path)
+    mesh, welded = (mesh, None) if weld is None else _welded(mesh, weld)
+    mesh, filled = (mesh, None) if fill is None else _filled(mesh, fill)
+    if place is not None and len(mesh.triangles):  # no format has a mesh of nothing
+        write_solid(mesh, place, overwrite=overwrite)
+        mesh = read_mesh(place)  # STL rounds
+        if welded is not None:
+            welded["output"] = str(place)
+        if filled is not None:
+            filled = replace(filled, output=str(place))
+    report = check_mesh(mesh)
+    effects = {} if report.closed or kind == "surface" or report.sheet else _welds(mesh)
+    closes = {tolerance: does != _OPEN for tolerance, does in effects.items()}
+    listed = (SolidCheck(name, len(m.triangles), m.is_closed) for name, m in solids.items())
+    return MeshCheck(report, welded, closes, tuple(listed), kind, effects, filled)
+
+
+def _solids_table(solids: tuple[SolidCheck, ...]) -> str:
+    """List the solids of a file."""
+    names = [visible(one.name) for one in solids]
+    width = max(map(len, names))
+    rows = [
+        f"  {name:<{width}}  {counted(one.triangles, 'triangle'):>20}, "
+        f"{'closed' if one.closed else 'not closed'}"
+        for name, one in zip(names, solids, strict=True)
+    ]
+    named = "each of them FILE:NAME" if len(solids) > 1 else "also FILE:NAME"
+    return "\n".join([f"{counted(len(solids), 'solid')}, {named}", *rows])
+
+
+def _welded(mesh: Mesh, tolerance: float) -> tuple[Mesh, Welded]:
+    """Return a mesh welded, and what that did."""
+    result = weld_mesh(mesh, tolerance)
+    done: Welded = {
+        "tolerance": tolerance,
+        "moved": result.moved,
+        "largest_move": result.largest_move,
+        "dropped": result.dropped,
+        "output": None,
+    }
+    return result.mesh, done
+
+
+def _filled(mesh: Mesh, max_edges: int) -> tuple[Mesh, FilledHoles]:
+    """Return a mesh whose holes are filled, and what that did."""
+    result = fill_mesh(mesh, max_edges)
+    return result.mesh, FilledHoles(max_edges, result.added, result.holes, None)
+
+
+def _welds(mesh: Mesh) -> dict[float, str]:
+    """Try the usual tolerances, and say what each does."""
+    table = edge_table(mesh)
+    return {trial: _effect(mesh, table, trial) for trial in _TRIALS}
+
+
+def _effect(mesh: Mesh, table: EdgeTable, tolerance: float) -> str:
+    """Say whether a weld closes a mesh, and what else it does."""
+    if closing_weld(mesh, table, tolerance) is not None:
+        return "closes it"
+    found = collapsing_weld(mesh, tolerance)
+    return _OPEN if found is None else f"closes it by {said_collapse(found)}"
