@@ -18,9 +18,7 @@ from fake_linker import FakeLinker
 
 from geodomain import compute
 from geodomain.compute import auto
-from geodomain.compute.cuda import buffers, device, driver, kernels
-from geodomain.compute.cuda import lattices as lattice_in_place
-from geodomain.compute.cuda import lattices as lattice_on_device
+from geodomain.compute.cuda import buffers, device, driver, kernels, lattices
 from geodomain.compute.cuda import points as cuda_points
 
 CACHED = (
@@ -107,8 +105,8 @@ def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "RESIDENT", 2048)
     monkeypatch.setattr(buffers, "_SMALL_ROOM", 256)
     monkeypatch.setattr(buffers, "PIECE_ROWS", 64)
-    for lattices in (lattice_on_device, lattice_in_place):
-        monkeypatch.setattr(lattices, "SLAB_BYTES", 600)
+    monkeypatch.setattr(lattices, "SLAB_BYTES", 600)
+    monkeypatch.setattr(lattices, "IN_PLACE_BYTES", 600)
     buffers.release()
 
 

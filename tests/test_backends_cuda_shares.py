@@ -9,9 +9,7 @@ from shapes import cube, joined, star
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, synthetic
-from geodomain.compute.cuda import pipeline
-from geodomain.compute.cuda import shares as blocks
-from geodomain.compute.cuda import shares as lattice_shares
+from geodomain.compute.cuda import pipeline, shares
 
 __all__ = ["eager", "fake", "small_buffers"]
 
@@ -23,8 +21,8 @@ odd_on_purpose = pytest.mark.filterwarnings("ignore:.*face the same way")
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make several parts of lattices and blocks, and several pieces of each."""
-    monkeypatch.setattr(lattice_shares, "PART_BYTES", 20_000)
-    monkeypatch.setattr(blocks, "TOGETHER", 700)
+    monkeypatch.setattr(shares, "PART_BYTES", 20_000)
+    monkeypatch.setattr(shares, "TOGETHER", 700)
     monkeypatch.setattr(pipeline, "_PIECE_BYTES", 3000)
     monkeypatch.setattr(pipeline, "_LEAST_BYTES", 3000)
 
@@ -205,7 +203,7 @@ def test_every_machine_gives_the_same_bits_of_walls_on_the_lattice(backend: str)
 def test_every_machine_gives_the_same_bits_in_parts(
     backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lattice_shares, "PART_BYTES", 100_000)
+    monkeypatch.setattr(shares, "PART_BYTES", 100_000)
     mesh = star(9, centre=MINE)
     edges = around(mesh, (40, 30, 50))
     found = geodomain.proportions_lattice(mesh, *edges, backend=backend)

@@ -46,11 +46,10 @@ def two(fake: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
     Of what is shared each takes a part before the other takes its second.
     """
     fake.capabilities.append((9, 0))
-    for module, name, least in (
-        (gpus, "LEAST_ROWS", 512), (gpus, "LEAST_ROWS", 512), (gpus, "LEAST_ROWS", 64),
-        (gpus, "LEAST_BITS", 64),
+    for name, least in (
+        ("LEAST_POINTS", 512), ("LEAST_DISTANCES", 512), ("LEAST_SEGMENTS", 64), ("LEAST_BITS", 64)
     ):  # fmt: skip
-        monkeypatch.setattr(module, name, least)
+        monkeypatch.setattr(gpus, name, least)
     take = gpus.Shift._take
 
     def in_turn(shift: gpus.Shift, number: int) -> object:

@@ -53,7 +53,7 @@ def test_lattices_that_stay_on_the_device(
         expected = geodomain.contains_lattice(MESH, *axes, packed=packed, backend="cpu")
         assert expected.any()
         for slab in (lattices.IN_PLACE_BYTES, 50_000):
-            monkeypatch.setattr(lattices, "SLAB_BYTES", slab)
+            monkeypatch.setattr(lattices, "IN_PLACE_BYTES", slab)
             out = geodomain.DeviceArray(expected.shape, expected.dtype)
             assert locator.contains_lattice(*axes, packed=packed, out=out) is out
             assert np.array_equal(out.get(), expected)

@@ -38,11 +38,11 @@ def two(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(f"no GPU: {error}")
     if count < 2:
         pytest.skip(f"{count} GPU is used, and this is about several")
-    for module, name, least in (
-        (gpus, "LEAST_ROWS", 1 << 18), (gpus, "LEAST_ROWS", 1 << 14),
-        (gpus, "LEAST_ROWS", 1 << 12), (gpus, "LEAST_BITS", 1 << 16),
+    for name, least in (
+        ("LEAST_POINTS", 1 << 18), ("LEAST_DISTANCES", 1 << 14),
+        ("LEAST_SEGMENTS", 1 << 12), ("LEAST_BITS", 1 << 16),
     ):  # fmt: skip
-        monkeypatch.setattr(module, name, least)
+        monkeypatch.setattr(gpus, name, least)
 
 
 def test_points_in_any_memory(expected: np.ndarray) -> None:

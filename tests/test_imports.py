@@ -74,8 +74,8 @@ def test_the_contracts_of_imports_are_kept(package: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("backends/native.py", "from geodomain.mesh.mesh import Mesh"),
-        ("io/csv/errors.py", "from geodomain.tables.text import relabel"),
+        ("compute/native.py", "from geodomain.mesh.mesh import Mesh"),
+        ("tables/dialect.py", "from geodomain.tables.text import relabel"),
     ],
 )
 def test_an_import_the_other_way_is_found(package: Path, name: str, line: str) -> None:
@@ -168,7 +168,7 @@ def test_a_command_on_the_cpu_loads_nothing_that_is_for_gpus() -> None:
         "import sys, geodomain; from geodomain.labelling import file; from geodomain.query "
         "import files; mesh = geodomain.synthetic.star_shaped_orebody(frequency=2); "
         "geodomain.contains(mesh, [[0, 0, 0]], backend='cpu'); "
-        "print(*[name for name in sys.modules if 'backends.cuda' in name or '.gpus' in name])"
+        "print(*[name for name in sys.modules if 'compute.cuda' in name or '.gpus' in name])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     loaded = set(done.stdout.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -146,22 +147,11 @@ def _parquet(blocks: Blocks, path: str) -> Iterator[bytes]:
     yield out.getvalue()
 
 
-def _vtk(blocks: Blocks, path: str) -> Iterator[bytes]:
-    from geodomain.formats.vtk import encoded_blocks
-
-    columns = {
-        name: values if values.dtype.kind != "O" else _texts(values)
-        for name, values in _others(blocks).items()
-    }
+def _boxes(blocks: Blocks, path: str) -> Iterator[bytes]:
+    """Yield a file of boxes, made by the module of its format."""
+    writer = import_module(f"{__package__}.{_BOX_FORMATS[Path(path).suffix.lower()]}")
     sizes = _require_sizes(blocks, path)
-    yield encoded_blocks(blocks.centroids, sizes, blocks.axes, columns, path)
-
-
-def _omf(blocks: Blocks, path: str) -> Iterator[bytes]:
-    from geodomain.formats.omf2 import omf_file
-
-    sizes = _require_sizes(blocks, path)
-    yield omf_file(blocks.centroids, sizes, blocks.axes, _others(blocks), path)
+    yield writer.encoded_blocks(blocks.centroids, sizes, blocks.axes, _others(blocks), path)
 
 
 def _others(blocks: Blocks) -> dict[str, Values]:
@@ -202,15 +192,11 @@ def _warn_of_sizes(blocks: Blocks, path: str) -> None:
         )
 
 
-def _texts(values: Values) -> NDArray[np.str_]:
-    return np.array([said(one) for one in values], np.str_)
-
-
+# Formats of boxes by extension: the module that writes each, imported when it is needed.
+_BOX_FORMATS = {".omf": "omf2", ".vti": "vtk", ".vtu": "vtk"}
 _WRITERS: dict[str, Callable[[Blocks, str], Iterator[bytes]]] = {
     ".csv": _csv,
     ".parquet": _parquet,
     ".pq": _parquet,
-    ".omf": _omf,
-    ".vti": _vtk,
-    ".vtu": _vtk,
+    **dict.fromkeys(_BOX_FORMATS, _boxes),
 }

@@ -293,7 +293,7 @@ class _Division:
         return full and bool(whole) and len(np.unique(self.rows)) == len(self.index)
 
 
-def omf_file(
+def encoded_blocks(
     centroids: Floats, sizes: Floats, axes: Floats, columns: Mapping[str, Values], path: str
 ) -> bytes:
     """Give the file of blocks whose edges point along the rows of `axes`.

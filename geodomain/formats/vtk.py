@@ -20,7 +20,7 @@ from geodomain.compute.data import Floats
 from geodomain.errors import GeodomainError, MeshError, TableError, counted, warn
 from geodomain.files.streams import Target, require_seekable
 from geodomain.files.unchanged import Digest, Unchanged
-from geodomain.formats.block_file import Destination, NewArrays, Values, as_category, as_numbers
+from geodomain.formats.block_file import Destination, NewArrays, Values, as_category, as_numbers, said
 from geodomain.formats.cell_file import CellModel, refuse_columns
 from geodomain.formats.cells import Cells, Corners, WithGhosts, cells_of, corners_of
 from geodomain.formats.solids import NamedFaces
@@ -243,7 +243,7 @@ def encoded_blocks(
     centroids: Floats,
     sizes: Floats,
     axes: Floats,
-    columns: Mapping[str, NDArray[np.generic]],
+    columns: Mapping[str, Values],
     path: str,
 ) -> bytes:
     """Give the file of blocks whose edges point along the rows of `axes`.
@@ -262,8 +262,8 @@ def encoded_blocks(
         dataset, order = _hexahedra(centroids, sizes, axes), None
     for name, values in columns.items():
         each = values if order is None else values[order]
-        if each.dtype.kind == "U":
-            put(dataset.GetCellData(), string_array(name, each.tolist()))
+        if each.dtype.kind in "OU":
+            put(dataset.GetCellData(), string_array(name, [said(text) for text in each.tolist()]))
         else:
             dataset.cell_data[name] = each
     return encoded(dataset, path)
