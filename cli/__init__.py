@@ -1,4 +1,4 @@
-"""The command line: one module to a command; parse, call the library, report."""
+"""The command line: a module for each command or family; parse, call the library, report."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from geodomain.cli.console import WANTED, exit_codes, wants_json, warnings_last
 from geodomain.cli.help import did_you_mean
 from geodomain.cli.options import CONTEXT, with_memory
 
-# One line for each command, so that --help imports none of them.
+# The module and one line for each command, so that --help imports none of them.
 _COMMANDS = {
-    "model": "Make a regular block model.",
-    "label": "Add a domain column to a block model.",
-    "flag": "Add a domain column to samples or drillhole intervals.",
-    "composite": "Average samples of drillholes over equal lengths within domains.",
-    "holes": "Find what drillholes pass through.",
-    "inspect": "Describe a block model, and how wireframes fit it.",
-    "check": "Report on wireframes, weld them, and fill their holes.",
-    "convert": "Write wireframes in another format.",
-    "distance": "Add the distance from wireframes to a block model.",
-    "subblock": "Split blocks at wireframes, and label the sub-blocks.",
-    "merge": "Join sub-blocks into fewer blocks.",
-    "tonnes": "Add up volume, tonnes and grade of a labelled block model.",
-    "plot": "Draw sections through a labelled block model.",
-    "report": "Write a labelled block model as a page for the browser.",
-    "compare": "Compare two labellings of one block model.",
-    "demo": "Make a synthetic deposit and label it.",
-    "devices": "List the CPU and the GPUs, and which of them would be used.",
-    "intersect": "Find where line segments cross a surface.",
-    "synthesize": "Make a test surface and line segments across it.",
-    "bench": "Compare ways to intersect segments on this machine.",
-    "help": "Explain a command or a topic.",
+    "model": ("models", "Make a regular block model."),
+    "label": ("label", "Add a domain column to a block model."),
+    "flag": ("drillholes", "Add a domain column to samples or drillhole intervals."),
+    "composite": ("drillholes", "Average samples of drillholes over equal lengths within domains."),
+    "holes": ("drillholes", "Find what drillholes pass through."),
+    "inspect": ("models", "Describe a block model, and how wireframes fit it."),
+    "check": ("wireframes", "Report on wireframes, weld them, and fill their holes."),
+    "convert": ("wireframes", "Write wireframes in another format."),
+    "distance": ("wireframes", "Add the distance from wireframes to a block model."),
+    "subblock": ("subblocks", "Split blocks at wireframes, and label the sub-blocks."),
+    "merge": ("subblocks", "Join sub-blocks into fewer blocks."),
+    "tonnes": ("tonnes", "Add up volume, tonnes and grade of a labelled block model."),
+    "plot": ("pictures", "Draw sections through a labelled block model."),
+    "report": ("pictures", "Write a labelled block model as a page for the browser."),
+    "compare": ("models", "Compare two labellings of one block model."),
+    "demo": ("demo", "Make a synthetic deposit and label it."),
+    "devices": ("devices", "List the CPU and the GPUs, and which of them would be used."),
+    "intersect": ("segments", "Find where line segments cross a surface."),
+    "synthesize": ("segments", "Make a test surface and line segments across it."),
+    "bench": ("segments", "Compare ways to intersect segments on this machine."),
+    "help": ("help", "Explain a command or a topic."),
 }
 
 
@@ -43,20 +43,24 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands that are installed."""
-        return [name for name in _COMMANDS if importlib.util.find_spec(f"{__name__}.{name}")]
+        return [
+            name
+            for name, (module, _) in _COMMANDS.items()
+            if importlib.util.find_spec(f"{__name__}.{module}")
+        ]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"{__name__}.{cmd_name}")
+        module = importlib.import_module(f"{__name__}.{_COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name)
         return with_memory(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with a line each."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _COMMANDS[name]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, _COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -451,7 +451,6 @@ def _complete_named_path(
     context: click.Context, option: click.Parameter, incomplete: str
 ) -> list[str]:
     """Offer paths; what offers them is imported for a shell alone."""
-
     return named_paths(context, option, incomplete)
 
 

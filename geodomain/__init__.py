@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         PointError,
         TableError,
     )
-    from geodomain.formats.blocks import convert_blocks
+    from geodomain.formats.conversion import convert_blocks
     from geodomain.formats.wireframes import convert_file, read_mesh, read_meshes
     from geodomain.inputs import as_mesh
     from geodomain.labelling.arrays import label_grid, label_lattice, label_points
@@ -128,7 +128,7 @@ _HOME = {
     "composite_file": "drillholes.files",
     "contains": "query.contains",
     "contains_lattice": "query.contains",
-    "convert_blocks": "formats.blocks",
+    "convert_blocks": "formats.conversion",
     "convert_file": "formats.wireframes",
     "count_crossings": "query.contains",
     "crossings_file": "drillholes.files",

@@ -74,7 +74,7 @@ def _no_message(node: ast.AST) -> Iterable[ast.AST]:
 
 def test_the_library_does_not_speak_of_options() -> None:
     option = re.compile(r"(^|[\s'(])--[a-z]")
-    tools = {"cubins.py": {"--fmad=false"}, "kernel_files.py": {"--force-reinstall"}}
+    tools = {"kernels.py": {"--fmad=false"}, "native.py": {"--force-reinstall"}}
     said = [
         (name, text)
         for name, text in texts_of_the_library()
@@ -94,7 +94,7 @@ def test_every_keyword_that_a_message_names_has_an_option() -> None:
     # The functions whose messages these are have no command.
     said -= {("block_shares.py", "backend"), ("distance.py", "backend")}
     assert {found for _, found in said} - KEYWORDS.keys() == set()
-    assert ("choice.py", "dx") in said
+    assert ("layout.py", "dx") in said
 
 
 def test_every_option_is_one_of_a_command() -> None:

@@ -102,7 +102,6 @@ FOREIGN = """
 import distributed
 from datasets_of_blocks import domains
 import geodomain
-from geodomain.datasets import workers
 
 def forget():
     from importlib import metadata

@@ -14,11 +14,11 @@ NEW = b"new\n" * 50_000
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
-from geodomain.files import atomic
+from geodomain.files import outputs
 
 out, new = Path(sys.argv[1]), b"new\\n" * 50_000
 if sys.argv[2] == "named":
-    atomic._open_nameless = lambda folder: -1
+    outputs._open_nameless = lambda folder: -1
 
 def run(last_step):
     steps = 0
@@ -28,7 +28,7 @@ def run(last_step):
         if steps == last_step:
             os.kill(os.getpid(), signal.SIGKILL)
     sys.setprofile(step)
-    file = atomic.AtomicFile(out)
+    file = outputs.AtomicFile(out)
     file.write(memoryview(new)[:70_000])
     file.write(memoryview(new)[70_000:])
     file.commit()

@@ -129,7 +129,7 @@ _KILLED = """
 import os, sys
 left, arguments = int(sys.argv[1]), sys.argv[2:]
 from geodomain.cli import main
-from geodomain.files import atomic
+from geodomain.files import outputs
 def counted(real):
     def call(*values, **options):
         global left
@@ -139,8 +139,8 @@ def counted(real):
         return real(*values, **options)
     return call
 for name in ("write", "fsync", "fchmod", "link", "close"):
-    setattr(atomic.os, name, counted(getattr(os, name)))
-atomic.Path.replace = counted(atomic.Path.replace)
+    setattr(outputs.os, name, counted(getattr(os, name)))
+outputs.Path.replace = counted(outputs.Path.replace)
 main(arguments)
 """
 

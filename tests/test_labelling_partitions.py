@@ -18,12 +18,12 @@ import pandas
 import distributed, dask.dataframe
 from wireframes import cube
 import geodomain
-from geodomain.labelling import shared_domains
+from geodomain.labelling import frames
 from geodomain.labelling.labeller import Labeller
 
 NOTES = Path(sys.argv[1])
 
-class Told(shared_domains.SharedDomains):
+class Told(frames.SharedDomains):
     def __reduce__(self):
         return arrive, (self.domains, self.asked)
 
@@ -39,7 +39,7 @@ class Indexed(Labeller):
         note("indexed")
         super().__init__(*given, **asked)
 
-shared_domains.Labeller = Indexed
+frames.Labeller = Indexed
 import geodomain.labelling.frames as frames
 frames.SharedDomains = Told
 

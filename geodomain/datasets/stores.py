@@ -217,7 +217,7 @@ def is_hidden(name: str) -> bool:
     return any(part.startswith((".", "_")) for part in Path(name).parts)
 
 
-# --- Datasets on object stores, by fsspec: each file is copied to disk, and comes back in one upload.
+# --- Datasets on object stores, by fsspec: files are copied to disk, and uploaded whole.
 
 # What reads each scheme, and how that is installed.
 _LIBRARIES = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -300,6 +299,8 @@ class Spill:
     def _write(self) -> None:
         """Write what is held, by parts."""
         if self._file is None:
+            import tempfile  # takes a hundredth of a start
+
             made = tempfile.TemporaryFile(prefix="geodomain-")  # noqa: SIM115
             self._file = self._open.enter_context(made)
         rows = np.concatenate(self._held)

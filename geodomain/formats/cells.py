@@ -110,7 +110,7 @@ def measured_along(corners: Floats, axes: Floats, rounding: float) -> Floats:
     return np.where(box, sizes, np.nan)
 
 
-# --- The cells of VTK data sets as blocks: centres and sizes, chunk by chunk; no file is known here.
+# --- The cells of VTK data sets as blocks: centres and sizes, chunk by chunk.
 
 # Which cells a chunk holds, as an index into all of them; their centres (n, 3) and sizes (n, 3).
 Where = slice | NDArray[np.intp]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted, warn

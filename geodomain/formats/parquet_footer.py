@@ -299,7 +299,7 @@ def _held(fields: Fields, number: int, kind: type[Held]) -> Held:
     return value
 
 
-# --- Parquet with columns more: its own bytes as they are, then new column chunks, then a new footer.
+# --- Parquet with new columns: its own bytes, then new column chunks, then a new footer.
 
 # So many bytes are copied at a time.
 _PIECE = 1 << 22

@@ -20,7 +20,14 @@ from geodomain.compute.data import Floats
 from geodomain.errors import GeodomainError, MeshError, TableError, counted, warn
 from geodomain.files.streams import Target, require_seekable
 from geodomain.files.unchanged import Digest, Unchanged
-from geodomain.formats.block_file import Destination, NewArrays, Values, as_category, as_numbers, said
+from geodomain.formats.block_file import (
+    Destination,
+    NewArrays,
+    Values,
+    as_category,
+    as_numbers,
+    said,
+)
 from geodomain.formats.cell_file import CellModel, refuse_columns
 from geodomain.formats.cells import Cells, Corners, WithGhosts, cells_of, corners_of
 from geodomain.formats.solids import NamedFaces

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO
+from types import ModuleType
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from geodomain.files.signatures import (
 )
 from geodomain.files.streams import read_whole, replaced
 from geodomain.files.unchanged import Unchanged
-from geodomain.formats import dxf, gocad, leapfrog, obj, off, omf2, ply, stl, surpac, vtk
 from geodomain.formats.solids import NamedFaces, Solids, as_one, gather, pick, title
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
@@ -49,8 +48,8 @@ _READERS = {
     "Datamine": "datamine.read",
     "OMF 1": "omf1.read",
     "OMF 2": "omf2.read",
-    "ESRI ASCII grid": "grid.read_ascii",
-    "TIFF": "grid.read_tiff",
+    "ESRI ASCII grid": "raster.read_ascii",
+    "TIFF": "raster.read_tiff",
     "glTF": "gltf.read",
     "3MF": "threemf.read",
     "Surpac triangles": "surpac.read_triangles",
@@ -62,17 +61,20 @@ _READERS = {
 def parser(kind: str) -> Callable[[bytes, str], Faces]:
     """Return what reads the one solid of a file."""
     module, name = _PARSERS[kind].split(".")
-    found: Callable[[bytes, str], Faces] = getattr(import_module(f"{__package__}.{module}"), name)
-    return found
+    function: Callable[[bytes, str], Faces] = getattr(_format(module), name)
+    return function
 
 
 def reader(kind: str) -> Callable[[bytes, Path], Iterable[NamedFaces]]:
     """Return what reads the solids of a file with their names."""
     module, name = _READERS[kind].split(".")
-    found: Callable[[bytes, Path], Iterable[NamedFaces]] = getattr(
-        import_module(f"{__package__}.{module}"), name
-    )
-    return found
+    function: Callable[[bytes, Path], Iterable[NamedFaces]] = getattr(_format(module), name)
+    return function
+
+
+def _format(module: str) -> ModuleType:
+    """Import the module of a format."""
+    return import_module(f"{__package__}.{module}")
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -220,9 +222,8 @@ def _parsed(path: Path) -> Solids:
     if kind in _PARSERS:
         return {path.stem: parser(kind)(data, path.name)}
     del data
-    from geodomain.formats import vtk
 
-    return {path.stem: vtk.read(path, EXTENSIONS[kind][0])}
+    return {path.stem: _format("vtk").read(path, EXTENSIONS[kind][0])}
 
 
 def _unknown(path: Path, head: bytes) -> MeshError:
@@ -247,20 +248,16 @@ def _warn_of_extension(name: str, extension: str, kind: str) -> None:
 
 # --- Writes a mesh file of the format that its extension names; formats no number itself.
 
-_WRITERS: dict[str, Callable[[Mesh, BinaryIO], None]] = {
-    ".stl": stl.write,
-    ".ply": ply.write,
-    ".obj": obj.write,
-    ".off": off.write,
-    ".vtp": vtk.write,
-    ".msh": leapfrog.write,
+_WRITERS = {
+    ".stl": "stl",
+    ".ply": "ply",
+    ".obj": "obj",
+    ".off": "off",
+    ".vtp": "vtk",
+    ".msh": "leapfrog",
 }
 # Formats whose files hold several solids, each with its name.
-_SOLID_WRITERS: dict[str, Callable[[dict[str, Mesh], BinaryIO], None]] = {
-    ".dxf": dxf.write,
-    ".ts": gocad.write,
-    ".omf": omf2.write,
-}
+_SOLID_WRITERS = {".dxf": "dxf", ".ts": "gocad", ".omf": "omf2"}
 _UNPRINTABLE = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _PAIRS = (".dtm", ".str")  # Surpac's: the one is written with the other
 
@@ -286,9 +283,9 @@ def write_mesh(
         return
     with replaced(path, overwrite=overwrite) as file:
         if extension in _WRITERS:
-            _WRITERS[extension](_as_one(solids), file)
+            _format(_WRITERS[extension]).write(_as_one(solids), file)
         else:
-            _SOLID_WRITERS[extension](solids, file)
+            _format(_SOLID_WRITERS[extension]).write(solids, file)
 
 
 def _named(solids: dict[str, Mesh], path: Path) -> dict[str, Mesh]:
@@ -296,7 +293,7 @@ def _named(solids: dict[str, Mesh], path: Path) -> dict[str, Mesh]:
 
     A name is one line without blanks around it, and there is one.
     """
-    spelled = gocad.spelled if path.suffix.lower() == ".ts" else str
+    spelled = _format("gocad").spelled if path.suffix.lower() == ".ts" else str
     made: dict[str, Mesh] = {}
     changed = []
     for name, mesh in solids.items():
@@ -333,7 +330,7 @@ def _write_pair(solids: dict[str, Mesh], path: Path, *, overwrite: bool) -> None
         replaced(path.with_suffix(".dtm"), overwrite=overwrite) as triangles,
         replaced(path.with_suffix(".str"), overwrite=overwrite) as strings,
     ):
-        surpac.write(solids, path.stem, strings, triangles)
+        _format("surpac").write(solids, path.stem, strings, triangles)
 
 
 def _as_one(solids: dict[str, Mesh]) -> Mesh:

@@ -208,7 +208,7 @@ class AnsweredChunk(BlockChunk):
                 self.members[id(body.source.locator), body.source.rule] = states[:, 0] != 0
 
 
-# --- Surfaces beyond their footprint, at the height of the nearest place of their rim: what they cut.
+# --- Surfaces beyond their footprint, at the height of the nearest place of their rim.
 
 
 def may_be_entered(surface: TiledSurface, frame: ModelFrame, lows: Floats, highs: Floats) -> Bools:

@@ -100,7 +100,7 @@ def _on_lattice(corners: Floats, sizes: Floats, model: MicromineModel) -> bool:
     return bool((np.abs(steps - np.round(steps)) < _SLACK).all())
 
 
-# --- How a model's blocks are turned where its file does not say so: read off the blocks themselves.
+# --- How a model's blocks are turned, read off the blocks where the file does not tell.
 
 # The blocks that decide: a few of the first ones, or more of them where these do not tell; of a
 # file in no order so many of one level and size.

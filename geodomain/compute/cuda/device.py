@@ -511,7 +511,7 @@ def wait_for(*arrays: Points | Room) -> None:
         driver().Context.synchronize()
 
 
-# --- What a machine lacks before its GPU can be used: the first step that is missing; starts nothing.
+# --- The first thing that a machine lacks before its GPU can be used.
 
 _NO_DRIVER = (
     "the NVIDIA driver is not installed, or this is no machine with an NVIDIA GPU: install the "
