@@ -79,7 +79,9 @@ READ = {
 )
 def test_an_input_is_not_replaced(write: Callable[[Path], None], name: str, folder: Path) -> None:
     before = Path(name).read_bytes()
-    with pytest.raises(TableError, match=f"{name} is the input|{name}: .* end the output in .csv"):
+    with pytest.raises(
+        TableError, match=f"{name} is the input|{name}: .* end the output in .(csv|html)"
+    ):
         write(Path(name))
     assert Path(name).read_bytes() == before
     Path("other.out").write_text("old")

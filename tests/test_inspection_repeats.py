@@ -74,7 +74,7 @@ def test_where_a_temporary_file_has_no_room_that_is_said(monkeypatch: pytest.Mon
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pipeline, "_HELD", 50)
-    monkeypatch.setattr(pipeline.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
     found = Repeats()
     for _ in range(3):
         found.add(np.ones((60, 3)), None)

@@ -93,7 +93,7 @@ def level_of(mesh: Mesh, domain: Domain, places, floor: float, roof: float) -> n
 def test_stacks_and_majority_know_the_extended_surface() -> None:
     top, bottom = level(1.0, 8), level(-0.5, 4)
     stack = Stack([top, bottom], ["air", "rock", "base"], extend="nearest")
-    frame = table([[20, 4, 0], [6, 4, 0], [20, 4, -0.5]], (2, 2, 4))
+    frame = table([[20, 4, 0], [6, 4, 0], [24, 4, -0.5]], (2, 2, 4))
     found = geodomain.proportions_blocks(frame, stack)
     rows = found[["prop_air", "prop_rock", "prop_base"]].to_numpy()
     assert rows == pytest.approx(np.array([[2, 3, 3], [2, 3, 3], [1, 3, 4]]) / 8, abs=1e-12)
