@@ -389,3 +389,39 @@ def test_no_intervals_and_no_stations(tmp_path: Path) -> None:
     assert holes.ends.tolist() == [0, 0]
     assert holes.positions("A", [0]).tolist() == [[0, 0, 100]]
     assert len(holes.match(tmp_path / "assay.csv").holes) == 0
+
+
+TWO_AZIMUTHS = "BHID,AT,AZIMUTH,DIP,AZ\nA,0,0,90,0\nA,50,0,80,12\nB,0,90,60,90\n"
+
+
+def test_two_columns_of_one_role_that_differ_are_refused(tmp_path: Path) -> None:
+    said = (
+        r"survey.csv has 'AZ' and 'AZIMUTH', which differ in 1 of 3 rows, the first in line 3: "
+        "name the azimuth with columns={'azimuth': 'COLUMN'}"
+    )
+    with pytest.raises(TableError, match=said):
+        holes_of(tmp_path, survey=TWO_AZIMUTHS)
+    holes_of(tmp_path, survey=TWO_AZIMUTHS, columns={"azimuth": "AZIMUTH"})
+    frame = pd.read_csv(tmp_path / "survey.csv")
+    with pytest.raises(TableError, match="'AZ' and 'AZIMUTH', which differ in 1 of 3 rows"):
+        Drillholes(tmp_path / "collar.csv", frame, tmp_path / "assay.csv")
+
+
+@pytest.mark.parametrize(
+    ("tables", "role"),
+    [
+        ({"survey": "BHID,AT,BRG,DIP,DEPTH\nA,0,0,90,1\nB,0,90,60,0\n"}, "at"),
+        ({"survey": "BHID,AT,BRG,DIP,INCLINATION\nA,0,0,90,0\nB,0,90,60,0\n"}, "dip"),
+        ({"survey": "BHID,AT,BRG,DIP,INCL,INCLIN\nA,0,0,90,0,steep\nB,0,90,60,0,\n"}, "dip"),
+        ({"collar": COLLAR.replace("\n", ",C\n").replace("R,C", "R,HOLEID")}, "hole"),
+        ({"assay": "BHID,FROM,TO,SAMPTO\nA,0,2,2\nB,0,9,8\n"}, "to"),
+    ],
+)
+def test_columns_of_every_role_are_compared(tmp_path: Path, tables, role) -> None:
+    with pytest.raises(TableError, match=f"which differ in .* name the {role} with"):
+        holes_of(tmp_path, **tables)
+
+
+def test_columns_that_agree_are_one(tmp_path: Path) -> None:
+    both = "BHID,AT,BRG,DIP,AZIMUTH,HOLEID\nA,0,0,90,0.0,A\nA,50,,80,,A\nB,0,90,60,90,B\n"
+    holes_of(tmp_path, survey=both)

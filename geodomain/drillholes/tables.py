@@ -135,6 +135,30 @@ def find_roles(
     return found
 
 
+def find_rivals(
+    names: Sequence[str], table: Table, roles: Mapping[str, int], given: Mapping[str, str]
+) -> dict[str, list[int]]:
+    """Find the columns whose names say what another column was taken for.
+
+    A role that the caller names has none. Coordinates have none: `find_roles` refuses two of them.
+
+    Examples
+    --------
+    >>> names = ["BHID", "AT", "AZ", "DIP", "AZIMUTH"]
+    >>> find_rivals(names, "survey", find_roles(names, "survey", {}, "survey.csv"), {})
+    {'azimuth': [4]}
+    """
+    plains = [plain(name) for name in names]
+    free = [place for place in range(len(names)) if place not in roles.values()]
+    rivals = {}
+    for role in roles.keys() - _COORDINATES:
+        words = _NAMES[table][role].split()
+        places = [place for place in free if plains[place] in words]
+        if places and _given(names, table, role, given, "") is None:
+            rivals[role] = places
+    return rivals
+
+
 def has_roles(names: Sequence[str], table: Table, given: Mapping[str, str]) -> bool:
     """Tell whether names can be those of a table: to find its header."""
     try:
@@ -467,16 +491,51 @@ def several_tables(intervals: TableLike | Sequence[TableLike] | None) -> list[Ta
 def _of_frame(native: IntoDataFrame, table: Table, reading: Reading, name: str) -> HoleTable:
     """Take a table in memory."""
     frame = BlockFrame(native, name, reading.options, every=False)
-    return HoleTable(
+    roles = find_roles(frame.names, table, reading.columns, name)
+    taken = HoleTable(
         name=name,
         names=frame.names,
-        roles=find_roles(frame.names, table, reading.columns, name),
+        roles=roles,
         count=len(frame),
         rows=None,
         _texts=frame.ids,
         _numbers=frame.numbers,
         _column=frame.column,
     )
+    _refuse_rivals(taken, find_rivals(frame.names, table, roles, reading.columns))
+    return taken
+
+
+def _refuse_rivals(table: HoleTable, rivals: Mapping[str, Sequence[int]]) -> None:
+    """Refuse columns that are one thing by their names and differ; alike, the first will do."""
+    for role, places in rivals.items():
+        taken = table.roles[role]
+        for place in places:
+            differs = _differs(table, role, taken, place)
+            if differs.any():
+                rows = np.flatnonzero(differs)
+                message = (
+                    f"{table.name} has {table.names[taken]!r} and {table.names[place]!r}, which "
+                    f"differ in {rows.size:,} of {len(table):,} rows, the first in "
+                    f"{table.where(int(rows[0]))}: name the {role} with "
+                    f"columns={{{role!r}: 'COLUMN'}}"
+                )
+                raise TableError(message)
+
+
+def _differs(table: HoleTable, role: str, taken: int, place: int) -> NDArray[np.bool_]:
+    """Tell in which rows two columns of a role differ; texts differ from all numbers."""
+    if role == "hole":
+        (codes, ids), (others, known) = table._texts(taken), table._texts(place)
+        number = {text: at for at, text in enumerate(known)}
+        same = np.array([number.get(text, -1) for text in ids], np.intp)
+        return np.asarray(same[codes] != others)
+    numbers = table._numbers(taken)
+    try:
+        others = table._numbers(place)
+    except TableError:
+        return np.ones(len(table), bool)
+    return np.asarray((numbers != others) & ~(np.isnan(numbers) & np.isnan(others)))
 
 
 def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:
@@ -487,6 +546,8 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
     require_text(text, name)
     layout, roles = _layout(text, table, reading, name)
     wanted = [find_column(layout.names, one, name) for one in also or ()]
+    rivals = find_rivals(layout.names, table, roles, reading.columns)
+    wanted += [place for places in rivals.values() for place in places]
     fields = range(len(layout.names)) if also is None else [0, *roles.values(), *wanted]
     rows = TextRows(text, layout, name, list(fields), threads=reading.threads)
     missing = {word.casefold() for word in options.missing_words}
@@ -501,7 +562,9 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
         column.rule = column.rule._replace(below=None)
         return column.numbers()
 
-    return HoleTable(name, layout.names, roles, len(rows), rows, texts, numbers, rows.column)
+    taken = HoleTable(name, layout.names, roles, len(rows), rows, texts, numbers, rows.column)
+    _refuse_rivals(taken, rivals)
+    return taken
 
 
 def _whole(readinto: Callable[[memoryview], int]) -> bytes:
