@@ -379,7 +379,8 @@ def check_file(
         if weld is None and fill is None:
             message = "output= is for a mesh that is changed: give weld= or fill="
             raise ValueError(message)
-        refuse_inputs(files_of(place), [split_name(path)[0]])
+        if not overwrite:
+            refuse_inputs(files_of(place), [split_name(path)[0]])
         require_places(files_of(place), overwrite=overwrite)
     solids = read_meshes(path)
     mesh = next(iter(solids.values())) if len(solids) == 1 else read_mesh(path)

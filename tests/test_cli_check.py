@@ -217,5 +217,8 @@ def test_the_name_of_a_single_solid_is_said(tmp_path: Path) -> None:
     assert "1 solid, also FILE:NAME\n  Bunny surface" in said and "closed" in said.splitlines()[-1]
     named = CliRunner().invoke(main, ["check", f"{tmp_path / 'a.ts'}:Bunny surface"]).output
     assert "1 solid" not in named
+    write_mesh({"SURFACE": cube()}, tmp_path / "layer.dxf")
+    said = CliRunner().invoke(main, ["check", str(tmp_path / "layer.dxf")]).output
+    assert "1 solid, also FILE:NAME\n  SURFACE " in said
     write_mesh(cube(), tmp_path / "c.ply")
     assert "1 solid" not in CliRunner().invoke(main, ["check", str(tmp_path / "c.ply")]).output

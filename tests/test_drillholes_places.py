@@ -108,3 +108,11 @@ def test_two_tables_need_two_files(other: str, folder: Path) -> None:
     with pytest.raises(TableError, match=f"{one} is to hold two outputs"):
         geodomain.crossings_file(**TABLES, **given, output=one, pierce=other)
     assert not Path("out.csv").exists()
+
+
+def test_two_names_that_differ_in_case_are_one_file(folder: Path) -> None:
+    """Where disks mind no case, the second table would take the place of the first."""
+    given = {"surfaces": {"TOPO": GROUND}, "solids": {"ORE": ORE}, "overwrite": True}
+    with pytest.raises(TableError, match=r"out\.csv and OUT\.csv are one file on many disks"):
+        geodomain.crossings_file(**TABLES, **given, output="out.csv", pierce="OUT.csv")
+    assert not Path("out.csv").exists()

@@ -130,7 +130,8 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
         ({"AXIS_U": "3e200 0 0"}, "a number in AXIS_U beyond"),
         ({"AXIS_N": "4 3 0"}, "no count of nodes"),
         ({"AXIS_N": "4 3 2.5"}, "no count of nodes"),
-        ({"AXIS_N": "400000 300000 200000"}, "more than the file can hold"),
+        ({"AXIS_N": "400000 300000 200000"}, "that become 1.54 EB"),
+        ({"AXIS_N": "16777216 1 1"}, "of 16,777,216 x 1 x 1 nodes, has 0.5 kB that become 1.07 GB"),
         ({"AXIS_N": "4 3 9"}, "is cut short"),
     ],
 )

@@ -220,6 +220,9 @@ def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:
         if same_place(one, other):
             message = f"{one} is to hold two outputs: give each its own file"
             raise TableError(message)
+        if _differ_in_case(one, other):
+            message = f"{one} and {other} are one file on many disks: give each its own name"
+            raise TableError(message)
     for place in places:
         _require_writable(place)
     refuse_to_replace([place for place in places if place.is_file()], overwrite=overwrite)
@@ -260,3 +263,9 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
 def same_place(one: str | Path, other: str | Path) -> bool:
     """Tell whether two paths lead to one file, links followed; a hard link is another file."""
     return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _differ_in_case(one: Path, other: Path) -> bool:
+    """Tell whether two names that are not both there may be one file on a disk without case."""
+    first, second = os.path.realpath(one), os.path.realpath(other)
+    return first.casefold() == second.casefold() and not (one.exists() and other.exists())

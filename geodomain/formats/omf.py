@@ -89,9 +89,6 @@ def grid_faces(grid: Grid) -> Faces:
 
 Element = TypeVar("Element")
 
-# So many cells a file may claim without an array that shows them.
-_MOST_BARE = 1 << 24
-
 
 def pick_model(
     models: Sequence[tuple[str, Element]], wanted: str | None, file: str, kinds: Iterable[str]
@@ -147,19 +144,3 @@ def require_room(steps: Sequence[Floats], file: str) -> None:
     counts = [len(one) for one in steps]
     cells = " x ".join(f"{count:,}" for count in counts)
     memory.require(8.0 * math.prod(counts), f"{file}, with {cells} cells,", TableError)
-
-
-def require_count(steps: Sequence[Floats], most: int) -> int:
-    """Count the cells; refuse more than a file of that kind can hold.
-
-    Raises
-    ------
-    ValueError
-    """
-    count = 1
-    for one in steps:
-        count *= len(one)
-    if count > max(most, _MOST_BARE):
-        message = f"{count:,} cells are more than the file can hold"
-        raise ValueError(message)
-    return count

@@ -6,6 +6,7 @@ is read alone: labels go to CSV, Parquet or VTK.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from geodomain import memory
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
 from geodomain.files.signatures import split_name, unify_lines
@@ -25,13 +27,14 @@ from geodomain.formats.cell_file import CellModel, refuse_columns
 from geodomain.formats.cells import LatticeCells
 from geodomain.formats.export import Blocks, blocks_of, write_blocks
 from geodomain.formats.mesh_text import logical_lines
-from geodomain.formats.omf import pick_model, require_count
+from geodomain.formats.omf import pick_model
 from geodomain.tables.options import TableOptions
 
 Lines = dict[str, list[str]]
 _WHOLE = {("IEEE", 4): ">f4", ("IEEE", 8): ">f8"}
 _LARGEST = 2.0**339  # as of a wireframe's coordinates: lengths of axes stay finite
 _SKEW = 1e-9
+_NODE_BYTES = 64  # centroid and size of a block, while they are made
 
 
 @contextmanager
@@ -118,11 +121,10 @@ class VoxetStore:
             message = f"{self.name} has an axis without length: export the Voxet again"
             raise TableError(message)
         self._require_square(axes, lengths)
-        try:
-            require_count([np.broadcast_to(0.0, int(n)) for n in counts], self._bytes())
-        except ValueError as error:
-            message = f"{self.name}: {error}"
-            raise TableError(message) from None
+        what = f"{self.name}, of {' x '.join(f'{n:,.0f}' for n in counts)} nodes,"
+        needed = _NODE_BYTES * math.prod(counts.tolist())
+        memory.require_unpacked(needed, self._bytes(), what, TableError)
+        memory.require(needed, what, TableError)
         step = self._steps(counts, span, lengths)
         nodes = [
             first + (np.arange(int(n) + 1, dtype=np.float64) - 0.5) * one
@@ -157,7 +159,8 @@ class VoxetStore:
     def _bytes(self) -> int:
         """Count the bytes of the header and of the files of its properties."""
         sizes = [len(words) and self._file_of(words) for words in self._files()]
-        return sum(one.stat().st_size for one in sizes if one and one.is_file())
+        files = sum(one.stat().st_size for one in sizes if one and one.is_file())
+        return self.status.st_size + files
 
     def _files(self) -> list[list[str]]:
         return [words for key, words in self._lines.items() if key.startswith("PROP_FILE ")]
