@@ -7,13 +7,14 @@ import math
 from pathlib import Path
 
 import pytest
-from test_benching import SETTING
 
 from geodomain.benching import report as chart
 from geodomain.benching import report as published
 from geodomain.benching.report import Report, as_text
 from geodomain.benching.timing import PEERS, Run, preliminary, strategies
 
+SETTING = {"triangles": 10, "rays": 20, "crossing": 5, "seed": 0, "repeat": 1, "threads": 1,
+           "machine": "a machine"}  # fmt: skip
 GPU = [each.name for each in strategies("cuda")]
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from grids import GRIDS, centres_of, image, pyvista, rectilinear, turned
 from wireframes import box, cube
 
 import geodomain
 from geodomain.errors import TableError
 from geodomain.mesh import fitness
 from geodomain.query import lattice
-
-pyvista = pytest.importorskip("pyvista")
 
 CORNERS = np.array([[1.0, 1, 1], [11, 11, 11], [5, 5, 5], [np.nan, 1, 1], [0, 0, 0], [10, 10, 10]])
 INSIDE = geodomain.contains(cube(), CORNERS)
@@ -59,38 +58,6 @@ def test_a_table_without_known_columns_is_refused() -> None:
 def test_the_points_of_a_surface() -> None:
     points = pyvista.PolyData(np.float32(CORNERS[:3]))
     assert geodomain.contains(cube(), points).tolist() == [True, False, True]
-
-
-def image() -> pyvista.ImageData:
-    """Return cells with centres on walls of the cube, and inside and outside it."""
-    return pyvista.ImageData(dimensions=(9, 7, 8), spacing=(2, 3, 2.5), origin=(-3, -1.5, -1.25))
-
-
-def rectilinear() -> pyvista.RectilinearGrid:
-    x, y, z = np.array([-3.0, -1, 1, 4, 6, 20]), np.array([-1.0, 1, 2, 12]), np.arange(-2.0, 14)
-    return pyvista.RectilinearGrid(x, y, z)
-
-
-def turned() -> pyvista.ImageData:
-    grid = image()
-    grid.origin = (13, -3, -1.25)
-    grid.direction_matrix = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
-    return grid
-
-
-GRIDS = {
-    "ImageData": image,
-    "turned": turned,
-    "RectilinearGrid": rectilinear,
-    "StructuredGrid": lambda: image().cast_to_structured_grid(),
-    "UnstructuredGrid": lambda: rectilinear().cast_to_unstructured_grid(),
-}
-
-
-def centres_of(grid) -> np.ndarray:
-    """Return the centres of cells, each the middle of its box, as VTK numbers the cells."""
-    boxes = np.array([grid.get_cell(number).bounds for number in range(grid.n_cells)])
-    return (boxes[:, ::2] + boxes[:, 1::2]) / 2
 
 
 @pytest.mark.parametrize("kind", GRIDS)

@@ -2,7 +2,7 @@
 
 From the root of the checkout, for some minutes:
 
-    PYTHONPATH=tests python tests/benchmarks/segments_oracle.py
+    PYTHONPATH=tests/helpers python tests/benchmarks/segments_oracle.py
 
 A third have their ends on a lattice that the mesh's corners are on too, so that they end on
 faces, edges and vertices and run along edges and in planes; the others end anywhere.

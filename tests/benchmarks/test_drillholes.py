@@ -14,7 +14,7 @@ import pytest
 import geodomain
 from geodomain.drillholes.curves import Curves, HolePaths, directions, make_curves
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 from shapes import star
 
 HOLES, STATIONS, SAMPLES = 100_000, 10, 1_000_000

@@ -13,7 +13,7 @@ import pytest
 
 from geodomain import Mesh, PointLocator, contains
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 from shapes import fan, odd_on_purpose, splinters
 
 pytestmark = odd_on_purpose

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 from common_shares import exact_common, slab
 from shapes import cube, joined, random_body, staircase, star, tetrahedron
 from shares import exact_share

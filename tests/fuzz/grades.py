@@ -26,7 +26,7 @@ import numpy as np
 import pandas
 import pyvista
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 from wireframes import box
 
 import geodomain

@@ -1,0 +1,561 @@
+"""Findings in tables of holes: each planted fault is named by its code, and honest tables pass."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from holes import SLIPS, try_collars
+from wireframes import box
+
+import geodomain
+from geodomain import Drillholes, GeodomainWarning, Mesh, TableError
+from geodomain.cli import main
+from geodomain.drillholes.checks import KINDS
+from geodomain.formats.wireframes import write_mesh
+
+GROUND = 380.0
+NAMES = [f"DH{number:03}" for number in range(1, 13)]
+Rows = list[list[object]]
+
+
+def collars() -> Rows:
+    """Twelve holes of 150 on a grid of 50 by 50, at 5,000 east and 375 to 386 high."""
+    return [
+        [name, 5030.0 + 50 * (row % 4), 9010.0 + 50 * (row // 4), 375.0 + row, 150.0]
+        for row, name in enumerate(NAMES)
+    ]
+
+
+def stations() -> Rows:
+    """Three stations in each hole, to the west, negative dips down."""
+    return [
+        [name, depth, 270.0 + depth / 30, -60.0 + depth / 15]
+        for name in NAMES
+        for depth in (0, 60, 120)
+    ]
+
+
+def samples() -> Rows:
+    return [[name, depth, depth + 10, 1.0] for name in NAMES for depth in range(0, 150, 10)]
+
+
+def write(path: str, head: str, rows: Rows) -> str:
+    lines = [head, *(",".join("" if cell is None else str(cell) for cell in row) for row in rows)]
+    Path(path).write_text("\n".join(lines) + "\n")
+    return path
+
+
+def tables(collar: Rows | None = None, survey: Rows | None = None, log: Rows | None = None):
+    """Write three tables, and return their paths."""
+    collar = collars() if collar is None else collar
+    return (
+        write("collar.csv", "HOLEID,EAST,NORTH,RL,MAXDEPTH", collar),
+        write("survey.csv", "HOLEID,DEPTH,AZIMUTH,DIP", stations() if survey is None else survey),
+        write("assay.csv", "HOLEID,FROM,TO,AU", samples() if log is None else log),
+    )  # fmt: skip
+
+
+def changed(rows: Rows, name: object, column: int, value: object, *, at: object = None) -> Rows:
+    """Return rows with one cell of a hole changed, or that of the row at a depth."""
+    for row in rows:
+        if row[0] == name and at in (None, row[1]):
+            row[column] = value
+    return rows
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_mesh(box((5000, 9000, 250), (5200, 9200, 320)), Path("ore.ply"))
+    corners = [[4000, 8000, GROUND], [6000, 8000, GROUND], [6000, 9999, GROUND]]
+    ground = Mesh([*corners, [4000, 9999, GROUND]], [[0, 1, 2], [0, 2, 3]], name="ground")
+    write_mesh(ground, Path("ground.ply"))
+    return tmp_path
+
+
+def warnings_of(holes: Drillholes) -> dict[str, tuple[str, ...]]:
+    return {each.code: each.first for each in holes.report.findings if each.bad}
+
+
+def test_honest_tables_have_no_warning() -> None:
+    assert warnings_of(Drillholes(*tables(), strict=True)) == {}
+    assert warnings_of(Drillholes(*tables(), topography="ground.ply", strict=True)) == {}
+
+
+PLANTED_COLLARS = {
+    "collar-zero": (3, 0),
+    "collar-mark": (3, -99),
+    "collar-far": (1, 580),
+}
+
+
+@pytest.mark.parametrize("code", PLANTED_COLLARS)
+def test_a_collar_out_of_place_is_named(code: str) -> None:
+    column, value = PLANTED_COLLARS[code]
+    holes = Drillholes(*tables(changed(collars(), "DH005", column, value)))
+    ((found, (first,)),) = warnings_of(holes).items()
+    axis, whose = "xyz"[column - 1], "neighbours" if column == 3 else "others"
+    assert found == code and first.startswith(f"DH005: {axis} {value}, {whose} ")
+
+
+@pytest.mark.parametrize(("value", "count"), [(0, 12), (-99, 12)])
+def test_elevations_that_are_all_missing(value: float, count: int) -> None:
+    rows = [[*row[:3], value, row[4]] for row in collars()]
+    (found,) = (each for each in Drillholes(*tables(rows)).report.findings if each.bad)
+    assert found.count == count and f"z {value}" in found.first[0]
+
+
+HONEST_COLLARS = {
+    "flat ground": [(row, 0.0) for row in range(12)],
+    "zero is at home": [(row, row - 5.0) for row in range(12)],
+    "a level of underground holes": [(row, 375.0 if row < 9 else 95.0 + row) for row in range(12)],
+    "-99 is at home": [(row, -105.0 + row) for row in range(12)],
+    "all alike but one by a little": [(row, 375.0 + (row == 3)) for row in range(12)],
+}
+
+
+@pytest.mark.parametrize("case", HONEST_COLLARS)
+def test_honest_elevations_pass(case: str) -> None:
+    rows = collars()
+    for row, height in HONEST_COLLARS[case]:
+        rows[row][3] = height + (100.0 if case == "flat ground" else 0.0)
+    assert warnings_of(Drillholes(*tables(rows))) == {}
+
+
+def test_a_hole_far_off_in_a_district_passes() -> None:
+    rows = [[name, 5000 + 400 * row, 9000 + 250 * row, 300 + 7 * row, 150]
+            for row, name in enumerate(NAMES)]  # fmt: skip
+    rows[-1][1:3] = [5000 - 4900, 9000 - 3000]
+    assert warnings_of(Drillholes(*tables(rows))) == {}
+
+
+def moved(row: int, column: int, value: float, rows: Rows) -> Rows:
+    rows[row][column] = value
+    return rows
+
+
+def valley() -> Rows:
+    """Collars in hills from -150 to 417, where 0 is an elevation."""
+    return [[f"V{n:02}", 5000.0 + 50 * (n % 8), 9000.0 + 50 * (n // 8), n * 9.0 - 150.0, 150.0]
+            for n in range(64)]  # fmt: skip
+
+
+def drives() -> Rows:
+    """Collars on flat ground, and a ring of 20 in a drive below the first of them."""
+    return collars() + [[f"UG{n}", 5030.0 + n / 4, 9010.0, 80.0, 60.0] for n in range(20)]
+
+
+NEAR_COLLARS = {
+    "0 in hills that reach below it": (moved(60, 3, 0.0, valley()), "V60"),
+    "a digit added, among hills": (moved(40, 3, 2010.0, valley()), "V40"),
+    "0 where all others are alike": ([[*row[:3], 380.0 * (row[0] != "DH005"), 150.0]
+                                      for row in collars()], "DH005"),
+    "0 of a hole above a drive": (moved(4, 3, 0.0, drives()), "DH005"),
+    "3 holes": (moved(1, 3, 0.0, collars()[:3]), "DH002"),
+    "half a field": ([[*row[:3], row[3] * (n % 2), 150.0] for n, row in enumerate(collars())],
+                     "DH001"),
+    "exchanged": (moved(1, 1, 9010.0, moved(1, 2, 5080.0, collars())), "DH002"),
+    "a lost sign": (moved(1, 2, -9010.0, collars()), "DH002"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NEAR_COLLARS)
+def test_a_collar_is_compared_with_its_neighbours(case: str) -> None:
+    rows, name = NEAR_COLLARS[case]
+    holes = Drillholes(*tables([list(row) for row in rows]), vertical=True)
+    named = [each.holes for each in holes.report.findings if each.bad and "collar-" in each.code]
+    assert any(name in each for each in named)
+    if case != "half a field":
+        assert {hole for each in named for hole in each} - {name} == set()
+
+
+HONEST_NEIGHBOURS = {
+    "hills": valley(),
+    "a drive": drives(),
+    "a remote hole": [*collars(), ["FAR", 5080.0 - 4100, 9010.0 + 2900, 312.0, 150.0]],
+    "two clusters": collars() + [[f"B{n}", 9000.0 + 20 * n, 9500.0, 90.0, 150.0] for n in range(5)],
+    "a line": [[f"L{n}", 5000.0 + 400 * n, 9000.0, 380.0 + 40 * n, 80.0] for n in range(9)],
+    "3 holes": [row[:] for row in collars()[:3]],
+    "flat": [[*row[:3], 0.5, row[4]] for row in collars()],
+    "a hillside": [
+        [f"S{n}", 5000.0 + x, 9000.0 + y, 3900 - 0.4 * x - 0.5 * y, 200.0]
+        for n, (x, y) in enumerate(
+            [
+                (0, 0),
+                (600, 600),
+                (180, 250),
+                (300, 210),
+                (350, 400),
+                (410, 330),
+                (240, 390),
+                (390, 180),
+                (290, 310),
+                (200, 330),
+            ]
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("case", HONEST_NEIGHBOURS)
+def test_honest_neighbours_pass(case: str) -> None:
+    rows = [list(row) for row in HONEST_NEIGHBOURS[case]]
+    assert not [code for code in warnings_of(Drillholes(*tables(rows), vertical=True))
+                if code.startswith("collar-")]  # fmt: skip
+
+
+def test_alarms_about_honest_fields_and_misses_are_few() -> None:
+    """Random fields, and one wrong number in each that a reader would see."""
+    counts: Counter[str] = Counter()
+    for case in range(60):
+        try_collars(random.Random(f"fields {case}"), counts)
+    ground = counts["collars above ground: honest"]
+    assert ground > 30 and counts["collars above ground: honest, with an alarm"] <= 1
+    drives_there = counts["collars with drives: honest"]
+    assert 8 * counts["collars with drives: honest, with an alarm"] <= drives_there
+    slips = [f"collars above ground: {slip}" for slip in SLIPS]
+    missed = sum(counts[f"{slip}, missed"] for slip in slips)
+    assert missed <= 0.08 * sum(counts[slip] for slip in slips)
+    for slip in ("RL 0", "RL -99", "EAST 0"):
+        assert counts[f"collars above ground: {slip}, missed"] <= 1
+
+
+PLANTED_STATIONS = {
+    "azimuth-beyond": (2, 400.0, "DH005 at 60: 400"),
+    "azimuth-mark": (2, -99.0, "DH005 at 60: -99"),
+    "dip-beyond": (3, -156.0, "DH005 at 60: 156"),
+    "station-incomplete": (3, None, "DH005 at 60: no dip"),
+    "hole-bend": (2, 207.0, "DH005: 38.0 degrees from 60 to 120"),
+}
+
+
+@pytest.mark.parametrize("code", PLANTED_STATIONS)
+def test_a_wrong_station_is_named(code: str) -> None:
+    column, value, said = PLANTED_STATIONS[code]
+    rows = changed(stations(), "DH005", column, value, at=60)
+    found = warnings_of(Drillholes(*tables(survey=rows), bend=(15, 60)))
+    assert found.pop(code) == (said,)
+    assert found.keys() <= {"hole-bend", "interval-left-out"}
+
+
+@pytest.mark.parametrize("value", [1e30, -1e30, 1e300])
+def test_an_azimuth_without_an_end_is_named(value: float) -> None:
+    rows = changed(stations(), "DH005", 2, value, at=60)
+    holes = Drillholes(*tables(survey=rows))
+    assert {"azimuth-beyond", "azimuth-mark"} & warnings_of(holes).keys()
+    assert np.isfinite(holes.positions("DH005", [0, 60, 150])).all()
+
+
+def test_one_hole_with_the_other_sign() -> None:
+    rows = [[*row[:3], -row[3]] if row[0] == "DH002" else row for row in stations()]
+    found = Drillholes(*tables(survey=rows)).report.findings
+    (one,) = (each for each in found if each.bad)
+    assert str(one) == "1 hole that goes up, unlike the others (DH002) [dip-sign]"
+
+
+def test_a_fan_of_holes_that_go_up_passes() -> None:
+    rows = [[*row[:3], -row[3]] if row[0] in NAMES[:3] else row for row in stations()]
+    holes = Drillholes(*tables(survey=rows))
+    assert warnings_of(holes) == {} and holes.report.upward == tuple(NAMES[:3])
+
+
+def test_radians() -> None:
+    rows = [[name, depth, np.deg2rad(azimuth + 7 * float(name[2:])), np.deg2rad(dip)]
+            for name, depth, azimuth, dip in stations()]  # fmt: skip
+    found = Drillholes(*tables(survey=rows)).report.findings
+    assert [each.code for each in found if each.bad] == ["angles-radians"]
+
+
+def test_azimuths_alone_in_radians() -> None:
+    rows = [[name, depth, round(np.deg2rad(270.0), 5), dip] for name, depth, _, dip in stations()]
+    assert list(warnings_of(Drillholes(*tables(survey=rows)))) == ["angles-radians"]
+    rows = [[name, depth, 4.7, dip] for name, depth, _, dip in stations()]
+    assert warnings_of(Drillholes(*tables(survey=rows))) == {}
+
+
+def test_holes_to_the_north_are_not_in_radians() -> None:
+    rows = [[name, depth, float(name[2:]) / 4, dip] for name, depth, _, dip in stations()]
+    assert warnings_of(Drillholes(*tables(survey=rows), bend=(40, 60))) == {}
+
+
+def test_exchanged_columns_are_said_to_be() -> None:
+    rows = [[name, depth, dip, azimuth] for name, depth, azimuth, dip in stations()]
+    message = r"survey.csv: azimuth and dip seem to be exchanged: DIP reaches 27., and AZIMUTH "
+    with pytest.raises(TableError, match=message + "stays within -90 to 90; name them with"):
+        Drillholes(*tables(survey=rows))
+    said = run("inspect", "--intervals", "assay.csv", code=3).stderr
+    (option,) = (line for line in said.splitlines() if "--hole-column" in line)
+    assert "--hole-column survey.azimuth=DIP --hole-column survey.dip=AZIMUTH" in option
+    named = {"survey.azimuth": "DIP", "survey.dip": "AZIMUTH"}
+    tables_there = ("collar.csv", "survey.csv", "assay.csv")
+    assert warnings_of(Drillholes(*tables_there, columns=named)) == {}
+
+
+def test_an_exchanged_row_is_said_to_be() -> None:
+    rows = stations()
+    rows[1][2:] = [-56.0, 272.0]
+    holes = Drillholes(*tables(survey=rows))
+    assert warnings_of(holes)["angles-exchanged"] == ("DH001 at 60: azimuth -56, dip -272",)
+    assert holes.report.left_out == {"DH001": "its azimuth and dip seem to be exchanged"}
+
+
+def test_bends_are_angles_within_a_span_and_no_rates() -> None:
+    def found(*legs: tuple[float, float], **options) -> bool:
+        rows = [["DH001", depth, 270.0, -dip] for depth, dip in ((0.0, 60.0), *legs)]
+        rows += [row for row in stations() if row[0] != "DH001"]
+        return "hole-bend" in warnings_of(Drillholes(*tables(survey=rows), **options))
+
+    assert not found((6.1, 68.4))  # 41 degrees in 30, were it a rate
+    assert not found((30.0, 75.0)) and found((30.0, 75.1))
+    assert found((10.0, 66.0), (20.0, 72.0), (30.0, 78.0))
+    assert not found((10.0, 75.0), (20.0, 60.0))
+    assert not found((30.48, 75.64)) and found((60.0, 20.0))
+    assert not found((60.0, 20.0), bend=(45, 30)) and found((6.1, 68.4), bend=(5, 30))
+
+
+def test_ids_that_nearly_match_are_proposed() -> None:
+    collar = changed(collars(), "DH005", 0, "dh5")
+    log = changed(samples(), "DH006", 0, "DH-06 ")
+    found = Drillholes(*tables(collar, log=log)).report.findings
+    said = {each.code: each.first for each in found if each.bad}
+    assert said["survey-no-collar"] == ("DH005: is it 'dh5'?",)
+    assert set(said["interval-no-collar"]) == {"DH-06: is it 'DH006'?", "DH005: is it 'dh5'?"}
+    assert said["station-none"] == ("dh5",)
+
+
+def test_ids_that_never_match_are_proposed_in_the_error() -> None:
+    survey = [[str(row[0]).lower(), *row[1:]] for row in stations()]
+    with pytest.raises(TableError, match=r"give no hole .* is it 'DH001'"):
+        Drillholes(*tables(survey=survey))
+
+
+def test_a_collar_away_from_the_topography() -> None:
+    rows = changed(collars(), "DH005", 3, 341.0)
+    assert warnings_of(Drillholes(*tables(rows))) == {}
+    found = warnings_of(Drillholes(*tables(rows), topography="ground.ply"))
+    assert found == {"collar-off-topography": ("DH005: z 341, ground.ply 380",)}
+
+
+def from_vertical(dip: float) -> Rows:
+    return [[name, depth, 270.0, dip] for name in NAMES for depth in (0, 60, 120)]
+
+
+def hillside() -> Mesh:
+    """Ground that falls to the west by 35 degrees, below which are the collars."""
+    slope = 0.7
+    corners = [(x, y) for x in (3000.0, 7000.0) for y in (7000.0, 11000.0)]
+    return Mesh([[x, y, GROUND + slope * (x - 5030)] for x, y in corners], [[0, 2, 1], [1, 2, 3]])
+
+
+@pytest.mark.parametrize(("dip", "suspected"), [(-12.0, True), (-40.0, False), (-90.0, False)])
+def test_dips_from_the_vertical_are_suspected_by_evidence(dip: float, suspected: bool) -> None:
+    rows = [[*row[:3], GROUND + 0.7 * (row[1] - 5030), 150] for row in collars()]
+    survey = from_vertical(dip)
+    found = warnings_of(Drillholes(*tables(rows, survey), topography=hillside()))
+    assert ("dip-from-vertical" in found) == suspected
+    assert ("end-above-topography" in found) == suspected
+    assert warnings_of(Drillholes(*tables(rows, survey))) == {}
+
+
+@pytest.mark.parametrize("dip", [-5.0, -12.0, -20.0, -32.0, -45.0, -60.0, -75.0, -90.0])
+def test_dips_from_the_vertical_miss_the_solids(dip: float) -> None:
+    """The ore is 55 to 135 below the collars, which holes of 150 reach by 30 degrees or more."""
+    holes = Drillholes(*tables(survey=from_vertical(dip)))
+    solid = box((4900, 9000, 250), (5200, 9200, 320))
+    oxide = geodomain.Domain("OXIDE", box((4900, 8900, 200), (5300, 9300, 400)))
+    domains = geodomain.Domains([geodomain.Domain("ORE", solid), oxide])
+    if dip > -25:
+        with pytest.warns(GeodomainWarning, match="measured from the vertical"):
+            (one,) = (each for each in holes.tell(domains) if each.bad)
+        assert one.code == "dip-from-vertical" and one.count == 12
+        assert one.first[0] == "DH001: stays out of the box of every solid"
+    else:
+        assert not [each for each in holes.tell(domains) if each.bad]
+    high = geodomain.Domains([geodomain.Domain("ORE", box((0, 0, 0), (100, 100, 9)))])
+    assert not [each for each in holes.tell(high) if each.bad]
+
+
+def run(verb: str, *options: str, code: int = 0) -> Result:
+    """Run a verb on the tables that are there."""
+    words = {
+        "flag": ["flag", "assay.csv", "--dry-run"],
+        "composite": ["composite", "assay.csv", "--length", "5"],
+        "holes": ["holes", "crossings", "--intervals", "assay.csv"],
+        "inspect": ["inspect", "--intervals", "assay.csv"],
+        "report": ["report", "labelled.csv", "-o", "r.html", "--overwrite"],
+        "plot": ["plot", "labelled.csv", "-o", "p.svg", "--overwrite", "--within", "500"],
+    }[verb]
+    solid = [] if verb == "inspect" else ["--solid", "ORE=ore.ply"]
+    given = [*words, "--collar", "collar.csv", "--survey", "survey.csv", *solid, *options]
+    result = CliRunner().invoke(main, given)
+    assert result.exit_code == code, result.output
+    return result
+
+
+VERBS = ("flag", "composite", "holes", "inspect", "report", "plot")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_says_the_same_and_strict_refuses(verb: str) -> None:
+    Path("labelled.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n5005,9005,300,10,10,10,ORE\n")
+    tables(changed(collars(), "DH005", 3, -99), changed(stations(), "DH002", 2, 630.0, at=0))
+    said = run(verb).output
+    for words in (
+        "1 collar whose coordinate is a mark of a missing value "
+        "(DH005: z -99, neighbours 375 to 384) [collar-mark]",
+        "1 station whose azimuth is beyond 360 degrees (DH002 at 0: 630) [azimuth-beyond]",
+        "negative ones point down (0 of survey.csv are positive, 36 not)",
+        "12 holes that go on straight below their last station "
+        "(DH001, DH002, DH003, DH004, DH005, ..) [survey-short]",
+    ):
+        assert words in said
+    assert "error" not in said
+    refused = run(verb, "--strict", code=3).stderr
+    assert "[azimuth-beyond]" in refused and "[collar-mark]" in refused
+    assert "--accept azimuth-beyond" in refused
+    refused = run(verb, "--strict", "--accept", "azimuth-beyond", code=3).stderr
+    assert "[azimuth-beyond]" not in refused and "[collar-mark]" in refused
+    passed = ("--accept", "azimuth-beyond:DH002", "--accept", "collar-mark")
+    run(verb, "--strict", *passed)
+    run(verb, "--strict", "--accept", "azimuth-beyond:DH003", "--accept", "collar-mark", code=3)
+
+
+def test_a_report_holds_the_findings_and_the_sign_of_dips() -> None:
+    Path("labelled.csv").write_text("X,Y,Z,DX,DY,DZ,domain\n5005,9005,300,10,10,10,ORE\n")
+    tables(changed(collars(), "DH005", 3, -99))
+    run("report", "--accept", "survey-short", "--topography", "ground.ply")
+    text = Path("r.html").read_text()
+    assert '<ul id="hole-notes"><li>dips: negative ones point down (0 of survey.csv are' in text
+    assert "(DH005: z -99, neighbours 375 to 384) [collar-mark]" in text
+    assert "<li>note: 12 holes that go on straight below their last station (DH001, " in text
+    scene = json.loads(text.split('id="scene">')[1].split("</script>")[0])
+    assert scene["drillholes"]["dips"].startswith("negative ones point down")
+    codes = [each["code"] for each in scene["drillholes"]["findings"]]
+    assert codes == ["survey-short", "collar-mark", "collar-off-topography"]
+    holes = Drillholes("collar.csv", "survey.csv", "assay.csv")
+    with pytest.warns(GeodomainWarning, match="collar-mark"):
+        done = geodomain.report_file("labelled.csv", "s.html", holes=holes)
+    assert [each.code for each in done.findings] == codes[:2]
+    assert "\nnote: 12 holes that go on straight" in str(done) and holes.report.dips in str(done)
+
+
+def test_a_surface_of_the_domains_is_the_topography() -> None:
+    tables(changed(collars(), "DH005", 3, 341.0))
+    Path("domains.toml").write_text(
+        '[[domain]]\nname = "AIR"\nkind = "above"\nmesh = "ground.ply"\n'
+        '[[domain]]\nname = "ORE"\nmesh = "ore.ply"\n'
+    )
+    given = ["flag", "assay.csv", "--dry-run", "--collar", "collar.csv", "--survey", "survey.csv",
+             "--domains", "domains.toml"]  # fmt: skip
+    said = CliRunner().invoke(main, given)
+    assert said.exit_code == 0 and "(DH005: z 341, AIR 380) [collar-off-topography]" in said.stderr
+    assert CliRunner().invoke(main, [*given, "--strict"]).exit_code == 3
+    accept = ["--strict", "--accept", "collar-off-topography:DH005"]
+    assert CliRunner().invoke(main, [*given, *accept]).exit_code == 0
+    # A hanging wall, far below the collars, is no topography.
+    sheet = Mesh([[4000, 8000, 100], [6000, 8000, 100], [5000, 9999, 100]], [[0, 1, 2]])
+    domains = geodomain.Domains([geodomain.Domain("HW", sheet, kind="above")])
+    assert Drillholes("collar.csv", "survey.csv").tell(domains)[-1].code != "collar-off-topography"
+
+
+def test_positions_do_not_depend_on_what_is_accepted() -> None:
+    files = tables(changed(collars(), "DH005", 3, -99), changed(stations(), "DH002", 2, 400.0))
+    plain = Drillholes(*files)
+    passed = Drillholes(*files, accept=["collar-mark", "azimuth-beyond"], strict=True)
+    assert (plain.curves.points == passed.curves.points).all()
+    said = [str(each) for each in passed.report.findings if "accepted" in str(each)]
+    assert said == [
+        "3 stations whose azimuth is beyond 360 degrees (DH002 at 0: 400, DH002 at 60: 400, "
+        "DH002 at 120: 400) [azimuth-beyond, accepted]",
+        "1 collar whose coordinate is a mark of a missing value "
+        "(DH005: z -99, neighbours 375 to 384) [collar-mark, accepted]",
+    ]
+
+
+def test_findings_as_json() -> None:
+    tables(changed(collars(), "DH005", 3, -99))
+    found = json.loads(run("inspect", "--json").stdout)["findings"]
+    assert next(each for each in found if each["severity"] == "warning") == {
+        "code": "collar-mark",
+        "severity": "warning",
+        "accepted": False,
+        "what": "collars whose coordinate is a mark of a missing value",
+        "count": 1,
+        "first": ["DH005: z -99, neighbours 375 to 384"],
+        "holes": ["DH005"],
+        "mend": "Fill in the coordinate, or declare the mark with --missing.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--accept", "collar-near"), "there is no finding 'collar-near' to accept; there are"),
+        (("--bend", "15"), "'15' is not ANGLE,LENGTH"),
+        (("--bend", "0,30"), "'0,30' is not ANGLE,LENGTH"),
+        (("--bend", "15,nan"), "'15,nan' is not ANGLE,LENGTH"),
+    ],
+)
+def test_misuse(options: tuple[str, ...], said: str) -> None:
+    tables()
+    assert said in run("inspect", *options, code=2).stderr
+
+
+@pytest.mark.filterwarnings("ignore:ground.txt is PLY:geodomain.GeodomainWarning")
+def test_a_topography_is_not_overwritten() -> None:
+    tables()
+    Path("ground.ply").rename("ground.txt")
+    given = ("--topography", "ground.txt", "-o", "ground.txt", "--overwrite")
+    assert "is the input" in run("holes", *given, code=3).stderr
+    assert Path("ground.txt").read_bytes().startswith(b"ply")
+    assert Drillholes("collar.csv", topography="ground.txt", vertical=True).files[-1].name == (
+        "ground.txt"
+    )
+
+
+def test_python_is_warned_by_the_verbs_and_not_by_the_noun() -> None:
+    files = tables(changed(collars(), "DH005", 3, -99))
+    holes = Drillholes(*files)
+    with pytest.warns(GeodomainWarning, match=r"\[collar-mark\]. Fill in the coordinate, or"):
+        found = holes.tell()
+    assert found == holes.report.findings
+
+
+def test_the_documentation_lists_every_finding() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/findings.md").read_text()
+    for code, kind in KINDS.items():
+        assert f"| `{code}` | {kind.severity} | {kind.what} | {kind.mend} |" in page
+    assert page.count("| `") == len(KINDS)
+
+
+@pytest.mark.parametrize("name", ["babbitt", "copper_creek", "demo1"])
+def test_real_tables_have_no_warning(name: str, shared_data: Path) -> None:
+    """Babbitt bends by 16.85 degrees in 80 feet, 28 holes of Copper Creek go up."""
+    theirs = shared_data / "formats" / "drillholes"
+    files = {
+        "babbitt": ("babbitt/collar_BABBITT.csv", "babbitt/assay_BABBITT.csv"),
+        "demo1": ("demo1/collar.csv", "demo1/assay.csv"),
+    }
+    if name == "copper_creek":
+        collar, log = theirs / f"{name}_collar.csv", theirs / f"{name}_assay.csv"
+    else:
+        collar, log = (shared_data / path for path in files[name])
+    holes = Drillholes(collar, theirs / f"{name}_survey.csv", log, strict=True)
+    assert warnings_of(holes) == {}
+
+
+@pytest.mark.parametrize(("value", "code"), [(0, "collar-zero"), (-99, "collar-mark")])
+def test_a_missing_elevation_in_a_real_field(value: float, code: str, shared_data: Path) -> None:
+    """A score of 13.9 median deviations is no test: an honest northing there has 19."""
+    folder = shared_data / "formats" / "drillholes"
+    lines = (folder / "copper_creek_collar.csv").read_text(encoding="utf-8-sig").splitlines()
+    lines[5] = ",".join([*lines[5].split(",")[:3], str(value)])
+    Path("collar.csv").write_text("\n".join(lines))
+    found = warnings_of(Drillholes("collar.csv", folder / "copper_creek_survey.csv"))
+    assert list(found) == [code] and found[code][0].startswith(lines[5].split(",")[0])
