@@ -665,8 +665,8 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Rela
     pairs = dict.fromkeys(_KINDS, np.zeros((0, 2), np.int64))
     none = np.zeros(found.count, np.int64)
     tree = Nesting(none - 1, none, none)
-    near, all_near = _near(found) if found.closed else (np.zeros((0, 2), np.int32), True)
     most = total // _FEWEST if total else None
+    near, all_near = _near(found, most) if found.closed else (np.zeros((0, 2), np.int32), True)
     if most and len(near) > most:
         pairs["undetermined"] = near[: most + 1].astype(np.int64)
     elif len(near) or not all_near:
@@ -698,15 +698,17 @@ def relate(mesh: Mesh, *, limit: int = _LIMIT, total: int | None = None) -> Rela
     )
 
 
-def _near(found: Components) -> tuple[Pairs, bool]:
+def _near(found: Components, most: int | None) -> tuple[Pairs, bool]:
     """Return the pairs whose surfaces may meet, and whether they are all whose boxes do.
+
+    Of more than ``most`` pairs it returns some, and more than ``most``.
 
     Of shells within shells the boxes of each pair meet: triangles are compared then, which finds
     pairs by the thousand instead of by the million.
     """
     few = _FEW * found.count
     near = found.near(few)
-    return (near, True) if len(near) <= few else (found.contacts(), False)
+    return (near, True) if len(near) <= few else (found.contacts(most), False)
 
 
 def _clusters(near: Pairs, folded: Bools) -> tuple[Pairs, int]:

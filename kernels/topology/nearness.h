@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -65,7 +64,14 @@ inline ComponentPairs near_pairs(const std::vector<Bounds>& boxes, const std::in
   return pairs;
 }
 
-// Pairs of components with triangles whose boxes meet, `most` and one at most.
+// Drops repeated pairs, which leaves them ascending.
+inline void drop_repeats(ComponentPairs& pairs) {
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+}
+
+// Pairs of components with triangles whose boxes meet; of those that are more than `most` as many,
+// and one or more.
 inline ComponentPairs contact_pairs(const MeshView& mesh,
                                     const std::vector<std::int32_t>& component,
                                     const std::vector<Bounds>& boxes, std::int64_t most) {
@@ -84,15 +90,20 @@ inline ComponentPairs contact_pairs(const MeshView& mesh,
     if (near) leaves.push_back({box, static_cast<std::int32_t>(i)});
   }
   const BoxTree tree(std::move(leaves));
-  std::set<std::pair<std::int32_t, std::int32_t>> pairs;
+  ComponentPairs pairs;
+  std::size_t room = 1 << 16;  // pairs that are collected before repeated ones are dropped
   const auto owner = [&](std::int32_t triangle) {
     return component[static_cast<std::size_t>(triangle)];
   };
   tree.visit_pairs_of_owners(owner, [&](std::int32_t a, std::int32_t b) {
-    pairs.insert(std::minmax(owner(a), owner(b)));
+    pairs.push_back(std::minmax(owner(a), owner(b)));
+    if (pairs.size() < room) return true;
+    drop_repeats(pairs);
+    room = std::max(room, 2 * pairs.size());
     return static_cast<std::int64_t>(pairs.size()) <= most;
   });
-  return {pairs.begin(), pairs.end()};
+  drop_repeats(pairs);
+  return pairs;
 }
 
 inline void write_pairs(const ComponentPairs& found, std::int32_t* pairs, std::int64_t* count) {
