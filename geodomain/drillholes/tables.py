@@ -476,7 +476,13 @@ def _datamine(path: Path) -> pandas.DataFrame | None:
     import pandas
 
     found = read_columns(path.read_bytes(), path.name, TableError)
-    return pandas.DataFrame(found.columns)
+    single = found.single
+    return pandas.DataFrame(
+        {
+            name: values.astype(np.float32) if single and values.dtype.kind == "f" else values
+            for name, values in found.columns.items()
+        }
+    )
 
 
 def several_tables(intervals: TableLike | Sequence[TableLike] | None) -> list[TableLike]:
@@ -532,10 +538,10 @@ def _differs(table: HoleTable, role: str, taken: int, place: int) -> NDArray[np.
         return np.asarray(same[codes] != others)
     numbers = table._numbers(taken)
     try:
-        others = table._numbers(place)
+        rival = table._numbers(place)
     except TableError:
         return np.ones(len(table), bool)
-    return np.asarray((numbers != others) & ~(np.isnan(numbers) & np.isnan(others)))
+    return np.asarray((numbers != rival) & ~(np.isnan(numbers) & np.isnan(rival)))
 
 
 def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | None) -> HoleTable:

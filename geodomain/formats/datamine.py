@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from geodomain.arrays import COARSE, single_resolution
 from geodomain.compute.data import Floats
@@ -39,6 +39,7 @@ from geodomain.formats.solids import NamedFaces, compact
 from geodomain.mesh.polygons import Faces
 from geodomain.tables.layout import SAMPLE_ROWS
 from geodomain.tables.new_columns import NewColumn, place_columns
+from geodomain.tables.numbers import as_float64
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
 
@@ -444,18 +445,20 @@ class DatamineModel(TableModel[Words]):
     def _is_text(self, name: str) -> bool:
         return self._found.parts(name)[0].kind == "A"
 
-    def _values(self, chunk: Words, column: int) -> ArrayLike:
+    def _values(self, chunk: Words, column: int) -> Floats | NDArray[np.float32] | NDArray[np.str_]:
         """Give a field as it is: numbers with NaN, or texts."""
         name = self.columns[column]
         if column < len(self._fields) and self._is_text(name):
             return texts_of(self._found, name, chunk)
-        return self._doubles(chunk, column)
+        doubles = self._doubles(chunk, column)
+        single = self._found.width == 4 and column not in self._taken
+        return doubles.astype(np.float32) if single else doubles
 
     def _texts(self, chunk: Words, column: int) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
-        if column < len(self._fields) and self._is_text(self.columns[column]):
-            return texts_of(self._found, self.columns[column], chunk)
-        values = self._doubles(chunk, column).tolist()
-        return np.array([said(value) for value in values], np.str_)
+        values = self._values(chunk, column)
+        if values.dtype.kind == "U":
+            return values.astype(np.str_)
+        return np.array([said(value) for value in as_float64(values).tolist()], np.str_)
 
     def _sample(self) -> list[list[str]]:
         """Give the first records as text, which is what heads of tables are understood by."""

@@ -17,6 +17,7 @@ from geodomain.files.streams import Target
 from geodomain.formats.block_file import NewArrays, Values, as_category, as_numbers, said
 from geodomain.formats.cells import Cells, WithGhosts
 from geodomain.tables.new_columns import NewColumn
+from geodomain.tables.numbers import as_float64
 from geodomain.tables.text import NewCells
 
 _CENTROID, _SIZES = ("x", "y", "z"), ("dx", "dy", "dz")
@@ -123,7 +124,8 @@ def _lines(rows: Iterable[Iterable[str]]) -> bytes:
 
 
 def _cells(values: Values) -> list[str]:
-    return [said(value) for value in values.tolist()]
+    numbers = values if values.dtype != np.float32 else as_float64(values)
+    return [said(value) for value in numbers.tolist()]
 
 
 def _parquet(blocks: Blocks, path: str) -> Iterator[bytes]:

@@ -462,7 +462,9 @@ class ParquetModel(TableModel[Any]):
         if types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind):
             with readable(self.name):
                 return np.array(values.to_pylist(), object)
-        return self._doubles(chunk, column)
+        doubles = self._doubles(chunk, column)
+        single = types.is_float32(kind) and column not in self._taken
+        return doubles.astype(np.float32) if single else doubles
 
     def _doubles(self, chunk: Any, column: int) -> Floats:
         """Give a column as float64, NaN where a value is null."""

@@ -28,6 +28,7 @@ from geodomain.formats.cells import LatticeCells
 from geodomain.formats.export import Blocks, blocks_of, write_blocks
 from geodomain.formats.mesh_text import logical_lines
 from geodomain.formats.omf import pick_model
+from geodomain.tables.numbers import as_float64
 from geodomain.tables.options import TableOptions
 
 Lines = dict[str, list[str]]
@@ -206,7 +207,7 @@ class VoxetStore:
     def _present(self, values: NDArray[np.generic], number: str) -> NDArray[np.float64]:
         """Give doubles with NaN for the value that stands for none."""
         with np.errstate(invalid="ignore"):
-            doubles = values.astype(np.float64)
+            doubles = as_float64(values)
         word = " ".join(self._lines.get(f"PROP_NO_DATA_VALUE {number}", []))
         if word:
             try:

@@ -21,6 +21,7 @@ from geodomain.tables.numbers import (
     ColumnRule,
     Kind,
     Refused,
+    as_float64,
     read_numbers,
     read_texts,
 )
@@ -212,7 +213,7 @@ class ArrayColumn:
     ----------
     values : array_like of shape (n,)
         Numbers, or texts with None or NaN where missing; masked values are missing. Bools are
-        texts, True and False, which are no 1 and 0.
+        texts, True and False, which are no 1 and 0. Those of float32 mean their shortest decimals.
     name : str
         What messages call it.
     rule : ColumnRule, optional
@@ -243,7 +244,7 @@ class ArrayColumn:
             message = f"column {name!r} must be one-dimensional, not of shape {data.shape}"
             raise ValueError(message)
         if self._numeric:
-            self._values = np.where(hidden, np.nan, data.astype(np.float64))
+            self._values = np.where(hidden, np.nan, as_float64(data))
         elif data.dtype.kind in "OUSTb":
             missing = {"", *self.rule.words}
             places: dict[str, int] = {}

@@ -215,8 +215,12 @@ class BlockFrame:
         """Return a column for conditions: numbers with NaN, or texts with None."""
         series, name = self._series(place), self.names[place]
         whose = f"{self._name}'s column {name!r}"
-        values = numbers_of(series, exact=whose) if is_numeric(series) else objects_of(series)
-        return ArrayColumn(values, name, self._rule.of(name))
+        rule = self._rule.of(name)
+        if not is_numeric(series):
+            return ArrayColumn(objects_of(series), name, rule)
+        numbers = numbers_of(series, exact=whose)
+        single = self._is_single(place)
+        return ArrayColumn(numbers.astype(np.float32) if single else numbers, name, rule)
 
     def numbers(self, place: int) -> Floats:
         """Give a column as numbers, NaN where missing; TableError where it holds others."""

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Literal, NamedTuple, Protocol, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from geodomain.compute.data import Floats, Ints
 from geodomain.errors import TableError
@@ -164,6 +164,46 @@ class Doubles:
     def doubles(self) -> Floats:
         """Give them."""
         return self.values
+
+
+# --- Numbers of single precision, which were written as decimals of a few digits.
+
+# Any decimal of six digits survives single precision, and nine tell all of its numbers apart.
+_FEWEST_DIGITS, _MOST_DIGITS = 6, 10
+_EXACT_POWER = 22  # of ten, in float64
+_WHOLE = 2.0**53  # below it whole numbers are taken as they are
+
+
+def as_float64(values: ArrayLike) -> Floats:
+    """Return amounts as float64: one of single precision means the shortest decimal that is it.
+
+    So 0.7 of float32 is 0.7, as in a table of text. Coordinates and sizes are not for this: they
+    are where their bits say.
+
+    Examples
+    --------
+    >>> as_float64(np.array([0.7, 2.39, 5.0, np.nan], np.float32)).tolist()
+    [0.7, 2.39, 5.0, nan]
+    """
+    array = np.asarray(values)
+    if array.dtype.kind != "f" or array.dtype.itemsize != 4:
+        return array.astype(np.float64)
+    single = array.astype(np.float32, copy=False).ravel()
+    found = single.astype(np.float64)
+    exact = (found == np.rint(found)) & (np.abs(found) < _WHOLE)
+    rows = np.flatnonzero(np.isfinite(single) & ~exact)
+    power = np.floor(np.log10(np.abs(found[rows]))).astype(np.int64)
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
+        places = digits - 1 - power
+        easy = (places >= 0) & (places <= _EXACT_POWER)
+        scale = 10.0 ** np.where(easy, places, 0)
+        near = np.rint(found[rows] * scale) / scale
+        meant = easy & (near.astype(np.float32) == single[rows])
+        found[rows[meant]] = near[meant]
+        rows, power = rows[~meant], power[~meant]
+    rare, place = np.unique(single[rows], return_inverse=True)
+    found[rows] = np.array([float(str(one)) for one in rare], np.float64)[place]
+    return found.reshape(array.shape)
 
 
 # --- Read columns as numbers by one rule: what is a number, what is missing, what is refused.

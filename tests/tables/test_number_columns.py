@@ -18,6 +18,7 @@ from geodomain.cli import main
 from geodomain.errors import TableError
 from geodomain.tables import text as stream
 from geodomain.tables.layout import read_layout
+from geodomain.tables.numbers import as_float64
 from geodomain.tables.options import TableOptions
 
 pandas = pytest.importorskip("pandas")
@@ -358,3 +359,63 @@ def test_an_amount_that_parts_share_is_a_number_by_the_same_rule(text: str, tmp_
     words += ["--min", "5", "--scheme", "octree", "--extensive", "AU", "--column", "new"]
     done = CliRunner().invoke(main, [*words, "-o", str(tmp_path / "s.csv")])
     assert done.exit_code == 3 and "which is no number that parts" in done.output, done.output
+
+
+SINGLE = [0.7, 2.39, 0.05, 5.0, 1e-7, 0.0, None]
+
+
+@pytest.mark.parametrize("kind", ["text", "parquet", "frame", "polars", "vtk", "nullable"])
+@pytest.mark.parametrize("wanted", [0.7, {">=": 0.7}, {"<": 0.05}, [2.39, 1e-7]])
+def test_a_number_of_single_precision_is_its_shortest_decimal(kind, wanted, tmp_path) -> None:
+    path = tmp_path / "blocks"
+    plain = table(SINGLE)
+    single = plain.assign(AU=plain["AU"].astype("Float32" if kind == "nullable" else np.float32))
+    domains = Domains((Domain("RICH", ALL, only_if={"AU": wanted}),), background="POOR")
+    want = list(geodomain.label_blocks(plain, domains))
+    assert "RICH" in want or wanted == {"<": 0.05}
+    if kind in ("frame", "nullable", "polars"):
+        given = single
+        if kind == "polars":
+            given = pytest.importorskip("polars").from_pandas(single)
+        assert list(geodomain.label_blocks(given, domains)) == want
+        return
+    if kind == "vtk":
+        grid = pyvista.ImageData(dimensions=(8, 2, 2), spacing=(10, 10, 10))
+        grid.cell_data["AU"] = single["AU"].to_numpy()
+        grid.save(path := path.with_suffix(".vti"))
+    elif kind == "parquet":
+        single.drop(columns="domain").to_parquet(path := path.with_suffix(".parquet"))
+    else:
+        plain.drop(columns="domain").to_csv(path := path.with_suffix(".csv"), index=False)
+    geodomain.label_file(path, domains, out := tmp_path / f"out{path.suffix}")
+    geodomain.convert_blocks(out, text := tmp_path / "text.csv")
+    found = pandas.read_csv(text, keep_default_na=False, dtype=str)
+    assert found["domain"].tolist() == want
+    if kind != "text":
+        assert found["AU"].tolist() == ["0.7", "2.39", "0.05", "5", "1e-07", "0", ""]
+
+
+def test_coordinates_of_single_precision_are_where_their_bits_say(tmp_path: Path) -> None:
+    frame = table([1.0]).astype({"X": np.float32}).assign(X=np.float32([410000.03]))
+    frame.to_parquet(tmp_path / "b.parquet")
+    geodomain.convert_blocks(tmp_path / "b.parquet", tmp_path / "b.csv")
+    assert pandas.read_csv(tmp_path / "b.csv")["X"][0] == float(np.float32(410000.03))
+
+
+def test_every_single_number_is_read_as_it_is_written() -> None:
+    dice = np.random.default_rng(5)
+    bits = dice.integers(0, 2**31, 20_000).astype(np.uint32)
+    with np.errstate(over="ignore"):
+        tens = np.array([float(f"{s}e{k}") for k in range(-45, 39) for s in (1, -7.25)])
+        all_of_them = [
+            bits.view(np.float32),
+            tens.astype(np.float32),
+            np.exp2(np.arange(-149, 128)).astype(np.float32),
+        ]
+    single = np.concatenate(all_of_them)
+    single = single[np.isfinite(single)]
+    whole = (np.abs(single) < 2.0**53) & (single == np.rint(single))
+    want = [
+        float(one) if exact else float(str(one)) for one, exact in zip(single, whole, strict=True)
+    ]
+    assert as_float64(single).tolist() == want
