@@ -148,16 +148,50 @@ def test_every_folder_is_named_in_the_architecture() -> None:
 def test_where_is_says_where_it_is() -> None:
     """Each row of the table names files, and names that are in one of the files before them."""
     page = (DOCS / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (Where .*?|When .*?|What .*?)\? \| (.*) \|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| (\w+ .*?)\? \| (.*) \|$", page, re.MULTILINE)
     assert len(rows) > 10
     for question, answer in rows:
         words = re.findall(r"`([^`]+)`", answer)
         places = [word for word in words if re.search(r"\.(py|h)$", word)]
+        assert places, question
         first = ROOT / places[0]
         files = [ROOT / place if "/" in place else first.parent / place for place in places]
         text = "".join(file.read_text(encoding="utf-8") for file in files)
         names = [word for word in words if word.isidentifier()]
         assert [name for name in names if not re.search(rf"\b{name}\b", text)] == [], question
+
+
+def named_files_of(page: Path) -> list[str]:
+    """Return what a page names in backticks and looks like a file or folder of this checkout."""
+    words = re.findall(r"`([\w./-]+)`", page.read_text(encoding="utf-8"))
+    roots = ("geodomain/", "kernels/", "cli/", "tests/", "docs/", "examples/", ".ci/", ".github/")
+    files = [word for word in words if "NAME" not in word]
+    return [word for word in files if word.startswith(roots) or re.search(r"\w\.(h|cpp|cu)$", word)]
+
+
+def is_in_checkout(name: str) -> bool:
+    """Return whether a name leads to a file, from the root, from kernels/ or one of its folders."""
+    kernels = ROOT / "kernels"
+    folders = [ROOT, kernels, *(path for path in kernels.iterdir() if path.is_dir())]
+    return any((folder / name).exists() for folder in folders)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*SITE_PAGES, ROOT / "README.md", ROOT / "geodomain/reporting/viewer/README.md"],
+    ids=name_of,
+)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    assert [name for name in named_files_of(page) if not is_in_checkout(name)] == []
+
+
+def test_no_sentence_of_the_users_page_has_six_numbers() -> None:
+    """Tables have the numbers; who reads the page need not compare them within a sentence."""
+    page = (DOCS / "performance.md").read_text(encoding="utf-8")
+    prose = re.sub(r"^(\||```|:).*$", "", page, flags=re.MULTILINE)
+    sentences = re.split(r"[.:;?]\s", prose)
+    assert len(sentences) > 10
+    assert [each for each in sentences if len(re.findall(r"\d[\d.,]*", each)) > 5] == []
 
 
 def links_of(page: Path) -> list[str]:

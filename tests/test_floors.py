@@ -87,6 +87,42 @@ def test_tests_of_wheels_have_what_they_import() -> None:
             assert roots <= there, f"{path.name}: {roots - there}"
 
 
+def test_configured_paths_and_modules_are_there() -> None:
+    """What a tool of pyproject.toml is told about a file goes wrong in silence once it moves."""
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    groups = [override["module"] for override in tools["mypy"]["overrides"]]
+    names = [name for group in groups for name in ([group] if isinstance(group, str) else group)]
+    modules = [name.removesuffix(".*") for name in names if name.startswith("geodomain.")]
+    contracts = tools["importlinter"]["contracts"]
+    modules += [f"geodomain.{name}" for each in contracts for name in each.get("layers", [])]
+    modules += [name for each in contracts for name in each.get("protected_modules", [])]
+    assert len(modules) > 50
+    missing = [name for name in modules if not is_module(name)]
+    globs = [
+        part
+        for pattern in tools["ruff"]["lint"]["per-file-ignores"]
+        for part in expanded(pattern.removesuffix("/**"))
+    ]
+    ignored = tools["cibuildwheel"]["test-command"][1].split("--ignore={project}/")[1:]
+    paths = [*globs, *(word.strip() for word in ignored)]
+    paths += tools["pytest"]["ini_options"]["pythonpath"]
+    missing += [path for path in paths if not (ROOT / path).exists()]
+    assert missing == []
+
+
+def is_module(name: str) -> bool:
+    """Return whether a module is in the checkout, where `geodomain.cli` is the folder cli/."""
+    path = ROOT / name.replace("geodomain.cli", "cli").replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def expanded(pattern: str) -> list[str]:
+    """Return the paths that a pattern with at most one pair of braces stands for."""
+    head, _, rest = pattern.partition("{")
+    inner, _, tail = rest.partition("}")
+    return [head + word + tail for word in inner.split(",")]
+
+
 def padded(version: str) -> list[int]:
     """Return the three numbers of a version, of which the last may be left out."""
     numbers = [int(part) for part in version.split(".")]
