@@ -10,9 +10,9 @@ import os
 import socket
 import uuid
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
@@ -22,7 +22,9 @@ import numpy as np
 
 from geodomain.datasets.parts import Dataset, PartFile, is_part
 from geodomain.datasets.stores import FileMark, LocalStore, Store
+from geodomain.domains.domain import Domain
 from geodomain.domains.order import DomainOrLayer, Domains
+from geodomain.domains.stack import Stack
 from geodomain.errors import TableError, warn
 from geodomain.labelling.counts import Counts
 from geodomain.labelling.files import FileHash
@@ -41,11 +43,12 @@ def describe_job(base: Store, ready: Prepared, options: TableOptions) -> dict[st
     Backends and threads are no part of it, since they give the same labels.
     """
     labeller, plan = ready.labeller, ready.plan
+    domains = labeller.domains
     return {
         "format": _FORMAT,
         "version": version("geodomain"),
         "dataset": base.place,
-        "domains": _of_domains(labeller.domains),
+        "domains": _describe(domains, {id(mesh): mesh_hash(mesh) for mesh in domains.meshes}),
         "options": {
             **{name: value for name, value in asdict(plan).items()},
             "rule": labeller.rule,
@@ -61,50 +64,21 @@ def hash_of(job: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
 
 
-def _of_domains(domains: Domains) -> dict[str, object]:
-    """Describe domains, their meshes by hashes of what they are."""
-    meshes = {id(mesh): mesh_hash(mesh) for mesh in domains.meshes}
-
-    def hashes(some: Iterable[Mesh]) -> list[str]:
-        return [meshes[id(mesh)] for mesh in some]
-
-    return {
-        "order": domains.order,
-        "below_detection": domains.below_detection,
-        "labels": [domains.background, domains.unassigned],
-        "codes": [domains.background_code, domains.unassigned_code],
-        "domains": [
-            {
-                "name": domain.name,
-                "kind": domain.kind,
-                "code": None if domain.code is None else int(domain.code),
-                "only_if": _of_conditions(domain.only_if),
-                "keep": domain.keep,
-                "invert": domain.invert,
-                "rule": domain.rule,
-                "extend": domain.extend,
-                "limits": [domain.within, domain.beyond],
-                "meshes": hashes(domain.meshes),
-            }
-            for domain in domains.domains
-        ],
-        "stacks": [
-            {
-                "layers": [[layer.name, repr(layer.code)] for layer in stack.named],
-                "names": [*stack.layers],
-                "rule": stack.rule,
-                "only_if": _of_conditions(stack.only_if),
-                "extend": stack.extend,
-                "surfaces": [hashes(tiles) for tiles in stack.surfaces],
-            }
-            for stack in domains.stacks
-        ],
-    }
-
-
-def _of_conditions(conditions: Iterable[Condition]) -> list[str]:
-    """Describe conditions."""
-    return [f"{one.column} {one.operator} {one.values!r}" for one in conditions]
+def _describe(value: object, meshes: Mapping[int, str]) -> object:
+    """Return domains and their parts as JSON has them, by the fields that enter the hash."""
+    if isinstance(value, Domains | Domain | Stack):
+        return {
+            entry.name: _describe(getattr(value, entry.name), meshes)
+            for entry in fields(value)
+            if entry.metadata["hashed"]
+        }
+    if isinstance(value, tuple):
+        return [_describe(each, meshes) for each in value]
+    if isinstance(value, Mesh):
+        return meshes[id(value)]
+    if isinstance(value, Condition):
+        return f"{value.column} {value.operator} {value.values!r}"
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def mesh_hash(mesh: Mesh) -> str:

@@ -1,160 +1,170 @@
-"""The kinds of a domain, and the distances that limit one."""
+"""A domain: the solids or surfaces that label its blocks, and the keys that describe it.
+
+Each field of `Domain`, `Stack` and `Domains` declares its key in `domains.toml` as metadata (see
+`key`). The reader of the file, the checks of values, `repr` and the hash of a dataset's job follow
+from the fields: a new key is a field and an argument here, and its use.
+"""
 
 from __future__ import annotations
 
 import math
-import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeGuard, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.errors import DomainError, MeshError, shown, warn
-from geodomain.formats.wireframes import read_mesh
+from geodomain.errors import DomainError, shown
 from geodomain.html import html_table
 from geodomain.inputs import MeshesLike, as_meshes
-from geodomain.mesh.fitness import list_warnings, mark_warned
 from geodomain.mesh.mesh import Mesh
-from geodomain.mesh.repair import weld as weld_mesh
 from geodomain.query.locator import Rule
 from geodomain.tables.conditions import Condition, read_conditions
 from geodomain.tables.new_columns import unwritable
 
 Kind = Literal["solid", "above", "below", "either"]
+Extend = Literal["unassigned", "background", "nearest"]
 
-# What a distance must be, in words.
-DISTANCE = "a number of at least 0"
+# The columns of a table of domains.
+HEADINGS = ("name", "kind", "code", "meshes", "only if")
+
+# What a name and a code must be, in words.
+NAME = "a text of one line that is not empty and has no blanks around it, and no control characters"
+CODE = "a whole number of 32 bits"
 
 
-def require_limits(name: str, within: object, beyond: object) -> None:
-    """Refuse distances that no block can have."""
-    for key, value in (("within", within), ("beyond", beyond)):
-        if value is not None and not is_distance(value):
-            message = f"{name}: {key} is {shown(value)}; it must be {DISTANCE}"
-            raise DomainError(message)
-    if is_distance(within) and is_distance(beyond) and float(beyond) >= float(within):
-        message = f"{name}: no block is beyond {beyond} and within {within}: exchange them"
+class Key(NamedTuple):
+    """The values that a key of `domains.toml` may hold.
+
+    Attributes
+    ----------
+    expected : str
+        The values, in words for messages.
+    fits : callable
+        Whether a value of the file is one of them.
+    convert : callable, optional
+        Makes the value of the field.
+    toml_only : bool
+        The argument in Python takes other forms, which the class checks itself.
+    """
+
+    expected: str
+    fits: Callable[[object], bool]
+    convert: Callable[..., object] | None = None
+    toml_only: bool = False
+
+
+def key(values: Key, *, hashed: bool, name: str = "") -> dict[str, object]:
+    """Return the metadata of a field that `domains.toml` can set.
+
+    Parameters
+    ----------
+    values : Key
+        The values that it may hold.
+    hashed : bool
+        Whether it enters the hash of a dataset's job: true for all that changes labels or output
+        and that the job does not hold elsewhere.
+    name : str
+        The name in the file, if it differs from the field's.
+    """
+    return {"values": values, "hashed": hashed, "name": name}
+
+
+def keys_of(kind: type) -> dict[str, Key]:
+    """Return the keys of a table of `domains.toml`, by the fields of its class."""
+    return {
+        entry.metadata["name"] or entry.name: entry.metadata["values"] for entry in fields(kind)
+    }
+
+
+def required_keys(kind: type) -> list[str]:
+    """Return the keys that a table must have: the fields without a default."""
+    return [
+        entry.metadata["name"] or entry.name
+        for entry in fields(kind)
+        if entry.default is MISSING and entry.default_factory is MISSING
+    ]
+
+
+def hold(thing: Domain, arguments: Mapping[str, object]) -> None:
+    """Check the arguments of a constructor by the keys of the fields, and set the fields."""
+    for entry in fields(thing):
+        value, values = arguments[entry.name], entry.metadata["values"]
+        if value is not None or entry.default is not None:
+            if not values.toml_only:
+                require_fits(thing.name, entry.name, value, values)
+            if values.convert is not None:
+                value = values.convert(value)
+        object.__setattr__(thing, entry.name, value)
+
+
+def require_fits(name: str, field_name: str, value: object, values: Key) -> None:
+    """Refuse a value that a key cannot hold."""
+    if not values.fits(value):
+        where = f"{name}: " if name else ""
+        message = f"{where}{field_name} is {shown(value)}; it must be {values.expected}"
         raise DomainError(message)
 
 
-def usual_kind(within: float | None, beyond: float | None) -> Kind:
-    """Return the kind of a domain that does not say it."""
-    return "solid" if within is None and beyond is None else "either"
+def is_code(value: object) -> bool:
+    """Return whether a value is a whole number of 32 bits, the width that block models have."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        return False
+    return bool(-(2**31) <= value < 2**31)
 
 
-def require_either(
-    name: str, invert: bool, rule: Rule | None, within: float | None, beyond: float | None
-) -> None:
-    """Refuse what has no meaning where both sides are taken."""
-    if within is None and beyond is None:
-        message = f"{name}: kind 'either' needs a distance: within or beyond"
-    elif invert:
-        message = (
-            f"{name}: invert takes the other side of a kind 'solid', 'above' or 'below': name the "
-            "kind, or take what is farther away with beyond"
-        )
-    elif rule is not None:
-        message = f"{name}: rule is for kind 'solid', and within and beyond alone have no side"
-    else:
-        return
-    raise DomainError(message)
+def is_colour(value: object) -> bool:
+    """Return whether a value is a text such as #b5382c."""
+    return isinstance(value, str) and re.fullmatch(r"#[0-9a-fA-F]{6}", value) is not None
 
 
-def is_distance(value: object) -> TypeGuard[float]:
+def _is_distance(value: object) -> bool:
     """Return whether a value is a finite number of at least 0."""
     if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
         return False
     return bool(0 <= value < math.inf)
 
 
-# --- Meshes from files on their way to being solids: welded where asked, and looked at for faults.
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
-@dataclass(frozen=True)
-class Weld:
-    """What welding changed in one mesh; `largest_move` in the unit of the coordinates."""
-
-    mesh: str
-    tolerance: float
-    moved: int
-    largest_move: float
+def is_list(value: object, fits: Callable[[object], bool]) -> bool:
+    """Return whether a value is a list that is not empty, and each entry fits."""
+    return isinstance(value, list) and bool(value) and all(map(fits, value))
 
 
-def read_solid(
-    path: str | os.PathLike[str], *, weld: float | None = None
-) -> tuple[Mesh, tuple[Weld, ...]]:
-    """Read one mesh to label with.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    weld : float, optional
-        Join the vertices that are so close.
-
-    Returns
-    -------
-    Mesh, tuple of Weld
-        And what welding changed, if that was asked for.
-
-    Raises
-    ------
-    MeshError
-        For a mesh that encloses nothing, by itself or after welding.
-
-    Warns
-    -----
-    GeodomainWarning
-        For what is odd about a mesh that can be labelled with all the same: see
-        `geodomain.mesh.fitness.list_warnings`.
-    """
-    mesh, welds = welded(read_mesh(path), weld)
-    _require_some_left(mesh, weld)
-    # At a hole edges are mis-oriented by nature; what an open mesh does is said elsewhere.
-    for sentence in list_warnings(mesh) if mesh.is_closed else ():
-        warn(sentence)
-    mark_warned(mesh)
-    return mesh, welds
+def is_mesh_name(value: object) -> bool:
+    """Return whether a value is the name of a mesh file, or a list of such names."""
+    return _is_text(value) or is_list(value, _is_text)
 
 
-def welded(mesh: Mesh, tolerance: float | None) -> tuple[Mesh, tuple[Weld, ...]]:
-    """Return a mesh welded, and what that changed; without a tolerance the mesh itself."""
-    if tolerance is None:
-        return mesh, ()
-    result = weld_mesh(mesh, tolerance)
-    return result.mesh, (Weld(mesh.name, tolerance, result.moved, result.largest_move),)
+def one_of(choices: Sequence[str]) -> Key:
+    """Return the values of a key that holds one of several texts."""
+    return Key(f"one of {', '.join(map(repr, choices))}", lambda value: value in choices)
 
 
-def _require_some_left(mesh: Mesh, tolerance: float | None) -> None:
-    """Refuse a mesh that encloses nothing, and a weld that joins a whole one into nothing."""
-    if mesh.bodies.triangles:
-        return
-    if tolerance is None:
-        message = (
-            f"{mesh.name} has no triangle with three different corners; export the wireframe again"
-        )
-    else:
-        message = (
-            f"{mesh.name} has no triangle left after welding at {tolerance:g}; choose a smaller "
-            "tolerance"
-        )
-    raise MeshError(message)
-
-
-# --- A domain: the solids or surfaces that blocks are labelled with.
-
-Extend = Literal["unassigned", "background", "nearest"]
-
-# Of the columns of a table of domains.
-HEADINGS = ("name", "kind", "code", "meshes", "only if")
-
-# What a name and a code must be, in words.
-NAME = "a text of one line that is not empty and has no blanks around it, and no control characters"
-CODE = "a whole number of 32 bits"
-COLOUR = 'a colour such as "#b5382c": a hash and six digits, two each for red, green and blue'
+FLAG = Key("true or false", lambda value: isinstance(value, bool), bool, toml_only=True)
+CODES = Key(CODE, is_code, int)
+EXTEND = one_of(get_args(Extend))
+COLOUR = Key(
+    'a colour such as "#b5382c": a hash and six digits, two each for red, green and blue',
+    is_colour,
+    str.lower,
+)
+CONDITIONS = Key(
+    'a table of columns, such as { rock = "OX", grade = { ">=" = 0.3 } }',
+    lambda value: isinstance(value, dict),
+    lambda value: value if isinstance(value, tuple) else read_conditions(value),
+    toml_only=True,
+)
+_DISTANCE = Key("a number of at least 0", _is_distance, float)
+_NAME = Key("a text that is not empty", _is_text, toml_only=True)
+_MESH = Key(
+    "the name of a mesh file (or FILE:NAME), or a list of them", is_mesh_name, toml_only=True
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,12 +199,12 @@ class Domain:
         The label of blocks outside a surface's footprint: none, not this domain, or as at the
         nearest place of its rim.
     within, beyond : float, optional
-        Only blocks at most so far from the nearest of the meshes, or farther, in the unit of the
+        Only blocks at most this far from the nearest mesh, or farther, in the unit of the
         coordinates: the float64 of `geodomain.distances` is compared. With ``kind`` they must be
         on that side too, with ``invert`` on the other: ``kind="solid", within=5`` is the skin
         inside, ``kind="solid", invert=True, within=5`` that outside, ``within=5`` both.
     colour : str, optional
-        That it has in pictures, as "#b5382c"; otherwise its name decides.
+        Its colour in pictures, such as "#b5382c"; by default its name decides.
 
     Raises
     ------
@@ -210,18 +220,19 @@ class Domain:
     array(['AIR', 'ROCK'], dtype='<U4')
     """
 
-    name: str
-    meshes: tuple[Mesh, ...]
-    kind: Kind = field(default="solid", kw_only=True)
-    code: int | None = field(default=None, kw_only=True)
-    only_if: tuple[Condition, ...] = field(default=(), kw_only=True)
-    keep: bool = field(default=False, kw_only=True)
-    invert: bool = field(default=False, kw_only=True)
-    rule: Rule | None = field(default=None, kw_only=True)
-    extend: Extend = field(default="unassigned", kw_only=True)
-    within: float | None = field(default=None, kw_only=True)
-    beyond: float | None = field(default=None, kw_only=True)
-    colour: str | None = field(default=None, kw_only=True)
+    name: str = field(metadata=key(_NAME, hashed=True))
+    meshes: tuple[Mesh, ...] = field(metadata=key(_MESH, hashed=True, name="mesh"))
+    _: KW_ONLY
+    kind: Kind = field(default="solid", metadata=key(one_of(get_args(Kind)), hashed=True))
+    code: int | None = field(default=None, metadata=key(CODES, hashed=True))
+    only_if: tuple[Condition, ...] = field(default=(), metadata=key(CONDITIONS, hashed=True))
+    keep: bool = field(default=False, metadata=key(FLAG, hashed=True))
+    invert: bool = field(default=False, metadata=key(FLAG, hashed=True))
+    rule: Rule | None = field(default=None, metadata=key(one_of(get_args(Rule)), hashed=True))
+    extend: Extend = field(default="unassigned", metadata=key(EXTEND, hashed=True))
+    within: float | None = field(default=None, metadata=key(_DISTANCE, hashed=True))
+    beyond: float | None = field(default=None, metadata=key(_DISTANCE, hashed=True))
+    colour: str | None = field(default=None, metadata=key(COLOUR, hashed=False))
 
     def __init__(
         self,
@@ -239,53 +250,58 @@ class Domain:
         beyond: float | None = None,
         colour: str | None = None,
     ) -> None:
-        """Check every value, and hold them."""
+        """Check every value, and set the fields."""
         require_name(name)
-        require_code(name, code)
-        require_limits(name, within, beyond)
-        kind = kind or usual_kind(within, beyond)
-        require_colour(name, colour)
-        require_choice(name, "kind", kind, get_args(Kind))
-        require_choice(name, "rule", rule, (None, *get_args(Rule)))
-        require_choice(name, "extend", extend, get_args(Extend))
-        if kind == "either":
-            require_either(name, invert, rule, within, beyond)
-        elif kind != "solid" and rule is not None:
-            message = f"{name}: rule is for solids; a surface is {kind} by crossings alone"
+        kind = kind or _usual_kind(within, beyond)
+        arguments = locals()
+        hold(self, arguments | {"meshes": as_tiles(meshes, name)})
+        self._require_sense()
+
+    def _require_sense(self) -> None:
+        """Refuse keys that contradict each other, or have no meaning for the kind."""
+        message = ""
+        if self.within is not None and self.beyond is not None and self.beyond >= self.within:
+            message = (
+                f"no block is beyond {self.beyond:g} and within {self.within:g}: exchange them"
+            )
+        elif self.kind == "either" and not self.is_skin:
+            message = "kind 'either' needs a distance: within or beyond"
+        elif self.kind == "either" and self.invert:
+            message = (
+                "invert takes the other side of a kind 'solid', 'above' or 'below': name the "
+                "kind, or take what is farther away with beyond"
+            )
+        elif self.kind == "either" and self.rule is not None:
+            message = "rule is for kind 'solid', and within and beyond alone have no side"
+        elif self.is_surface and self.rule is not None:
+            message = f"rule is for solids; a surface is {self.kind} by crossings alone"
+        elif not self.is_surface and self.extend != "unassigned":
+            message = "extend is for surfaces, of kind 'above' or 'below'"
+        if message:
+            message = f"{self.name}: {message}"
             raise DomainError(message)
-        if kind in ("solid", "either") and extend != "unassigned":
-            message = f"{name}: extend is for surfaces, of kind 'above' or 'below'"
-            raise DomainError(message)
-        conditions = only_if if isinstance(only_if, tuple) else read_conditions(only_if)
-        values = {
-            "name": name, "meshes": as_tiles(meshes, name), "kind": kind, "code": code,
-            "only_if": conditions, "keep": bool(keep), "invert": bool(invert), "rule": rule,
-            "extend": extend, "within": None if within is None else float(within),
-            "beyond": None if beyond is None else float(beyond),
-            "colour": None if colour is None else colour.lower(),
-        }  # fmt: skip
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
 
     def __repr__(self) -> str:
-        """Name it, and say what it is made of; options that are not given are left out."""
-        said = [repr(self.name), ", ".join(map(repr, self.meshes))]
-        given = {
-            "kind": (self.kind, usual_kind(self.within, self.beyond)), "code": (self.code, None),
-            "keep": (self.keep, False), "invert": (self.invert, False), "rule": (self.rule, None),
-            "extend": (self.extend, "unassigned"), "within": (self.within, None),
-            "beyond": (self.beyond, None), "colour": (self.colour, None),
-        }  # fmt: skip
-        said += [f"{key}={value!r}" for key, (value, usual) in given.items() if value != usual]
-        said += [f"only_if={' and '.join(map(str, self.only_if))!r}"] if self.only_if else []
-        return f"Domain({', '.join(said)})"
+        """Show the name, the meshes and the keys that differ from their defaults."""
+        parts = [repr(self.name), ", ".join(map(repr, self.meshes))]
+        for entry in fields(self)[2:]:
+            value, default = getattr(self, entry.name), entry.default
+            if entry.name == "kind":
+                default = _usual_kind(self.within, self.beyond)
+            if entry.name == "only_if":
+                continue
+            if value != default:
+                parts.append(f"{entry.name}={value!r}")
+        if self.only_if:
+            parts.append(f"only_if={' and '.join(map(str, self.only_if))!r}")
+        return f"Domain({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
         return html_table("Domain", [self.cells()], headings=HEADINGS)
 
     def cells(self) -> tuple[str, ...]:
-        """Return what a table says of it, under `HEADINGS`."""
+        """Return its row of a table with the columns of `HEADINGS`."""
         kind = f"not {self.kind}" if self.invert else self.kind
         kind += "" if self.within is None else f", within {self.within:g}"
         kind += "" if self.beyond is None else f", beyond {self.beyond:g}"
@@ -295,9 +311,10 @@ class Domain:
 
     @property
     def bounds(self) -> NDArray[np.float64]:
-        """Return the box of the meshes, (2, 3), lowest corner first; a surface's has no ends.
+        """The box of all its blocks, (2, 3), lowest corner first.
 
-        It is wider by what blocks may be outside, by ``within``.
+        A surface's box is unbounded along the vertical. ``within`` widens the box where blocks
+        may be outside the meshes, and ``beyond`` alone makes it unbounded.
         """
         box = box_of(self.meshes, flat=self.is_surface)
         if self.kind == "either" or (self.invert and self.within is not None):
@@ -307,22 +324,22 @@ class Domain:
 
     @property
     def is_surface(self) -> bool:
-        """Whether its blocks are on a side of a surface."""
+        """Whether it is one side of a surface."""
         return self.kind in ("above", "below")
 
     @property
     def is_skin(self) -> bool:
-        """Whether distances decide which blocks it has."""
+        """Whether a distance to the meshes limits it."""
         return self.within is not None or self.beyond is not None
 
     @property
     def is_solid(self) -> bool:
-        """Whether its blocks fill solids, and it can overlap with others by mistake."""
+        """Whether its blocks fill solids, so that an overlap may be a mistake."""
         return self.kind == "solid" and not self.invert and not self.is_skin
 
     @property
     def wireframes(self) -> tuple[Mesh, ...]:
-        """Return the meshes whose volume its blocks should have: none if conditions cut them."""
+        """The meshes whose volume its blocks should have; none if conditions remove blocks."""
         whole = self.is_solid and not self.only_if
         return (
             self.meshes if whole and all(m.is_closed and m.is_balanced for m in self.meshes) else ()
@@ -330,7 +347,7 @@ class Domain:
 
 
 def as_tiles(meshes: MeshesLike, name: str) -> tuple[Mesh, ...]:
-    """Return one or several meshes as a tuple that is not empty."""
+    """Return one mesh or several as a tuple that is not empty."""
     try:
         tiles = as_meshes(meshes, name=name)
     except TypeError as error:
@@ -343,7 +360,7 @@ def as_tiles(meshes: MeshesLike, name: str) -> tuple[Mesh, ...]:
 
 
 def box_of(meshes: Iterable[Mesh], *, flat: bool) -> NDArray[np.float64]:
-    """Return the box of meshes, (2, 3); one of a flat thing goes all the way down and up."""
+    """Return the box of meshes, (2, 3); with `flat` it is unbounded along the vertical."""
     boxes = np.stack([mesh.bounds for mesh in meshes])
     box = np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
     if flat:
@@ -352,7 +369,7 @@ def box_of(meshes: Iterable[Mesh], *, flat: bool) -> NDArray[np.float64]:
 
 
 def require_name(name: object) -> None:
-    """Refuse a name that is no text, or one that nobody could see, or tell from another."""
+    """Refuse a name that is not text, is blank, or cannot be told from another in print."""
     if not isinstance(name, str) or name.splitlines() != [name.strip()] or unwritable(name):
         message = f"a domain's name is {shown(name)}; it must be {NAME}"
         raise DomainError(message)
@@ -360,7 +377,7 @@ def require_name(name: object) -> None:
 
 
 def refuse_nan(label: str, what: str = "a domain's name") -> None:
-    """Refuse the label nan, in any case: other programs lose it when they read the labels."""
+    """Refuse the label nan in any spelling: other programs read it as a missing value."""
     if label.strip().lower().lstrip("+-") == "nan":
         message = (
             f"{what} is {shown(label)}, which programs read as a missing value: choose another"
@@ -368,35 +385,13 @@ def refuse_nan(label: str, what: str = "a domain's name") -> None:
         raise DomainError(message)
 
 
-def require_code(name: str, code: object) -> None:
-    """Refuse a code that is no whole number, or that block models have no room for."""
-    if code is not None and not is_code(code):
-        message = f"{name}: code is {shown(code)}; it must be {CODE}"
-        raise DomainError(message)
-
-
-def require_colour(name: str, colour: object) -> None:
-    """Refuse a colour that is not written as one."""
-    if colour is not None and not is_colour(colour):
-        message = f"{name}: colour is {shown(colour)}; it must be {COLOUR}"
-        raise DomainError(message)
-
-
-def is_colour(value: object) -> bool:
-    """Return whether a value is a text such as #b5382c."""
-    return isinstance(value, str) and re.fullmatch(r"#[0-9a-fA-F]{6}", value) is not None
-
-
-def is_code(value: object) -> bool:
-    """Return whether a value is a whole number of 32 bits, the width that block models have."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool):
-        return False
-    return bool(-(2**31) <= value < 2**31)
+def _usual_kind(within: float | None, beyond: float | None) -> Kind:
+    """Return the default kind: a solid, or both sides where a distance limits the domain."""
+    return "solid" if within is None and beyond is None else "either"
 
 
 def require_choice(name: str, key: str, value: object, choices: tuple[object, ...]) -> None:
-    """Refuse a value that is none of the choices."""
+    """Refuse a value that is not one of the choices."""
     if value not in choices:
-        known = ", ".join(repr(one) for one in choices if one is not None)
-        message = f"{name}: {key} is {shown(value)}; it can be {known}"
-        raise DomainError(message)
+        texts = tuple(str(choice) for choice in choices if choice is not None)
+        require_fits(name, key, value, one_of(texts))

@@ -1,17 +1,28 @@
-"""Domains and stacks in their order of priority, however they were given."""
+"""Domains and stacks in order of priority, and the rows that their conditions allow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from geodomain.compute.data import Bools, Floats
-from geodomain.domains.domain import CODE, HEADINGS, Domain, is_code, refuse_nan, require_choice
+from geodomain.domains.domain import (
+    CODES,
+    FLAG,
+    HEADINGS,
+    Domain,
+    Key,
+    is_list,
+    key,
+    one_of,
+    refuse_nan,
+    require_fits,
+)
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import DomainError, GeodomainError, shown, warn
 from geodomain.html import html_table
@@ -26,6 +37,19 @@ Proportions = Literal["itself", "priority"]
 LabelBy = Literal["centroid", "majority"]
 MOST_LINES = 256
 DomainOrLayer = Domain | Layer
+
+_LABEL = Key("a text", lambda value: isinstance(value, str), toml_only=True)
+_LINES = Key(
+    f"a whole number from 2 to {MOST_LINES}",
+    lambda value: (
+        isinstance(value, int) and not isinstance(value, bool) and 2 <= value <= MOST_LINES
+    ),
+)
+_TABLES = Key(
+    "tables, each under its own heading in double brackets",
+    lambda value: is_list(value, lambda table: isinstance(table, dict)),
+    toml_only=True,
+)
 DomainsLike: TypeAlias = (
     "Domains | Domain | Stack | Mapping[str, MeshesLike] | Iterable[Domain | Stack]"
 )
@@ -33,16 +57,16 @@ DomainsLike: TypeAlias = (
 
 @dataclass(frozen=True, eq=False)
 class Domains:
-    """Domains and stacks in their order of priority, and what the other blocks are called.
+    """Domains and stacks in order of priority, and the labels of all other blocks.
 
     Attributes
     ----------
     domains : tuple of Domain
-        The first that has a block wins, or the last: see `order`.
+        The first or the last that holds a block labels it: see `order`.
     stacks : tuple of Stack
-        What no domain has is left to them, in the same order.
+        They label the blocks that no domain holds, in the same order.
     order : {"first", "last"}
-        Which wins.
+        Which of several domains labels a block.
     background, unassigned : str
         The labels of blocks in no domain, and of blocks without coordinates or beyond a
         surface.
@@ -51,43 +75,49 @@ class Domains:
     proportions : {"itself", "priority"}, optional
         Which shares of blocks `label_file` writes: of each domain by itself, or by their order.
     percent : bool
-        Whether they are from 0 to 100.
+        Whether shares are from 0 to 100.
     by : {"centroid", "majority"}
         What labels a block that has a size, in `label_file`, `label_blocks` and `label_grid`: its
         centroid, or the largest share.
     lines : int, optional
         The root of the number of vertical lines in blocks that more than three wireframes enter.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        What texts such as "<0.01" count as in the columns of conditions, where the caller does not
-        say so.
+        The value of texts such as "<0.01" in the columns of conditions, unless the caller
+        chooses another.
 
     Raises
     ------
     DomainError
-        For a name that is there twice, or is the background's or that of unassigned blocks, and
-        for the label nan.
+        For a value that does not fit, a name that occurs twice or labels the background or
+        unassigned blocks too, and the label nan.
     """
 
-    domains: tuple[Domain, ...] = ()
-    stacks: tuple[Stack, ...] = ()
-    order: Order = "first"
-    background: str = ""
-    unassigned: str = ""
-    background_code: int | None = None
-    unassigned_code: int | None = None
-    proportions: Proportions | None = None
-    percent: bool = False
-    by: LabelBy = "centroid"
-    lines: int | None = None
-    below_detection: BelowDetection | None = None
+    domains: tuple[Domain, ...] = field(
+        default=(), metadata=key(_TABLES, hashed=True, name="domain")
+    )
+    stacks: tuple[Stack, ...] = field(default=(), metadata=key(_TABLES, hashed=True, name="stack"))
+    order: Order = field(default="first", metadata=key(one_of(get_args(Order)), hashed=True))
+    background: str = field(default="", metadata=key(_LABEL, hashed=True))
+    unassigned: str = field(default="", metadata=key(_LABEL, hashed=True))
+    background_code: int | None = field(default=None, metadata=key(CODES, hashed=True))
+    unassigned_code: int | None = field(default=None, metadata=key(CODES, hashed=True))
+    # The settings of shares hold these four as they are used: arguments replace them.
+    proportions: Proportions | None = field(
+        default=None, metadata=key(one_of(get_args(Proportions)), hashed=False)
+    )
+    percent: bool = field(default=False, metadata=key(FLAG, hashed=False))
+    by: LabelBy = field(default="centroid", metadata=key(one_of(get_args(LabelBy)), hashed=False))
+    lines: int | None = field(default=None, metadata=key(_LINES, hashed=False))
+    below_detection: BelowDetection | None = field(
+        default=None, metadata=key(one_of(BELOW_DETECTION), hashed=True)
+    )
 
     def __post_init__(self) -> None:
-        """Refuse names that would not tell."""
-        require_choice("domains", "order", self.order, get_args(Order))
-        require_choice("domains", "proportions", self.proportions, (None, *get_args(Proportions)))
-        require_choice("domains", "by", self.by, get_args(LabelBy))
-        require_lines(self.lines)
-        require_choice("domains", "below_detection", self.below_detection, (None, *BELOW_DETECTION))
+        """Refuse values that do not fit their keys, and labels that cannot be told apart."""
+        for entry in fields(self):
+            value, values = getattr(self, entry.name), entry.metadata["values"]
+            if not values.toml_only and (value is not None or entry.default is not None):
+                require_fits("", entry.name, value, values)
         seen: dict[str, str] = {}
         for name, where in self._named():
             if name in seen:
@@ -97,17 +127,14 @@ class Domains:
                 raise DomainError(message)
             seen[name] = where
         for what in ("background", "unassigned"):
-            label, code = getattr(self, what), getattr(self, f"{what}_code")
+            label = getattr(self, what)
             refuse_nan(label, what)
             if label in seen:
                 message = f"{what} is {shown(label)}, the name of {seen[label]}: change one of them"
                 raise DomainError(message)
-            if code is not None and not is_code(code):
-                message = f"{what}_code is {shown(code)}; it must be {CODE}"
-                raise DomainError(message)
 
     def __repr__(self) -> str:
-        """Name what blocks can be labelled with, in its order."""
+        """Show the names of domains and layers, the order and the background."""
         names = [target.name for target in self.targets]
         rest = f", background={self.background!r}" if self.background else ""
         return f"Domains({names!r}, order={self.order!r}{rest})"
@@ -116,13 +143,13 @@ class Domains:
         """Return a table for a notebook."""
         rows = [*(domain.cells() for domain in self.domains)]
         rows += [row for stack in self.stacks for row in stack.cells()]
-        notes = [f"the {self.order} that has a block wins"]
+        notes = [f"the {self.order} that holds a block labels it"]
         for what, label in (("background", self.background), ("unassigned", self.unassigned)):
             notes += [f"{what}: {label}"] if label else []
         return html_table("Domains", rows, headings=HEADINGS, notes=notes)
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        """Return every name that blocks can be labelled with, and where it stands."""
+        """Return the name of each domain and layer, and its place."""
         for number, domain in enumerate(self.domains, 1):
             yield domain.name, f"domain {number}"
         for number, stack in enumerate(self.stacks, 1):
@@ -132,70 +159,69 @@ class Domains:
 
     @property
     def targets(self) -> tuple[DomainOrLayer, ...]:
-        """Return all that a block can be labelled with: the domains, then the stacks' layers."""
+        """The domains, then the named layers of the stacks: the index of a label counts these."""
         return (*self.domains, *(layer for stack in self.stacks for layer in stack.named))
 
     @property
     def conditions(self) -> tuple[tuple[str, tuple[Condition, ...]], ...]:
-        """Return what each domain and then each stack is called, and its conditions."""
-        ours = tuple((domain.name, domain.only_if) for domain in self.domains)
-        return ours + tuple((stack.title, stack.only_if) for stack in self.stacks)
+        """The name and the conditions of each domain, then of each stack."""
+        of_domains = tuple((domain.name, domain.only_if) for domain in self.domains)
+        return of_domains + tuple((stack.title, stack.only_if) for stack in self.stacks)
 
     @property
     def meshes(self) -> tuple[Mesh, ...]:
-        """Return every mesh once, in the order in which they are named."""
+        """Every mesh once, in the order of the domains and stacks."""
         tiles = [*(d.meshes for d in self.domains), *(t for s in self.stacks for t in s.surfaces)]
-        return tuple({id(mesh): mesh for some in tiles for mesh in some}.values())
+        return tuple({id(mesh): mesh for group in tiles for mesh in group}.values())
 
     @property
     def colours(self) -> dict[str, str]:
-        """Return the colours that were chosen, by name."""
-        own = {one.name: one.colour for one in self.domains if one.colour}
+        """The colours that users chose, by the name of the domain or layer."""
+        own = {domain.name: domain.colour for domain in self.domains if domain.colour}
         return own | {name: colour for stack in self.stacks for name, colour in stack.chosen}
 
     def __len__(self) -> int:
-        """Count the domains, stacks left out."""
+        """Return the number of domains, without stacks."""
         return len(self.domains)
 
     def __iter__(self) -> Iterator[Domain]:
-        """Return the domains, stacks left out."""
+        """Return the domains, without stacks."""
         return iter(self.domains)
 
 
 def require_lines(lines: object) -> None:
-    """Refuse a number of lines that is none, or too few or too many to be of use."""
-    if lines is None:
-        return
-    if not isinstance(lines, int) or isinstance(lines, bool) or not 2 <= lines <= MOST_LINES:
-        message = f"lines is {shown(lines)}; it must be a whole number from 2 to {MOST_LINES}"
-        raise DomainError(message)
+    """Refuse a number of lines that is too small or too large to be of use."""
+    if lines is not None:
+        require_fits("", "lines", lines, _LINES)
 
 
-def as_domains(given: DomainsLike) -> Domains:
-    """Return `Domains` of what a caller has: those, Domain and Stack objects, or a mapping.
+def as_domains(domains: DomainsLike) -> Domains:
+    """Return `Domains` from domains and stacks, or from a mapping of names to meshes.
 
     Raises
     ------
     TypeError
         For anything else.
     """
-    if isinstance(given, Domains):
-        return given
-    if isinstance(given, Mapping):
-        return Domains(tuple(Domain(name, meshes) for name, meshes in given.items()))
-    if isinstance(given, str) or not isinstance(given, Domain | Stack | Iterable):
+    if isinstance(domains, Domains):
+        return domains
+    if isinstance(domains, Mapping):
+        return Domains(tuple(Domain(name, meshes) for name, meshes in domains.items()))
+    if isinstance(domains, str) or not isinstance(domains, Domain | Stack | Iterable):
         message = (
             "domains must be Domains, Domain and Stack objects or a mapping of names to meshes, "
-            f"not {type(given).__name__}"
+            f"not {type(domains).__name__}"
         )
         raise TypeError(message)
-    units = (given,) if isinstance(given, Domain | Stack) else tuple(given)
+    units = (domains,) if isinstance(domains, Domain | Stack) else tuple(domains)
     for unit in units:
         if not isinstance(unit, Domain | Stack):
             message = f"a domain must be a geodomain.Domain or Stack, not {type(unit).__name__}"
             raise TypeError(message)
-    domains = tuple(unit for unit in units if isinstance(unit, Domain))
-    return Domains(domains, tuple(unit for unit in units if isinstance(unit, Stack)))
+    return Domains(
+        tuple(unit for unit in units if isinstance(unit, Domain)),
+        tuple(unit for unit in units if isinstance(unit, Stack)),
+    )
 
 
 def allowed_rows(
@@ -203,94 +229,98 @@ def allowed_rows(
     column: Callable[[str], Column],
     negative: dict[str, NegativeGrades] | None = None,
 ) -> list[Bools | None] | None:
-    """Tell, for each domain and then each stack, the rows that meet its conditions.
+    """Return the rows that meet the conditions of each domain and then each stack.
 
     Parameters
     ----------
     domains : Domains
-        What has conditions.
+        The domains and stacks.
     column : callable
-        Gives a column by the name that a condition has for it.
+        Returns a column by its name in a condition.
     negative : dict, optional
-        Takes the negative grades of these rows, by column; without it they are warned of here.
+        Receives the negative grades of these rows, by column; without it they raise a warning.
 
     Returns
     -------
     list of (n,) bool or None
-        None where there is no condition, and for all of it where there are none at all.
+        None for a domain without conditions; None instead of the list if there are none at all.
     """
     if not any(conditions for _, conditions in domains.conditions):
         return None
-    known = cache(lambda name: with_policy(column(name), domains.below_detection))
-    found: dict[str, NegativeGrades] = {}
-    kept = _grades(domains)
+    read = cache(lambda name: with_policy(column(name), domains.below_detection))
+    grades = _grades(domains)
+    negatives: dict[str, NegativeGrades] = {}
 
     @cache
-    def grade(name: str) -> Floats:
-        asked = known(name)
-        found[name] = NegativeGrades(name, asked.rule.below)
-        return found[name].take(asked.numbers())
+    def read_grade(name: str) -> Floats:
+        values = read(name)
+        negatives[name] = NegativeGrades(name, values.rule.below)
+        return negatives[name].take(values.numbers())
 
     allowed: list[Bools | None] = []
     for title, conditions in domains.conditions:
-        with _blaming(title):
-            met = [
-                one.holds(
-                    known(one.column),
-                    grade(one.column) if one.orders and one.column in kept else None,
+        with _naming(title):
+            masks = [
+                condition.holds(
+                    read(condition.column),
+                    read_grade(condition.column)
+                    if condition.orders and condition.column in grades
+                    else None,
                 )
-                for one in conditions
+                for condition in conditions
             ]
-        allowed.append(np.logical_and.reduce(met) if met else None)
-    told = {
-        name: one
-        for name, one in found.items()
-        if one.count and (kept[name] or one.below is not None)
+        allowed.append(np.logical_and.reduce(masks) if masks else None)
+    reported = {
+        name: grade
+        for name, grade in negatives.items()
+        if grade.count and (grades[name] or grade.below is not None)
     }
     if negative is not None:
-        negative.update(told)
+        negative.update(reported)
     else:
-        for one in told.values():
-            warn(one.warning("row") or "")
+        for grade in reported.values():
+            warn(grade.warning("row") or "")
     return allowed
 
 
 def _grades(domains: Domains) -> dict[str, bool]:
-    """Name the columns whose order decides, and whether a negative value can meet a condition.
+    """Return the columns of grades, and whether a negative value can meet a condition on each.
 
-    Those that are compared with a negative number have signs that mean something, as heights do.
+    A grade is a column compared by order. A column compared with a negative number, such as an
+    elevation, is not a grade: its signs mean something.
     """
     grades: dict[str, bool] = {}
     signed = set()
     for _, conditions in domains.conditions:
-        above = {one.column for one in conditions if one.operator in (">", ">=")}
-        for one in conditions:
-            if one.is_signed:
-                signed.add(one.column)
-            if one.orders:
-                grades[one.column] = grades.get(one.column, False) or one.column not in above
-    return {name: met for name, met in grades.items() if name not in signed}
+        with_minimum = {each.column for each in conditions if each.operator in (">", ">=")}
+        for condition in conditions:
+            column = condition.column
+            if condition.is_signed:
+                signed.add(column)
+            if condition.orders:
+                grades[column] = grades.get(column, False) or column not in with_minimum
+    return {name: negative for name, negative in grades.items() if name not in signed}
 
 
 def condition_columns(domains: Domains, names: Sequence[str], table: str) -> dict[str, int]:
-    """Find the columns of a table that conditions are about, by the names they have for them.
+    """Return the place in a table of each column that conditions name.
 
     Raises
     ------
     TableError
-        Where there is no such column, or more than one, with the domain whose condition it is.
+        If no column has the name, or several have it; the message names the domain.
     """
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     for title, conditions in domains.conditions:
-        with _blaming(title):
-            for one in conditions:
-                found[one.column] = find_column(names, one.column, table)
-    return found
+        with _naming(title):
+            for condition in conditions:
+                places[condition.column] = find_column(names, condition.column, table)
+    return places
 
 
 @contextmanager
-def _blaming(title: str) -> Iterator[None]:
-    """Say whose conditions a column does not suit."""
+def _naming(title: str) -> Iterator[None]:
+    """Name the domain or stack whose conditions an error is about."""
     try:
         yield
     except NumberError as error:

@@ -1,25 +1,30 @@
-"""Domains however a caller has them, files included, and which files they come from."""
+"""Domains from any source, with their meshes read, welded and checked, and the files read.
+
+A source is a mapping of names to meshes or paths (one or several each), `Domain` and `Stack`
+objects, `Domains`, or the path of a TOML file.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from geodomain.domains.domain import Domain, Weld, read_solid, welded
+from geodomain.domains.domain import Domain
 from geodomain.domains.order import Domains, as_domains
 from geodomain.domains.stack import Stack
 from geodomain.domains.toml import read_domains, read_policy
+from geodomain.errors import MeshError, warn
 from geodomain.files.signatures import split_name
 from geodomain.formats.wireframes import read_mesh, reading_once
 from geodomain.inputs import MeshesLike
+from geodomain.mesh.fitness import list_warnings, mark_warned
 from geodomain.mesh.mesh import Mesh
+from geodomain.mesh.repair import weld as weld_mesh
 from geodomain.tables.numbers import BelowDetection
 
-# A mapping of names to meshes or paths, one or several each; Domain and Stack objects; Domains;
-# the path of a TOML file.
 DomainsGiven = (
     str
     | os.PathLike[str]
@@ -31,8 +36,18 @@ DomainsGiven = (
 )
 
 
+@dataclass(frozen=True)
+class Weld:
+    """What welding changed in one mesh; `largest_move` is in the unit of the coordinates."""
+
+    mesh: str
+    tolerance: float
+    moved: int
+    largest_move: float
+
+
 class DomainSource(NamedTuple):
-    """Domains, every file that was read for them, what welding changed, and what files held."""
+    """Domains, the files read for them, the changes by welding, and notes for the summary."""
 
     domains: Domains
     files: tuple[Path, ...]
@@ -40,12 +55,12 @@ class DomainSource(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def domains_to_label(given: DomainsGiven, *, weld: float | None = None) -> DomainSource:
+def domains_to_label(domains: DomainsGiven, *, weld: float | None = None) -> DomainSource:
     """Return domains to label with; their meshes are read and welded once each.
 
     Parameters
     ----------
-    given : mapping, Domains, sequence of Domain and Stack, or path
+    domains : mapping, Domains, sequence of Domain and Stack, or path
         A mapping has a mesh or its path for each name, or several for a union. A path names a
         TOML file: see `geodomain.read_domains`.
     weld : float, optional
@@ -63,113 +78,122 @@ def domains_to_label(given: DomainsGiven, *, weld: float | None = None) -> Domai
     Warns
     -----
     GeodomainWarning
-        As `geodomain.domains.domain.read_solid`, for meshes that are read.
+        For meshes from files that can label blocks but are odd: see
+        `geodomain.mesh.fitness.list_warnings`.
     """
     welds: list[Weld] = []
     notes: list[str] = []
 
     def read(path: Path) -> Mesh:
-        mesh, changed = read_solid(path, weld=weld)
-        notes.extend(_note_of_several(path, mesh))
-        welds.extend(changed)
+        mesh = prepare(read_mesh(path))
+        _require_triangles(mesh, weld)
+        # A hole turns edges over as well; the labelling reports open meshes itself.
+        for warning in list_warnings(mesh) if mesh.is_closed else ():
+            warn(warning)
+        mark_warned(mesh)
+        file, solid = split_name(path)
+        if solid is None and mesh.name != file.name:
+            notes.append(f"{mesh.name} is taken as one mesh; FILE:NAME is one of its solids")
         return mesh
 
-    def keep(mesh: Mesh) -> Mesh:
-        mesh, changed = welded(mesh, weld)
-        welds.extend(changed)
-        return mesh
+    def prepare(mesh: Mesh) -> Mesh:
+        if weld is None:
+            return mesh
+        result = weld_mesh(mesh, weld)
+        welds.append(Weld(mesh.name, weld, result.moved, result.largest_move))
+        return result.mesh
 
-    domains, files = _gathered(given, read, keep)
-    return DomainSource(domains, files, tuple(welds), tuple(notes))
-
-
-def _note_of_several(path: Path, mesh: Mesh) -> Iterator[str]:
-    """Say which solids were read as one, where a file held several and the path names none."""
-    file, wanted = split_name(path)
-    if wanted is None and mesh.name != file.name:
-        yield f"{mesh.name} is taken as one mesh; FILE:NAME is one of its solids"
+    gathered, files = _gather(domains, read, prepare)
+    return DomainSource(gathered, files, tuple(welds), tuple(notes))
 
 
-def policy_of(given: DomainsGiven | None) -> BelowDetection | None:
-    """Return what domains say of values below detection; no mesh is read for it."""
-    if isinstance(given, Domains):
-        return given.below_detection
-    return read_policy(given) if isinstance(given, str | os.PathLike) else None
+def _require_triangles(mesh: Mesh, tolerance: float | None) -> None:
+    """Refuse a mesh that encloses nothing, by itself or after welding."""
+    if mesh.bodies.triangles:
+        return
+    if tolerance is None:
+        message = (
+            f"{mesh.name} has no triangle with three different corners; export the wireframe again"
+        )
+    else:
+        message = (
+            f"{mesh.name} has no triangle left after welding at {tolerance:g}; choose a smaller "
+            "tolerance"
+        )
+    raise MeshError(message)
 
 
-def domains_to_draw(given: DomainsGiven) -> Domains:
+def policy_of(domains: DomainsGiven | None) -> BelowDetection | None:
+    """Return `below_detection` of domains, without reading their meshes."""
+    if isinstance(domains, Domains):
+        return domains.below_detection
+    return read_policy(domains) if isinstance(domains, str | os.PathLike) else None
+
+
+def domains_to_draw(domains: DomainsGiven) -> Domains:
     """Return domains with meshes of any kind, to draw or compare; see `domains_to_label`."""
-    return _gathered(given, read_mesh, lambda mesh: mesh)[0]
+    return drawn_source(domains)[0]
 
 
-def drawn_source(given: DomainsGiven | None) -> tuple[Domains, tuple[Path, ...]]:
-    """Return domains to draw, none if none are given, and every file that was read for them."""
-    return (Domains(), ()) if given is None else _gathered(given, read_mesh, lambda mesh: mesh)
-
-
-def _gathered(
-    given: DomainsGiven, read: Callable[[Path], Mesh], keep: Callable[[Mesh], Mesh]
-) -> tuple[Domains, tuple[Path, ...]]:
-    """Return domains and the files that they come from; meshes that are there go through `keep`."""
-    with reading_once() as kept:
-        gathered = _gather(given, read, keep)
-        kept.clear()
-    return gathered
+def drawn_source(domains: DomainsGiven | None) -> tuple[Domains, tuple[Path, ...]]:
+    """Return domains to draw and the files read for them; nothing for None."""
+    return (Domains(), ()) if domains is None else _gather(domains, read_mesh, lambda mesh: mesh)
 
 
 def _gather(
-    given: DomainsGiven, read: Callable[[Path], Mesh], keep: Callable[[Mesh], Mesh]
+    source: DomainsGiven, read: Callable[[Path], Mesh], prepare: Callable[[Mesh], Mesh]
 ) -> tuple[Domains, tuple[Path, ...]]:
-    """Return what `_gathered` does, with each path read once."""
-    once: dict[Path, Mesh] = {}
+    """Return domains and the files read for them; each mesh in memory goes through `prepare`."""
+    meshes: dict[Path, Mesh] = {}
 
     def read_once(path: str | os.PathLike[str]) -> Mesh:
-        place = Path(path)
-        if place not in once:
-            once[place] = read(place)
-        return once[place]
+        key = Path(path)
+        if key not in meshes:
+            meshes[key] = read(key)
+        return meshes[key]
 
-    if isinstance(given, str | os.PathLike):
-        domains = read_domains(given, read=read_once)
-        return domains, (Path(given), *_files(once))
-    if isinstance(given, Mapping):
-        given = {name: _with_files_read(meshes, read_once) for name, meshes in given.items()}
-    there = as_domains(given)
-    done = {id(mesh): mesh for mesh in once.values()}
-    done |= {id(mesh): keep(mesh) for mesh in there.meshes if id(mesh) not in done}
-    return _of_other_meshes(there, done), _files(once)
+    with reading_once() as cache:
+        if isinstance(source, str | os.PathLike):
+            domains = read_domains(source, read=read_once)
+            files = [Path(source)]
+        else:
+            if isinstance(source, Mapping):
+                source = {name: _read_paths(tiles, read_once) for name, tiles in source.items()}
+            domains, files = as_domains(source), []
+            prepared = {id(mesh): mesh for mesh in meshes.values()}
+            for mesh in domains.meshes:
+                if id(mesh) not in prepared:
+                    prepared[id(mesh)] = prepare(mesh)
+            domains = _with_meshes(domains, prepared)
+        cache.clear()
+    # FILE:NAME and FILE:OTHER are one file.
+    files += dict.fromkeys(split_name(path)[0] for path in meshes)
+    return domains, tuple(files)
 
 
-def _files(places: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the files of places, of which several may be solids of one: FILE:NAME."""
-    return tuple(dict.fromkeys(split_name(place)[0] for place in places))
-
-
-def _with_files_read(
-    given: MeshesLike, read: Callable[[str | os.PathLike[str]], Mesh]
-) -> MeshesLike:
-    """Return what a name stands for with each path replaced by its mesh."""
-    if isinstance(given, str | os.PathLike):
-        return read(given)
-    if isinstance(given, list | tuple):
-        return type(given)(
-            read(one) if isinstance(one, str | os.PathLike) else one for one in given
+def _read_paths(tiles: MeshesLike, read: Callable[[str | os.PathLike[str]], Mesh]) -> MeshesLike:
+    """Return the meshes of a domain, with each path replaced by its mesh."""
+    if isinstance(tiles, str | os.PathLike):
+        return read(tiles)
+    if isinstance(tiles, list | tuple):
+        return type(tiles)(
+            read(tile) if isinstance(tile, str | os.PathLike) else tile for tile in tiles
         )
-    return given
+    return tiles
 
 
-def _of_other_meshes(domains: Domains, other: Mapping[int, Mesh]) -> Domains:
-    """Return the same domains of other meshes, which are found by the identity of the first."""
-    if all(id(mesh) == key for key, mesh in other.items()):
+def _with_meshes(domains: Domains, meshes: Mapping[int, Mesh]) -> Domains:
+    """Return the same domains with other meshes, looked up by the identity of the present ones."""
+    if all(id(mesh) == identity for identity, mesh in meshes.items()):
         return domains
 
-    def tiles(meshes: Iterable[Mesh]) -> tuple[Mesh, ...]:
-        return tuple(other[id(mesh)] for mesh in meshes)
+    def swap(tiles: Iterable[Mesh]) -> tuple[Mesh, ...]:
+        return tuple(meshes[id(mesh)] for mesh in tiles)
 
     return replace(
         domains,
-        domains=tuple(replace(one, meshes=tiles(one.meshes)) for one in domains.domains),
+        domains=tuple(replace(domain, meshes=swap(domain.meshes)) for domain in domains.domains),
         stacks=tuple(
-            replace(one, surfaces=tuple(map(tiles, one.surfaces))) for one in domains.stacks
+            replace(stack, surfaces=tuple(map(swap, stack.surfaces))) for stack in domains.stacks
         ),
     )

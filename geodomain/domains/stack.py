@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Literal, get_args
 
@@ -11,13 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.domains.domain import (
+    CODES,
+    COLOUR,
+    CONDITIONS,
+    EXTEND,
     HEADINGS,
     Extend,
+    Key,
     as_tiles,
     box_of,
-    require_choice,
-    require_code,
-    require_colour,
+    is_code,
+    is_colour,
+    is_list,
+    is_mesh_name,
+    key,
+    one_of,
+    require_fits,
     require_name,
 )
 from geodomain.errors import DomainError
@@ -27,6 +37,21 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.tables.conditions import Condition, read_conditions
 
 Crossing = Literal["erode", "onlap"]
+
+_SURFACES = Key(
+    "a list of mesh files from top to bottom, each a name or a list of names",
+    partial(is_list, fits=is_mesh_name),
+)
+_LAYERS = Key(
+    "a list of names from top to bottom, one more than surfaces",
+    partial(is_list, fits=lambda name: isinstance(name, str)),
+)
+_RULE = one_of(get_args(Crossing))
+_CODES = Key(f"a list, one to a layer, each {CODES.expected}", partial(is_list, fits=is_code))
+_COLOURS = Key(
+    f"a list, one to a layer, each {COLOUR.expected}, or empty",
+    partial(is_list, fits=lambda colour: colour == "" or is_colour(colour)),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,23 +79,24 @@ class Stack:
         Names from top to bottom, one more than surfaces: above the first, between each
         and the next, below the last. An empty name leaves its blocks to others.
     rule : {"erode", "onlap"}
-        Where surfaces cross: the upper one cuts what is below it, so that a block above
-        it is in the layer above it, whatever the others say; or the lower one stays, and
-        a block below it is in the layer below it.
+        Where surfaces cross, "erode" lets the upper one cut the lower ones: a block above
+        it is in the layer above it. "onlap" keeps the lower one: a block below it is in the
+        layer below it.
     codes : sequence of int, optional
         A number for each layer.
     only_if : mapping
-        As a `Domain`'s, for all the layers.
+        Conditions for all the layers, as for a `Domain`.
     extend : {"unassigned", "background", "nearest"}
-        The label of a block outside the footprint of the surface that decides its layer: no
-        label, none of the stack's, or what the nearest place of the rim makes of it.
+        The label of a block outside the footprint of the surface that decides its layer: the
+        label of unassigned blocks, no layer of this stack, or as at the nearest place of the rim.
     colours : sequence of str, optional
-        Of each layer in pictures, as a `Domain`'s; an empty text leaves it to the name.
+        The colour of each layer in pictures, as for a `Domain`; with an empty text its name
+        decides.
 
     Raises
     ------
     DomainError
-        For a value that is none of these, or a wrong number of layers.
+        For any other value, or a wrong number of layers.
 
     Examples
     --------
@@ -82,13 +108,13 @@ class Stack:
     ['AIR', 'AIR', 'COAL', 'FLOOR']
     """
 
-    surfaces: tuple[tuple[Mesh, ...], ...]
-    layers: tuple[str, ...]
-    rule: Crossing = "erode"
-    codes: tuple[int | None, ...] = ()
-    only_if: tuple[Condition, ...] = ()
-    extend: Extend = "unassigned"
-    colours: tuple[str, ...] = ()
+    surfaces: tuple[tuple[Mesh, ...], ...] = field(metadata=key(_SURFACES, hashed=True))
+    layers: tuple[str, ...] = field(metadata=key(_LAYERS, hashed=True))
+    rule: Crossing = field(default="erode", metadata=key(_RULE, hashed=True))
+    codes: tuple[int | None, ...] = field(default=(), metadata=key(_CODES, hashed=True))
+    only_if: tuple[Condition, ...] = field(default=(), metadata=key(CONDITIONS, hashed=True))
+    extend: Extend = field(default="unassigned", metadata=key(EXTEND, hashed=True))
+    colours: tuple[str, ...] = field(default=(), metadata=key(_COLOURS, hashed=False))
 
     def __init__(
         self,
@@ -101,26 +127,30 @@ class Stack:
         extend: Extend = "unassigned",
         colours: Iterable[str] = (),
     ) -> None:
-        """Check every value, and hold them."""
+        """Check every value, and set the fields."""
         several: Iterable[MeshesLike] = [surfaces] if is_mesh_like(surfaces) else surfaces
         tiles = tuple(as_tiles(surface, "a stack") for surface in several)
-        names, numbers, painted = tuple(layers), tuple(codes), tuple(colours)
+        names, numbers, paints = tuple(layers), tuple(codes), tuple(colours)
         if not tiles or len(names) != len(tiles) + 1:
             message = (
                 f"layers must have {len(tiles) + 1} names, one more than surfaces, not {len(names)}"
                 ": above the first surface, between each two, and below the last"
             )
             raise DomainError(message)
-        for key, given, what in (("codes", numbers, "numbers"), ("colours", painted, "colours")):
-            if given and len(given) != len(names):
-                message = f"{key} must have {len(names)} {what}, one to a layer, not {len(given)}"
+        for option, values, noun in (("codes", numbers, "numbers"), ("colours", paints, "colours")):
+            if values and len(values) != len(names):
+                message = (
+                    f"{option} must have {len(names)} {noun}, one to a layer, not {len(values)}"
+                )
                 raise DomainError(message)
-        for name, colour in zip(names, painted, strict=False):
-            require_colour(name, colour or None)
-        for name, code in zip(names, numbers or (None,) * len(names), strict=True):
-            if name != "":
-                require_name(name)
-            require_code(name, code)
+        for name, colour in zip(names, paints, strict=False):
+            if colour != "":
+                require_fits(name, "colour", colour, COLOUR)
+        for name in filter(None, names):
+            require_name(name)
+        for name, code in zip(names, numbers, strict=False):
+            if code is not None:
+                require_fits(name, "code", code, CODES)
         if not any(names):
             message = "every name in layers is empty: name at least one layer"
             raise DomainError(message)
@@ -128,19 +158,20 @@ class Stack:
             if above == below:
                 message = f"surfaces has {above[0].name} twice in a row, with nothing in between"
                 raise DomainError(message)
-        require_choice("a stack", "rule", rule, get_args(Crossing))
-        require_choice("a stack", "extend", extend, get_args(Extend))
-        conditions = only_if if isinstance(only_if, tuple) else read_conditions(only_if)
-        values = {
-            "surfaces": tiles, "layers": names, "rule": rule,
-            "codes": numbers or (None,) * len(names), "only_if": conditions, "extend": extend,
-            "colours": tuple(map(str.lower, painted)),
+        require_fits("a stack", "rule", rule, _RULE)
+        require_fits("a stack", "extend", extend, EXTEND)
+        fields = {
+            "surfaces": tiles, "layers": names, "rule": rule, "extend": extend,
+            "codes": tuple(None if code is None else int(code) for code in numbers)
+            or (None,) * len(names),
+            "only_if": only_if if isinstance(only_if, tuple) else read_conditions(only_if),
+            "colours": tuple(map(str.lower, paints)),
         }  # fmt: skip
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
+        for option, value in fields.items():
+            object.__setattr__(self, option, value)
 
     def __repr__(self) -> str:
-        """Name the layers, and count the surfaces."""
+        """Show the layers and the number of surfaces."""
         return f"Stack({list(self.layers)!r}, {len(self.surfaces)} surfaces, rule={self.rule!r})"
 
     def _repr_html_(self) -> str:
@@ -148,7 +179,7 @@ class Stack:
         return html_table("Stack", self.cells(), headings=HEADINGS)
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Return what a table says of each layer, under the headings of domains."""
+        """Return a row for each layer, of a table with the columns of `HEADINGS`."""
         conditions = " and ".join(map(str, self.only_if))
         above = [
             "",
@@ -162,18 +193,18 @@ class Stack:
 
     @property
     def chosen(self) -> list[tuple[str, str]]:
-        """Return the layers with a name and a colour that was chosen."""
+        """The names and colours of layers with a colour of their own."""
         pairs = zip(self.layers, self.colours, strict=False)
         return [(name, colour) for name, colour in pairs if name and colour]
 
     @property
     def title(self) -> str:
-        """Return a title made of the layers."""
+        """The stack as messages name it, by its layers."""
         return f"the stack {' / '.join(self.layers)}"
 
     @property
     def named(self) -> tuple[Layer, ...]:
-        """Return the layers that have a name."""
+        """The layers with a name."""
         box = box_of([mesh for tiles in self.surfaces for mesh in tiles], flat=True)
         pairs = zip(self.layers, self.codes, strict=True)
         return tuple(Layer(name, code, box, self) for name, code in pairs if name)

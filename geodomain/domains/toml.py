@@ -1,169 +1,36 @@
-"""The keys of a TOML list of domains, and what each may hold; reads no file."""
+"""Domains from a TOML file.
+
+The keys of each table are the fields of `Domains`, `Domain` and `Stack`. An error names the file,
+the table, the key and the values that it may hold.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple, NoReturn, TypedDict, TypeVar, cast, get_args
+from typing import NoReturn, TypeVar, cast
 
 from geodomain import memory
-from geodomain.domains.domain import COLOUR, DISTANCE, Domain, Extend, Kind, is_colour, is_distance
-from geodomain.domains.order import Domains, LabelBy, Order, Proportions
-from geodomain.domains.stack import Crossing, Stack
+from geodomain.domains.domain import Domain, keys_of, required_keys
+from geodomain.domains.order import Domains
+from geodomain.domains.stack import Stack
 from geodomain.errors import DomainError, shown
 from geodomain.files.signatures import split_name
 from geodomain.files.streams import read_whole
 from geodomain.formats.wireframes import read_mesh, reading_once
 from geodomain.mesh.mesh import Mesh
-from geodomain.query.locator import Rule
-from geodomain.tables.numbers import BELOW_DETECTION, BelowDetection
-
-
-class Key(NamedTuple):
-    """What a key may hold: a description, and whether a value fits it."""
-
-    expected: str
-    fits: Callable[[object], bool]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _is_whole(value: object) -> bool:
-    # A message shows the number: one of thousands of digits is no sentence.
-    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 200
-
-
-def _is_list(value: object, fits: Callable[[object], bool]) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(fits, value))
-
-
-def _is_mesh(value: object) -> bool:
-    return _is_text(value) or _is_list(value, _is_text)
-
-
-def _one_of(choices: Sequence[str]) -> Key:
-    return Key(f"one of {', '.join(map(repr, choices))}", lambda value: value in choices)
-
+from geodomain.tables.numbers import BelowDetection
 
 PATHS = "; write paths with / or in single quotes"
 
-_TEXT = Key("a text that is not empty", _is_text)
-_LABEL = Key("a text", lambda value: isinstance(value, str))
-_WHOLE = Key("a whole number", _is_whole)
-_DISTANCE = Key(DISTANCE, is_distance)
-_COLOUR = Key(COLOUR, is_colour)
-_FLAG = Key("true or false", lambda value: isinstance(value, bool))
-_MESH = Key("the name of a mesh file (or FILE:NAME), or a list of them", _is_mesh)
-_CONDITIONS = Key(
-    'a table of columns, such as { rock = "OX", grade = { ">=" = 0.3 } }',
-    lambda value: isinstance(value, dict),
-)
-_TABLES = Key(
-    "tables, each under its own heading in double brackets",
-    lambda value: _is_list(value, lambda one: isinstance(one, dict)),
-)
-
-FILE_KEYS = {
-    "domain": _TABLES,
-    "stack": _TABLES,
-    "order": _one_of(get_args(Order)),
-    "background": _LABEL,
-    "unassigned": _LABEL,
-    "background_code": _WHOLE,
-    "unassigned_code": _WHOLE,
-    "proportions": _one_of(get_args(Proportions)),
-    "percent": _FLAG,
-    "by": _one_of(get_args(LabelBy)),
-    "lines": _WHOLE,
-    "below_detection": _one_of(BELOW_DETECTION),
-}
-DOMAIN_KEYS = {
-    "name": _TEXT,
-    "mesh": _MESH,
-    "kind": _one_of(get_args(Kind)),
-    "code": _WHOLE,
-    "only_if": _CONDITIONS,
-    "keep": _FLAG,
-    "invert": _FLAG,
-    "rule": _one_of(get_args(Rule)),
-    "extend": _one_of(get_args(Extend)),
-    "within": _DISTANCE,
-    "beyond": _DISTANCE,
-    "colour": _COLOUR,
-}
-STACK_KEYS = {
-    "surfaces": Key(
-        "a list of mesh files from top to bottom, each a name or a list of names",
-        partial(_is_list, fits=_is_mesh),
-    ),
-    "layers": Key(
-        "a list of names from top to bottom, one more than surfaces",
-        partial(_is_list, fits=lambda one: isinstance(one, str)),
-    ),
-    "codes": Key("a list of whole numbers, one to a layer", partial(_is_list, fits=_is_whole)),
-    "rule": _one_of(get_args(Crossing)),
-    "only_if": _CONDITIONS,
-    "extend": _one_of(get_args(Extend)),
-    "colours": Key(
-        f"a list, one to a layer, each {COLOUR}, or empty",
-        partial(_is_list, fits=lambda one: one == "" or is_colour(one)),
-    ),
-}
-
-
-class FileOptions(TypedDict, total=False):
-    """What `FILE_KEYS` lets through beside domains and stacks."""
-
-    order: Order
-    background: str
-    unassigned: str
-    background_code: int
-    unassigned_code: int
-    proportions: Proportions
-    percent: bool
-    by: LabelBy
-    lines: int
-    below_detection: BelowDetection
-
-
-class DomainOptions(TypedDict, total=False):
-    """What `DOMAIN_KEYS` lets through beside the name and the meshes."""
-
-    kind: Kind
-    code: int
-    only_if: dict[str, object]
-    keep: bool
-    invert: bool
-    rule: Rule
-    extend: Extend
-    within: float
-    beyond: float
-    colour: str
-
-
-class StackOptions(TypedDict, total=False):
-    """What `STACK_KEYS` lets through beside surfaces and layers."""
-
-    codes: list[int]
-    rule: Crossing
-    only_if: dict[str, object]
-    extend: Extend
-    colours: list[str]
-
-
-# --- Domains from a TOML file. Errors name the file, table, key and expected value.
-
-# A part of a key is a table in the one before.
+# Each part of a dotted key is a table within the one before.
 _MOST_PARTS = 16
-# Texts and comments, up to their ends or that of the line or the file.
+# Texts and comments; an unclosed one ends with its line, or with the file.
 _TEXTS = re.compile(
     r'"""(?:\\.|[^\\])*?(?:"""|\Z)|"(?:\\.|[^"\\\n])*"?'
     r"|'''.*?(?:'''|\Z)|'[^'\n]*'?|#[^\n]*",
@@ -171,11 +38,9 @@ _TEXTS = re.compile(
 )
 _LONG_KEY = re.compile(rf"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){{{_MOST_PARTS},}}")
 
-_POLICY = "below_detection"
-
 ReadMesh = Callable[[Path], Mesh]
 Table = dict[str, object]
-Noun = TypeVar("Noun")
+Made = TypeVar("Made")
 
 
 def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) -> Domains:
@@ -197,7 +62,7 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
     ------
     DomainError
         For an unknown key, a value of the wrong kind, a missing mesh, or a name that occurs twice
-        or is the background's. The message has the file, the key, and what was expected.
+        or is the background's. The message names the file, the key and the expected value.
     MeshError
         For a mesh that cannot be read.
     OSError
@@ -224,7 +89,7 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
         [[domain]]
         name = "DILUTION"
         mesh = "upper.stl"
-        within = 2.5                    # at most so far from it; or beyond = 2.5
+        within = 2.5                    # at most this far from it; or beyond = 2.5
 
         [[stack]]                       # for blocks that no domain has
         surfaces = ["hanging_wall.ply", "foot_wall.ply"]
@@ -245,16 +110,14 @@ def read_domains(path: str | os.PathLike[str], *, read: ReadMesh | None = None) 
     """
     place = Path(path)
     with reading_once():
-        return _Reader(place, read or _read_mesh).domains()
+        return _Reader(place, read or read_mesh).domains()
 
 
 def read_policy(path: str | os.PathLike[str]) -> BelowDetection | None:
-    """Return what a list of domains says of values below detection; its meshes are not read."""
-    return cast("BelowDetection | None", _Reader(Path(path), _read_mesh).keys().get(_POLICY))
-
-
-def _read_mesh(path: Path) -> Mesh:
-    return read_mesh(path)
+    """Return `below_detection` of a TOML file, without reading its meshes."""
+    return cast(
+        "BelowDetection | None", _Reader(Path(path), read_mesh).keys().get("below_detection")
+    )
 
 
 class _Reader:
@@ -266,19 +129,18 @@ class _Reader:
 
     def domains(self) -> Domains:
         """Return the domains and stacks of the file."""
-        given = self.keys()
-        if not given.keys() & {"domain", "stack"}:
+        keys = self.keys()
+        if not keys.keys() & {"domain", "stack"}:
             self._refuse("", "there is no [[domain]] and no [[stack]]")
-        domains = [self._domain(*table) for table in _tables(given, "domain")]
-        stacks = [self._stack(*table) for table in _tables(given, "stack")]
-        rest = cast(FileOptions, given)
-        return self._made("", "", lambda: Domains(tuple(domains), tuple(stacks), **rest))
+        domains = [self._domain(*table) for table in _tables(keys, "domain")]
+        stacks = [self._stack(*table) for table in _tables(keys, "stack")]
+        return self._make("", "", Domains, tuple(domains), tuple(stacks), **keys)
 
     def keys(self) -> Table:
-        """Return the keys of the file itself, which were checked."""
-        given = self._parsed()
-        self._check(given, FILE_KEYS, "")
-        return given
+        """Return the top-level keys of the file, checked."""
+        keys = self._parsed()
+        self._check(keys, Domains, "")
+        return keys
 
     def _parsed(self) -> Table:
         import tomllib
@@ -302,32 +164,25 @@ class _Reader:
 
     def _require_size(self) -> None:
         """Refuse a file whose lists may take more memory than there is."""
-        with suppress(OSError):  # what cannot be read says so where it is read
+        with suppress(OSError):  # reading it reports the error
             memory.require_json(self._path.stat().st_size, str(self._path), DomainError)
 
     def _domain(self, table: Table, number: int) -> Domain:
-        where = _place("domain", number, table.get("name"))
-        self._check(table, DOMAIN_KEYS, where, needed=("name", "mesh"))
+        where = _heading("domain", number, table.get("name"))
+        self._check(table, Domain, where)
         name, files = cast(str, table.pop("name")), cast(str | list[str], table.pop("mesh"))
-        meshes, rest = self._tiles(files, f"{where} mesh"), cast(DomainOptions, table)
-        return self._made(where, name, lambda: Domain(name, meshes, **rest))
+        return self._make(where, name, Domain, name, self._tiles(files, f"{where} mesh"), **table)
 
     def _stack(self, table: Table, number: int) -> Stack:
-        where = _place("stack", number, None)
-        self._check(table, STACK_KEYS, where, needed=("surfaces", "layers"))
+        where = _heading("stack", number, None)
+        self._check(table, Stack, where)
         files = cast(list[str | list[str]], table.pop("surfaces"))
-        surfaces = [self._tiles(one, f"{where} surfaces") for one in files]
-        layers, rest = cast(list[str], table.pop("layers")), cast(StackOptions, table)
-        return self._made(where, "", lambda: Stack(surfaces, layers, **rest))
+        surfaces = [self._tiles(names, f"{where} surfaces") for names in files]
+        return self._make(where, "", Stack, surfaces, **table)
 
-    def _check(
-        self,
-        table: Table,
-        keys: Mapping[str, Key],
-        where: str,
-        needed: Sequence[str] = (),
-    ) -> None:
+    def _check(self, table: Table, kind: type, where: str) -> None:
         """Raise DomainError for unknown keys, values that do not fit, and missing keys."""
+        keys = keys_of(kind)
         for key, value in table.items():
             if key not in keys:
                 close = get_close_matches(key, keys, 1)
@@ -337,7 +192,7 @@ class _Reader:
                 )
             if not keys[key].fits(value):
                 self._refuse(where, f"{key} is {shown(value)}; it must be {keys[key].expected}")
-        for key in needed:
+        for key in required_keys(kind):
             if key not in table:
                 self._refuse(where, f"the key {key!r} is missing: {keys[key].expected}")
 
@@ -361,10 +216,12 @@ class _Reader:
             self._meshes[place] = self._read(place)
         return self._meshes[place]
 
-    def _made(self, where: str, name: str, make: Callable[[], Noun]) -> Noun:
-        """Make an object; an error names the table that its values are from."""
+    def _make(
+        self, where: str, name: str, kind: Callable[..., Made], /, *args: object, **keys: object
+    ) -> Made:
+        """Make an object; an error names the table with its values."""
         try:
-            return make()
+            return kind(*args, **keys)
         except DomainError as error:
             self._refuse(where, str(error).removeprefix(f"{name}: "))
 
@@ -374,33 +231,33 @@ class _Reader:
 
 
 def _line_of_long_key(text: str) -> int | None:
-    """Return the line of a key of many parts, each a table: the cost is the square of the parts."""
+    """Return the line of a key with many parts: reading it takes the square of their number."""
     key = _LONG_KEY.search(_TEXTS.sub(_blanked, text))
     return None if key is None else text.count("\n", 0, key.start()) + 1
 
 
 def _blanked(text: re.Match[str]) -> str:
-    """Return as many letters on as many lines as a text has, so that a quoted key is a key."""
+    """Return a comment as blanks and a quoted text as one plain key, on the same lines."""
     return re.sub(r"[^\n]", " " if text[0].startswith("#") else "_", text[0])
 
 
-def _tables(given: Table, kind: str) -> list[tuple[Table, int]]:
-    """Take the tables of one kind, which were checked, with their numbers."""
-    tables = cast(list[Table], given.pop(kind, []))
+def _tables(keys: Table, kind: str) -> list[tuple[Table, int]]:
+    """Take the tables with one heading out of the keys, and number them."""
+    tables = cast(list[Table], keys.pop(kind, []))
     return [(table, number) for number, table in enumerate(tables, 1)]
 
 
-def _place(kind: str, number: int, name: object) -> str:
-    """Return a table's heading, number and name, for messages."""
-    said = " ".join(name.split()) if isinstance(name, str) else ""
-    return f"[[{kind}]] {number}" + (f" ({said[:60]})" if said else "")
+def _heading(kind: str, number: int, name: object) -> str:
+    """Return the heading, number and name of a table, for messages."""
+    text = " ".join(name.split()) if isinstance(name, str) else ""
+    return f"[[{kind}]] {number}" + (f" ({text[:60]})" if text else "")
 
 
-def _nearby(place: Path) -> str:
-    """Return a suggestion for a file that is not there."""
-    if not place.name.isprintable():
+def _nearby(path: Path) -> str:
+    """Return a suggestion for a file that does not exist."""
+    if not path.name.isprintable():
         return PATHS
-    there = [path.name for path in place.parent.iterdir()] if place.parent.is_dir() else []
-    plain = {name.casefold(): name for name in there}
-    close = get_close_matches(place.name.casefold(), plain, 1)
-    return f"; did you mean {shown(plain[close[0]])}?" if close else ""
+    names = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    by_plain_name = {name.casefold(): name for name in names}
+    close = get_close_matches(path.name.casefold(), by_plain_name, 1)
+    return f"; did you mean {shown(by_plain_name[close[0]])}?" if close else ""

@@ -8,8 +8,8 @@ from typing import TypedDict
 
 import numpy as np
 
-from geodomain.domains.domain import Weld
 from geodomain.domains.order import DomainOrLayer
+from geodomain.domains.sources import Weld
 from geodomain.errors import counted, in_lines
 from geodomain.files.streams import STANDARD
 from geodomain.html import html_table, text_table

@@ -10,8 +10,7 @@ from wireframes import box, cube
 
 from geodomain import Domain, MeshError, Stack
 from geodomain.cli.options import by_name
-from geodomain.domains.domain import Weld
-from geodomain.domains.sources import domains_to_label
+from geodomain.domains.sources import Weld, domains_to_label
 from geodomain.formats.wireframes import write_mesh
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from wireframes import box, cube
 
 import geodomain
 from geodomain import DomainError, MeshError, read_domains, write_mesh
+from geodomain.domains.domain import keys_of
 
 GOOD = """
 order = "last"
@@ -173,3 +175,20 @@ def test_what_is_read_labels(folder: Path) -> None:
     columns = {"ROCK": np.array(["OX", "OX", "SU", "OX", "TR"]), "AU": [0.5, 0.5, 0.5, 0.1, 0.3]}
     found = geodomain.label_points(points, domains, columns=columns)
     assert found.tolist() == ["ORE", "AIR", "WASTE", "FLOOR", "AIR"]
+
+
+@pytest.mark.parametrize(
+    "heading, kind",
+    [
+        ("## Keys of the file", geodomain.Domains),
+        ("## Keys of `[[domain]]`", geodomain.Domain),
+        ("## Keys of `[[stack]]`", geodomain.Stack),
+    ],
+)
+def test_every_key_is_documented(heading: str, kind: type) -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "domains_toml.md"
+    section = page.read_text(encoding="utf-8").split(heading)[1].split("\n## ")[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    documented = [key for cell in cells for key in re.findall(r"`(\w+)`", cell)]
+    assert sorted(documented) == sorted({*keys_of(kind)} - {"domain", "stack"})
+    assert all(isinstance(key.expected, str) for key in keys_of(kind).values())

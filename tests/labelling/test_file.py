@@ -143,7 +143,7 @@ def test_an_output_that_is_there_is_kept() -> None:
 
 
 def test_it_is_refused_before_a_mesh_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geodomain.domains.domain.read_mesh", lambda _: pytest.fail("read"))
+    monkeypatch.setattr("geodomain.domains.sources.read_mesh", lambda _: pytest.fail("read"))
     Path("run.json").write_text("{}")
     for output, record, error in (
         ("b.csv", None, FileExistsError),

@@ -140,7 +140,7 @@ def test_places_that_have_no_distance() -> None:
         ({"within": 2, "invert": True}, "invert takes the other side"),
         ({"within": 2, "rule": "winding"}, "rule is for kind 'solid'"),
         ({"within": 2, "extend": "nearest"}, "extend is for surfaces"),
-        ({"kind": "solids", "within": 2}, "it can be 'solid', 'above', 'below', 'either'"),
+        ({"kind": "solids", "within": 2}, "must be one of 'solid', 'above', 'below', 'either'"),
     ],
 )
 def test_limits_that_cannot_be(options, said) -> None:
