@@ -33,7 +33,7 @@ from geodomain.formats.cells import Cells, Corners, WithGhosts, cells_of, corner
 from geodomain.formats.solids import NamedFaces
 from geodomain.formats.vti import image_store
 from geodomain.formats.vtk_encoding import encode
-from geodomain.formats.vtk_probe import probe, require_sound
+from geodomain.formats.vtk_probe import probe, read_data
 from geodomain.mesh import pyvista as datasets
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
@@ -54,7 +54,11 @@ def read(path: Path, extension: str) -> Faces:
     MeshError
         If PyVista cannot read it, or it holds something other than polygons.
     """
-    return datasets.from_dataset(read_dataset(path, extension), path.name)
+    data = read_data(path, extension, MeshError)
+    faces = _faces_of(data)
+    if faces is not None:
+        return faces
+    return datasets.from_dataset(_dataset_of(data, path.name, MeshError), path.name)
 
 
 def read_collection(data: bytes, path: Path) -> Iterator[NamedFaces]:
@@ -105,16 +109,9 @@ def read_dataset(path: Path, extension: str, error: type[GeodomainError] = MeshE
         Of the type that is asked for, if PyVista cannot read it, or VTK would crash on it.
     """
     probe().start()  # both at a time
-    import pyvista
+    import pyvista  # noqa: F401
 
-    require_sound(path, extension, error)
-    try:
-        with vtk_errors():
-            reader: Any = pyvista.get_reader  # its parameters have no types in some releases
-            return reader(str(path), force_ext=extension).read()
-    except (RuntimeError, ValueError, TypeError, AttributeError, OSError) as wrong:
-        message = f"{path.name} cannot be read by PyVista ({_reason(wrong)}): export the file again"
-        raise error(message) from wrong
+    return _dataset_of(read_data(path, extension, error), path.name, error)
 
 
 @contextmanager
@@ -164,16 +161,146 @@ def _is_not_of_vtk(record: logging.LogRecord) -> bool:
     return record.module != "observers"
 
 
-def _reason(error: Exception) -> str:
-    """Return the first thing VTK complains of, without where in VTK that was."""
-    text = " ".join(str(error).split())
-    return text.partition("): ")[2].partition(" ERROR:")[0][:120] or text[:120]
-
-
 def write(mesh: Mesh, file: BinaryIO) -> None:
     """Write VTP in double precision."""
     with vtk_errors():
         file.write(encode(mesh.to_pyvista(), ".vtp"))
+
+
+# --- What a child process has read, as arrays and as data sets of PyVista.
+
+_STRING, _POLYHEDRON = 13, 42
+# NumPy's types by VTK's numbers.
+_TYPES = {
+    2: "i1", 3: "u1", 4: "i2", 5: "u2", 6: "i4", 7: "u4", 8: "l", 9: "L", 10: "f4", 11: "f8",
+    12: "i8", 15: "i1", 16: "i8", 17: "u8",
+}  # fmt: skip
+_LISTS = {"vtkPolyData": ("Verts", "Lines", "Strips"), "vtkUnstructuredGrid": ()}
+
+
+def _faces_of(data: dict[str, Any]) -> Faces | None:
+    """Return the polygons of a data set that holds nothing else; None for what takes PyVista."""
+    kind = data["class"]
+    if kind not in _LISTS or any(data[name] for name in _LISTS[kind]):
+        return None
+    cells = data["Polys" if kind == "vtkPolyData" else "cells"]
+    if cells is None or any(array["name"] == datasets.GHOSTS for array in data["Cell"]):
+        return None
+    types = () if kind == "vtkPolyData" else np.unique(_numbers(data["types"])).tolist()
+    points = _numbers(data["points"]).reshape(-1, 3)
+    if not set(types) <= set(datasets.POLYGONS) or points.dtype.kind != "f":
+        return None
+    offsets, corners = (_numbers(array).astype(np.int64) for array in cells)
+    vertices = points.astype(np.float64)
+    return Faces(vertices, corners, np.diff(offsets), single=points.dtype == np.float32)
+
+
+def _numbers(array: dict[str, Any]) -> NDArray[Any]:
+    return np.frombuffer(array["values"], np.dtype(_TYPES[array["type"]]))
+
+
+def _dataset_of(data: dict[str, Any], name: str, error: type[GeodomainError]) -> Any:
+    """Make the data set of PyVista that holds some arrays."""
+    import pyvista
+    from vtkmodules import vtkCommonCore, vtkCommonDataModel
+
+    kind = data["class"]
+    if "Cell" not in data:
+        message = f"{name} holds {kind.removeprefix('vtk')}: save the data set that is meant alone"
+        raise error(message)
+    made = getattr(vtkCommonDataModel, kind)()
+    if "extent" in data:
+        made.SetExtent(data["extent"])
+    if "origin" in data:
+        made.SetOrigin(data["origin"])
+        made.SetSpacing(data["spacing"])
+        made.SetDirectionMatrix(data["direction"])
+    for axis, array in zip("XYZ", data.get("axes", ()), strict=False):
+        getattr(made, f"Set{axis}Coordinates")(_array_of(array))
+    if "points" in data:
+        points = vtkCommonCore.vtkPoints()
+        points.SetData(_array_of(data["points"]))
+        made.SetPoints(points)
+    for part in ("Verts", "Lines", "Polys", "Strips"):
+        if data.get(part):
+            getattr(made, f"Set{part}")(_cells_of(data[part]))
+    if data.get("cells"):
+        if _POLYHEDRON in _numbers(data["types"]):
+            message = f"{name} holds polyhedra, which are neither faces nor blocks: leave them out"
+            raise error(message)
+        made.SetCells(_array_of(data["types"]), _cells_of(data["cells"]))
+    for part in ("Point", "Cell", "Field"):
+        held = getattr(made, f"Get{part}Data")()
+        for array in data[part]:
+            place = held.AddArray(_array_of(array))
+            if array.get("attribute", -1) >= 0:
+                held.SetActiveAttribute(place, array["attribute"])
+    if data["time"] is not None:
+        made.GetInformation().Set(made.DATA_TIME_STEP(), data["time"])
+    dataset: Any = pyvista.wrap(made)
+    for last in ("_post_file_load_processing", "_restore_metadata"):  # as PyVista's readers do
+        getattr(dataset, last, lambda: None)()
+    return dataset
+
+
+def _cells_of(arrays: list[dict[str, Any]]) -> Any:
+    from vtkmodules.vtkCommonDataModel import vtkCellArray
+
+    cells = vtkCellArray()
+    cells.SetData(*map(_array_of, arrays))
+    return cells
+
+
+def _array_of(array: dict[str, Any]) -> Any:
+    """Make an array of VTK, which takes the values over."""
+    from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkLookupTable
+
+    made: Any = vtkAbstractArray.CreateArray(array["type"])
+    made.SetNumberOfComponents(array["parts"])
+    if array["type"] == _STRING:
+        lengths = np.frombuffer(array["values"], "<u8", array["rows"] * array["parts"])
+        at = lengths.nbytes
+        for length in lengths.tolist():
+            made.InsertNextValue(_text_of(bytes(array["values"][at : at + length])))
+            at += length
+    else:
+        made.SetNumberOfTuples(array["rows"])
+        if array["bytes"]:
+            memoryview(made).cast("B")[: array["bytes"]] = array.pop("values")
+    if array["name"] is not None:
+        made.SetName(array["name"])
+    for number, component in enumerate(array.get("components", ())):
+        if component is not None:
+            made.SetComponentName(number, component)
+    for key in array["keys"]:
+        _put_key(made.GetInformation(), *key)
+    if "table" in array:
+        table = vtkLookupTable()
+        table.SetTable(_array_of(array["table"]))
+        made.SetLookupTable(table)
+    return made
+
+
+def _text_of(raw: bytes) -> str | bytes:
+    """Return text as VTK takes it: bytes where they are none of UTF-8."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def _put_key(information: Any, kind: str, place: str, name: str, value: Any) -> None:
+    """Say something of an array beside its values, such as its unit."""
+    from vtkmodules import vtkCommonCore
+
+    key = vtkCommonCore.vtkInformationKeyLookup.Find(name, place)
+    if key is None:
+        key = getattr(vtkCommonCore, kind).MakeKey(name, place)
+    if isinstance(value, list):
+        for one in value:
+            information.Append(key, one)
+    else:
+        information.Set(key, value)
 
 
 # --- Arrays of VTK data sets that PyVista cannot make or put by itself, and a data set's bytes.

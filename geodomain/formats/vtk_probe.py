@@ -1,8 +1,8 @@
-"""Asks whether a file may be given to VTK, which crashes on bad ones: its header, then a child.
+"""Has a child process read files by VTK, which crashes on bad ones, and takes over their arrays.
 
 No header tells all that makes VTK crash (compressed blocks, offsets of cells, what is appended),
-so a child process reads every file first, with a limit of time and memory. One child serves all
-files of this process; it takes half a second to start, while PyVista is imported here.
+so a child reads every file, with a limit of time and memory, and hands over plain arrays: VTK
+parses nothing in this process. One child serves all files; it takes a part of a second to start.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from geodomain import memory
 from geodomain.errors import GeodomainError
@@ -47,15 +49,33 @@ _LEGACY = re.compile(
 )
 
 
+class Answer(NamedTuple):
+    """What the child says of a file.
+
+    Attributes
+    ----------
+    fault : str or None
+        On what VTK would crash, or what became of the child.
+    error : str or None
+        What VTK has complained of.
+    data : dict or None
+        What the file holds; each array with its bytes, `values`.
+    """
+
+    fault: str | None = None
+    error: str | None = None
+    data: dict[str, Any] | None = None
+
+
 class Probe:
     """A child process that reads files by VTK, started when the first one comes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._child: subprocess.Popen[str] | None = None
+        self._child: subprocess.Popen[bytes] | None = None
         self._owner = 0
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self) -> subprocess.Popen[bytes]:
         """Return the child of this process, started if there is none."""
         if self._child is not None and self._owner == os.getpid() and self._child.poll() is None:
             return self._child
@@ -66,33 +86,32 @@ class Probe:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            text=True,
         )
         self._owner = os.getpid()
         return self._child
 
-    def fault(self, path: Path, extension: str, seconds: float) -> str | None:
-        """Have the child read a file: None, what is wrong with it, or what became of the child."""
+    def read(self, path: Path, extension: str, seconds: float) -> Answer:
+        """Have the child read a file: what it holds, what is wrong, or what became of the child."""
         with self._lock:
             child = self.start()
             timer, late = _kill_after(seconds, child)
             try:
                 most = memory.allowance()
-                answer = _ask(child, json.dumps([str(path.resolve()), extension, seconds, most]))
+                request = json.dumps([str(path.resolve()), extension, seconds, most])
+                answer = _ask(child, request, path.name, most)
             except BaseException:
                 self.close()
                 raise
             finally:
                 timer.cancel()
-            if answer:
-                found: str | None = json.loads(answer)
-                return found
+            if answer is not None:
+                return answer
             self.close()
             if late:
-                return f"VTK does not end within {seconds:.0f} s"
-            return (
-                f"VTK crashes on it, or takes more than the {memory.said(most)} of memory that may "
-                f"be used; {memory.SETTING} allows more"
+                return Answer(fault=f"VTK does not end within {seconds:.0f} s")
+            return Answer(
+                fault="VTK crashes on it, or takes more than the "
+                f"{memory.said(most)} of memory that may be used; {memory.SETTING} allows more"
             )
 
     def close(self) -> None:
@@ -109,7 +128,9 @@ class Probe:
                     pipe.close()
 
 
-def _kill_after(seconds: float, child: subprocess.Popen[str]) -> tuple[threading.Timer, list[bool]]:
+def _kill_after(
+    seconds: float, child: subprocess.Popen[bytes]
+) -> tuple[threading.Timer, list[bool]]:
     """Start a timer that kills a child, and a list that is no longer empty when it has."""
     late: list[bool] = []
 
@@ -123,15 +144,46 @@ def _kill_after(seconds: float, child: subprocess.Popen[str]) -> tuple[threading
     return timer, late
 
 
-def _ask(child: subprocess.Popen[str], request: str) -> str:
-    """Send a line and wait for the answer; empty if the child ends instead."""
+def _ask(child: subprocess.Popen[bytes], request: str, name: str, most: int) -> Answer | None:
+    """Send a line and wait for the answer; None if the child ends instead."""
+    if child.stdin is None or child.stdout is None:
+        return None
     try:
-        if child.stdin is not None:
-            child.stdin.write(request + "\n")
-            child.stdin.flush()
-        return "" if child.stdout is None else child.stdout.readline()
+        child.stdin.write(request.encode() + b"\n")
+        child.stdin.flush()
+        line = child.stdout.readline()
+        if not line.endswith(b"\n"):
+            return None
+        said = json.loads(line)
+        data = said.get("data")
+        if data is not None:
+            arrays = list(_arrays_in(data))
+            if sum(array["bytes"] for array in arrays) > most:
+                raise MemoryError
+            for array in arrays:
+                array["values"] = child.stdout.read(array["bytes"])
+                if len(array["values"]) != array["bytes"]:
+                    return None
     except BrokenPipeError:
-        return ""
+        return None
+    except MemoryError:
+        child.kill()
+        child.wait()
+        needs = f"it takes more than the {memory.said(most)} of memory that may be used"
+        return Answer(fault=f"{needs}; {memory.SETTING} allows more")
+    return Answer(said.get("fault"), said.get("error"), data)
+
+
+def _arrays_in(part: object) -> Iterator[dict[str, Any]]:
+    """Yield the arrays of what the child describes, in the order of their bytes."""
+    if isinstance(part, dict):
+        if "bytes" in part:
+            yield part
+        for inner in part.values():
+            yield from _arrays_in(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from _arrays_in(inner)
 
 
 @cache
@@ -142,20 +194,20 @@ def probe() -> Probe:
     return made
 
 
-def require_sound(path: Path, extension: str, error: type[GeodomainError]) -> None:
-    """Refuse a file on which VTK would crash, or never end.
+def read_data(path: Path, extension: str, error: type[GeodomainError]) -> dict[str, Any]:
+    """Return what a file holds, as a child process read it by VTK.
 
     Raises
     ------
     GeodomainError
-        Of the type that is asked for.
+        Of the type that is asked for, if VTK cannot read it, would crash on it, or never end.
     OSError
         If the file cannot be read.
     """
     require_no_device(path)
     size = path.stat().st_size
-    wrong = None
-    if size and extension != ".glb":
+    wrong, answer = None, Answer()
+    if size:
         with FileBytes(path) as file:
             end = -1 if extension == ".vtk" else file.find(b"<AppendedData")
             data = file[: end if end >= 0 else size]
@@ -164,10 +216,23 @@ def require_sound(path: Path, extension: str, error: type[GeodomainError]) -> No
             if wrong is None and extension != ".vtk":
                 what = f"{path.name}, whose header promises so many numbers,"
                 memory.require_unpacked(_promised(data), size, what, error)
-    wrong = wrong or probe().fault(path, extension, _SECONDS + size / _BYTES_PER_SECOND)
+    if wrong is None:
+        answer = probe().read(path, extension, _SECONDS + size / _BYTES_PER_SECOND)
+        wrong = answer.fault
     if wrong:
         message = f"{path.name} cannot be read ({wrong}): the file is damaged, export it again"
         raise error(message)
+    if answer.data is None:
+        wrong = _reason(answer.error or "")
+        message = f"{path.name} cannot be read by VTK ({wrong}): export the file again"
+        raise error(message)
+    return answer.data
+
+
+def _reason(complaint: str) -> str:
+    """Return the first thing VTK complains of, without where in VTK that was."""
+    text = " ".join(complaint.split())
+    return text.partition("): ")[2].partition(" ERROR:")[0][:120] or text[:120]
 
 
 def _fault_of_header(data: bytes, size: int) -> str | None:

@@ -1,8 +1,9 @@
 """A program of its own: reads files by VTK for a parent that must not crash; imports no geodomain.
 
-Each line on standard input is a request, JSON: the path, the extension, the seconds allowed. Each
-line on standard output is the answer, JSON: what is wrong with the data set, or null. What makes
-VTK crash ends this process, which says enough.
+Each line on standard input is a request, JSON: the path, the extension, the seconds and the bytes
+allowed. The answer on standard output is a line of JSON, and then the bytes of the arrays that it
+lists, one after another: `fault` says what is wrong with the data set, `error` what VTK has
+complained of, and `data` describes it. What makes VTK crash ends this process, which says enough.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import importlib
 import json
 import os
 import re
+import struct
 import sys
 from typing import Any
 
@@ -22,7 +24,6 @@ READERS = {
     ".vti": (_XML, "vtkXMLImageDataReader"),
     ".vtr": (_XML, "vtkXMLRectilinearGridReader"),
     ".vts": (_XML, "vtkXMLStructuredGridReader"),
-    ".glb": ("vtkIOGeometry", "vtkGLTFReader"),
 }
 # From version 5.1 on there is an offset more than there are cells.
 _CELLS = re.compile(rb"(CELLS|POLYGONS|TRIANGLE_STRIPS) +(?!0*[01] )[0-9]+ ", re.IGNORECASE)
@@ -33,14 +34,19 @@ def main() -> None:
     """Answer until the parent has no more requests."""
     sys.path[:0] = json.loads(sys.argv[1])
     _leave_no_core()
-    answers = os.fdopen(os.dup(1), "w")
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what VTK prints is no answer
     for line in sys.stdin:
         path, extension, seconds, most = json.loads(line)
         _limit_time(seconds)
         importlib.import_module(f"vtkmodules.{READERS[extension][0]}")
         _limit_memory(most)
-        print(json.dumps(_fault(path, extension)), file=answers, flush=True)
+        answer, pieces = _answer(path, extension)
+        answers.write(json.dumps(answer).encode() + b"\n")
+        for piece in pieces:
+            answers.write(piece)
+        answers.flush()
+        del answer, pieces  # and the memory of the data set
 
 
 def _leave_no_core() -> None:
@@ -79,22 +85,45 @@ def _lower(resource: Any, kind: int, most: int) -> None:
     resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))
 
 
-def _fault(path: str, extension: str) -> str | None:
-    """Read a file, and say what would make VTK read or write outside its arrays later."""
+def _answer(path: str, extension: str) -> tuple[dict[str, Any], list[Any]]:
+    """Read a file; say what is wrong with it, or give what it holds and the bytes of its arrays."""
     module, name = READERS[extension]
+    core = importlib.import_module("vtkmodules.vtkCommonCore")
+    complaints = core.vtkStringOutputWindow()
+    errors: list[str] = []
+
+    def note(_: object, __: str, text: str) -> None:
+        errors.append(text)
+
+    note.CallDataType = "string0"  # type: ignore[attr-defined]
+    complaints.AddObserver("ErrorEvent", note)
+    core.vtkOutputWindow.SetInstance(complaints)
     reader = getattr(importlib.import_module(f"vtkmodules.{module}"), name)()
     reader.SetFileName(path)
     if extension == ".vtk":
-        # As PyVista does: all arrays, not the first of each kind.
+        # All arrays, not the first of each kind.
         for what in ("Scalars", "Vectors", "Normals", "Tensors", "TCoords", "Fields"):
             getattr(reader, f"ReadAll{what}On")()
     reader.Update()
-    dataset = reader.GetOutput()
-    if dataset is None or not hasattr(dataset, "GetNumberOfCells"):
-        return None  # nothing was read, or a collection, which is refused by its type
-    if extension == ".vtk" and not dataset.GetNumberOfCells() and _promises_cells(path):
-        return "the sizes of its cells do not sum up"
-    return _fault_of_cells(dataset) or _fault_of_arrays(dataset)
+    dataset = reader.GetOutputDataObject(0)
+    sound = dataset is not None and hasattr(dataset, "GetNumberOfCells")
+    if sound:
+        empty = extension == ".vtk" and not dataset.GetNumberOfCells() and _promises_cells(path)
+        fault = "the sizes of its cells do not sum up" if empty else None
+        fault = fault or _fault_of_cells(dataset) or _fault_of_arrays(dataset)
+        if fault:
+            return {"fault": fault}, []
+    if errors:
+        return {"error": errors[0]}, []
+    if dataset is None:
+        return {"error": "it holds no data set"}, []
+    if not sound:
+        return {"data": {"class": dataset.GetClassName()}}, []
+    pieces: list[Any] = []
+    try:
+        return {"data": _described(dataset, pieces)}, pieces
+    except _OtherArrayError as wrong:
+        return {"error": str(wrong)}, []
 
 
 def _promises_cells(path: str) -> bool:
@@ -162,6 +191,119 @@ def _fault_of_arrays(dataset: Any) -> str | None:
                 found = array.GetNumberOfTuples()
                 return f"its array {array.GetName()!r} has {found:,} values for {rows:,} places"
     return None
+
+
+# --- What a data set holds, as JSON and bytes.
+
+
+def _described(dataset: Any, pieces: list[Any]) -> dict[str, Any]:
+    """Describe a data set; the bytes of its arrays are added to the pieces."""
+    data: dict[str, Any] = {"class": dataset.GetClassName()}
+    if dataset.IsA("vtkImageData"):
+        matrix = dataset.GetDirectionMatrix()
+        data["origin"], data["spacing"] = dataset.GetOrigin(), dataset.GetSpacing()
+        data["direction"] = [matrix.GetElement(i, j) for i in range(3) for j in range(3)]
+    elif dataset.IsA("vtkRectilinearGrid"):
+        axes = (dataset.GetXCoordinates(), dataset.GetYCoordinates(), dataset.GetZCoordinates())
+        data["axes"] = [_array(axis, pieces) for axis in axes]
+    elif dataset.GetPoints() is not None:
+        data["points"] = _array(dataset.GetPoints().GetData(), pieces)
+    if hasattr(dataset, "GetExtent"):
+        data["extent"] = dataset.GetExtent()
+    if dataset.IsA("vtkPolyData"):
+        for kind in ("Verts", "Lines", "Polys", "Strips"):
+            data[kind] = _cells(getattr(dataset, f"Get{kind}")(), pieces)
+    elif dataset.IsA("vtkUnstructuredGrid"):
+        data["cells"] = _cells(dataset.GetCells(), pieces)
+        kinds = _types_of_cells(dataset)
+        data["types"] = None if kinds is None else _array(kinds, pieces)
+    for kind in ("Point", "Cell", "Field"):
+        held = getattr(dataset, f"Get{kind}Data")()
+        data[kind] = [
+            _array(held.GetAbstractArray(i), pieces) for i in range(held.GetNumberOfArrays())
+        ]
+        if kind != "Field":
+            for i, array in enumerate(data[kind]):
+                array["attribute"] = held.IsArrayAnAttribute(i)
+    information, step = dataset.GetInformation(), dataset.DATA_TIME_STEP()
+    data["time"] = information.Get(step) if information.Has(step) else None
+    return data
+
+
+def _cells(cells: Any, pieces: list[Any]) -> list[Any] | None:
+    """Describe where cells begin and their corners; None where there are none."""
+    if cells is None or not cells.GetNumberOfCells():
+        return None
+    return [_array(cells.GetOffsetsArray(), pieces), _array(cells.GetConnectivityArray(), pieces)]
+
+
+class _OtherArrayError(Exception):
+    """An array of values of several types."""
+
+
+_BIT, _STRING = 1, 13  # VTK's numbers of types
+
+
+def _array(array: Any, pieces: list[Any]) -> dict[str, Any]:
+    """Describe an array: numbers as they lie in memory, texts as their lengths and their bytes."""
+    kind, parts = array.GetDataType(), array.GetNumberOfComponents()
+    rows = array.GetNumberOfTuples()
+    if kind == _STRING:
+        texts = [array.GetValue(i) for i in range(array.GetNumberOfValues())]
+        raw = [text if isinstance(text, bytes) else text.encode() for text in texts]
+        lengths = struct.pack(f"<{len(raw)}Q", *map(len, raw))
+        pieces += [lengths, b"".join(raw)]
+        size = len(lengths) + len(pieces[-1])
+    elif not array.IsA("vtkDataArray"):
+        message = f"its array {array.GetName()!r} holds neither numbers nor text"
+        raise _OtherArrayError(message)
+    else:
+        count = rows * parts
+        size = (count + 7) // 8 if kind == _BIT else count * array.GetDataTypeSize()
+        if size:
+            if not array.HasStandardMemoryLayout():
+                plain = array.CreateDataArray(kind)
+                plain.DeepCopy(array)
+                array = plain
+            pieces.append(memoryview(array).cast("B")[:size])
+    made: dict[str, Any] = {"name": array.GetName(), "type": kind, "parts": parts, "rows": rows}
+    made["bytes"] = size
+    if array.HasAComponentName():
+        made["components"] = [array.GetComponentName(i) for i in range(parts)]
+    made["keys"] = _keys(array)
+    table = array.GetLookupTable() if kind != _STRING else None
+    if table is not None and table.IsA("vtkLookupTable"):
+        made["table"] = _array(table.GetTable(), pieces)
+    return made
+
+
+def _keys(array: Any) -> list[Any]:
+    """List what is said of an array beside its values: the place, name and value of each key."""
+    if not array.HasInformation():
+        return []
+    core = importlib.import_module("vtkmodules.vtkCommonCore")
+    information, found = array.GetInformation(), []
+    steps = core.vtkInformationIterator()
+    steps.SetInformation(information)
+    steps.InitTraversal()
+    while not steps.IsDoneWithTraversal():
+        key = steps.GetCurrentKey()
+        kind = key.GetClassName()
+        if kind in _KEYS:
+            value = information.Get(key)
+            found.append([kind, key.GetLocation(), key.GetName(), value])
+        elif kind in _VECTORS:
+            count = key.Length(information)
+            values = [information.Get(key, i) for i in range(count)]
+            found.append([kind, key.GetLocation(), key.GetName(), values])
+        steps.GoToNextItem()
+    return found
+
+
+_KEYS = tuple(
+    f"vtkInformation{kind}Key" for kind in ("Double", "IdType", "Integer", "String", "UnsignedLong")
+)
+_VECTORS = tuple(f"vtkInformation{kind}VectorKey" for kind in ("Double", "Integer", "String"))
 
 
 if __name__ == "__main__":

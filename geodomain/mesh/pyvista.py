@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyvista
 
 # VTK's cell types that are flat polygons with their corners in ring order.
-_POLYGONS = (5, 7, 9)
+POLYGONS = (5, 7, 9)
 _CELLS = {
     0: "empty cells",
     1: "vertices",
@@ -35,7 +35,7 @@ _CELLS = {
 }
 
 
-_GHOSTS = "vtkGhostType"
+GHOSTS = "vtkGhostType"
 _LEFT_OUT = 1 | 8 | 32  # vtkDataSetAttributes: DUPLICATECELL, REFINEDCELL, HIDDENCELL
 
 
@@ -92,9 +92,9 @@ def _without_ghosts(
 
 def ghosts(dataset: pyvista.DataSet) -> NDArray[np.bool_]:
     """Return the cells that another piece has too, that are refined, or that are hidden, (n,)."""
-    if _GHOSTS not in dataset.cell_data:
+    if GHOSTS not in dataset.cell_data:
         return np.zeros(dataset.n_cells, np.bool_)
-    return np.asarray((np.asarray(dataset.cell_data[_GHOSTS]).astype(np.int64) & _LEFT_OUT) != 0)
+    return np.asarray((np.asarray(dataset.cell_data[GHOSTS]).astype(np.int64) & _LEFT_OUT) != 0)
 
 
 def _without_strips(surface: pyvista.PolyData) -> pyvista.PolyData:
@@ -116,7 +116,7 @@ def _without_strips(surface: pyvista.PolyData) -> pyvista.PolyData:
 
 def _require_polygons(kinds: list[int], name: str) -> None:
     other = [
-        _CELLS.get(kind, f"cells of VTK type {kind}") for kind in kinds if kind not in _POLYGONS
+        _CELLS.get(kind, f"cells of VTK type {kind}") for kind in kinds if kind not in POLYGONS
     ]
     if other:
         message = (

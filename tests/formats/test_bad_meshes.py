@@ -137,7 +137,7 @@ BAD = {
     "off, binary": ("a.off", "OFF BINARY\n1 2 3", r"kind that is not read \(OFF BINARY\)"),
     "off, points": ("a.off", "OFF\n1 0 0\n0 0 0\n", r"1 point but no faces"),
     # VTK.
-    "vtp, cut": ("a.vtp", '<VTKFile type="PolyData">\n<PolyData>', r"cannot be read by PyVista"),
+    "vtp, cut": ("a.vtp", '<VTKFile type="PolyData">\n<PolyData>', r"cannot be read by VTK"),
     "vtk, cut": ("a.vtk", "# vtk DataFile Version 3.0\n\nASCII\nDATASET POLYDATA\n", r"a\.vtk "),
 }
 

@@ -193,7 +193,7 @@ def test_what_is_unusual_is_left_to_vtk(
 def test_text_after_an_image_is_left_to_vtk(tmp_path: Path) -> None:
     data = write(tmp_path / "a.vti", image(), "Ascii")
     (tmp_path / "a.vti").write_bytes(data + b"<!-- and -->more")
-    with pytest.raises(TableError, match="cannot be read by PyVista"):
+    with pytest.raises(TableError, match="cannot be read by VTK"):
         label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")
     (tmp_path / "a.vti").write_bytes(b"\xef\xbb\xbf\n" + data.split(b"\n", 1)[1] + b"\n\n ")
     label_file(tmp_path / "a.vti", DOMAINS, tmp_path / "b.vti")

@@ -226,7 +226,7 @@ def test_files_are_as_safe_as_text(folder: Path) -> None:
     run("a.vti", "b.vti", "--dry-run")
     assert Path("a.vti").read_bytes() == before
     Path("b.vti").write_bytes(before[: len(before) // 2])
-    assert "cannot be read by PyVista" in run("b.vti", "c.vti", code=3).stderr
+    assert "cannot be read by VTK" in run("b.vti", "c.vti", code=3).stderr
     assert "nil.vti" in run("nil.vti", "c.vti", code=4).stderr
     Path("a.csv").write_bytes(before)
     assert "name it .vti" in run("a.csv", "c.csv", code=3).stderr

@@ -16,9 +16,10 @@ import pytest
 pytest.importorskip("pyvista")
 import pyvista
 import seeds
+from vtkmodules.vtkCommonCore import vtkBitArray
 
 from geodomain import MeshError, read_mesh
-from geodomain.formats import vtk_probe
+from geodomain.formats import vtk, vtk_probe
 from geodomain.formats.vtk_probe import Probe
 
 
@@ -32,7 +33,7 @@ def one(tmp_path: Path) -> Path:
 def test_one_child_serves_many_files(one: Path) -> None:
     probe = Probe()
     child = probe.start()
-    assert [probe.fault(one, ".vtp", 60.0) for _ in range(3)] == [None] * 3
+    assert [probe.read(one, ".vtp", 60.0).fault for _ in range(3)] == [None] * 3
     assert probe.start() is child
     probe.close()
     assert child.returncode is not None
@@ -42,8 +43,8 @@ def test_a_child_that_crashes_is_followed_by_another(one: Path, tmp_path: Path) 
     bad = tmp_path / "bad.vtk"
     bad.write_text(seeds.BAD_VTK["vtk, a corner that is not there"][1])
     probe = Probe()
-    assert probe.fault(bad, ".vtk", 60.0)
-    assert probe.fault(one, ".vtp", 60.0) is None
+    assert probe.read(bad, ".vtk", 60.0).fault
+    assert probe.read(one, ".vtp", 60.0).fault is None
     probe.close()
 
 
@@ -51,15 +52,17 @@ def test_a_child_that_does_not_end_is_killed(one: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(vtk_probe, "_CHILD", one.with_name("sleep.py"))
     one.with_name("sleep.py").write_text("import time\ntime.sleep(600)\n")
     probe = Probe()
-    assert probe.fault(one, ".vtp", 0.5) == "VTK does not end within 0 s"
+    assert probe.read(one, ".vtp", 0.5).fault == "VTK does not end within 0 s"
     probe.close()
 
 
 def test_a_child_that_is_gone_is_no_hang(one: Path) -> None:
     probe = Probe()
     probe.start().kill()
-    assert str(probe.fault(one, ".vtp", 60.0)).startswith(("None", "VTK crashes on it, or takes"))
-    assert probe.fault(one, ".vtp", 60.0) is None
+    assert str(probe.read(one, ".vtp", 60.0).fault).startswith(
+        ("None", "VTK crashes on it, or takes")
+    )
+    assert probe.read(one, ".vtp", 60.0).fault is None
     probe.close()
 
 
@@ -71,7 +74,7 @@ def test_modules_beside_the_user_are_not_imported(
     monkeypatch.chdir(one.parent)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     probe = Probe()
-    assert probe.fault(one, ".vtp", 60.0) is None
+    assert probe.read(one, ".vtp", 60.0).fault is None
     probe.close()
 
 
@@ -121,10 +124,10 @@ def test_counts_of_sound_files_pass(binary: bool, tmp_path: Path) -> None:
     for data in (cube, grid, axes, grid.cast_to_unstructured_grid()):
         path = tmp_path / "sound.vtk"
         data.save(path, binary=binary)
-        vtk_probe.require_sound(path, ".vtk", MeshError)
+        vtk_probe.read_data(path, ".vtk", MeshError)
     scalars = "POINTS 1 float\n0 0 0\nPOINT_DATA 1\nSCALARS a int\nLOOKUP_TABLE mine\n99999999\n"
     path.write_text(HEAD + scalars)
-    vtk_probe.require_sound(path, ".vtk", MeshError)
+    vtk_probe.read_data(path, ".vtk", MeshError)
 
 
 def packed_vtp(points: int, block: int) -> str:
@@ -178,7 +181,7 @@ def test_what_a_header_promises_is_counted_before_vtk_sees_it(
     path.write_text(packed_vtp(10**8, 72))
     monkeypatch.setattr(vtk_probe, "probe", lambda: pytest.fail("VTK was asked"))
     with pytest.raises(MeshError, match=r"a\.vtp, whose header promises .* GEODOMAIN_MEMORY=5GB"):
-        vtk_probe.require_sound(path, ".vtp", MeshError)
+        vtk_probe.read_data(path, ".vtp", MeshError)
 
 
 @pytest.mark.parametrize("kind", ["vti", "vtr", "vts"])
@@ -192,4 +195,91 @@ def test_an_extent_is_counted_with_its_arrays(kind: str, tmp_path: Path) -> None
         f"1 2 3 4 5 6 7 8</DataArray></CellData></Piece></{names[kind]}></VTKFile>"
     )
     with pytest.raises(MeshError, match=r"promises so many numbers, has 0.* become 216 GB"):
-        vtk_probe.require_sound(path, path.suffix, MeshError)
+        vtk_probe.read_data(path, path.suffix, MeshError)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of addresses")
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_a_file_that_lies_ends_in_one_sentence_under_a_limit(limit: int, tmp_path: Path) -> None:
+    (tmp_path / "a.vtp").write_text(packed_vtp(3, 6_000_000_000))
+    program = f"ulimit -v {limit * 1_000_000} && exec {sys.executable} -m geodomain check a.vtp"
+    run = subprocess.run(["sh", "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert run.returncode == 3, run.stderr
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("error: a.vtp")
+
+
+def test_no_file_is_parsed_in_this_process(one: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyvista, "get_reader", lambda *_, **__: pytest.fail("VTK reads it here"))
+    assert len(read_mesh(one).triangles) == 1
+    pyvista.Sphere().strip().save(one)
+    assert len(read_mesh(one).triangles) == pyvista.Sphere().n_cells
+    image = pyvista.ImageData(dimensions=(3, 4, 5))
+    image.save(one.with_suffix(".vtk"))
+    assert vtk.read_dataset(one.with_suffix(".vtk"), ".vtk").dimensions == (3, 4, 5)
+
+
+def test_a_plain_wireframe_takes_no_pyvista(one: Path) -> None:
+    program = (
+        "import sys, geodomain; geodomain.read_mesh(sys.argv[1]); print('pyvista' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", program, str(one)], capture_output=True, text=True)
+    assert run.stdout == "False\n", run.stderr
+
+
+def furnished(data: pyvista.DataSet) -> pyvista.DataSet:
+    """Add arrays of every kind, with what VTK stores beside their values."""
+    random = np.random.default_rng(1)
+    for name, rows, arrays in (
+        ("cell", data.n_cells, data.cell_data),
+        ("point", data.n_points, data.point_data),
+    ):
+        for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
+            arrays[f"{name} {kind}"] = random.integers(0, 9, (rows, 3)).astype(kind)
+        arrays[f"{name} bool"] = random.integers(0, 2, rows).astype(bool)
+        arrays[f"{name} text"] = np.array(["a", "b c", ""] * rows)[:rows]
+        arrays[f"{name} one"] = random.random(rows)
+    data.field_data["note"], data.field_data["TimeValue"] = ["x y", "z"], [3.5]
+    units = data.GetCellData().GetAbstractArray("cell f8")
+    units.SetComponentName(0, "R")
+    units.GetInformation().Set(units.UNITS_LABEL(), "m")
+    units.GetRange(-1)
+    bits = vtkBitArray()
+    bits.SetName("bits")
+    for row in range(data.n_cells):
+        bits.InsertNextValue(row % 3 == 0)
+    data.GetCellData().AddArray(bits)
+    data.set_active_scalars("cell one", preference="cell")
+    data.GetPointData().SetActiveVectors("point f4")
+    return data
+
+
+IMAGE = pyvista.ImageData(dimensions=(3, 4, 5), spacing=(0.1, 0.2, 0.3), origin=(6771234.5, 0, -2))
+MIXED = pyvista.PolyData(
+    np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0.0]]), lines=[2, 0, 1], faces=[3, 0, 1, 2]
+)
+
+
+@pytest.mark.parametrize("extension", ["own", ".vtk"])
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize(
+    ("data", "own"),
+    [
+        (IMAGE, ".vti"),
+        (pyvista.RectilinearGrid([0.0, 1, 4], [0.0, 1], [0.0, 2, 3]), ".vtr"),
+        (IMAGE.cast_to_structured_grid(), ".vts"),
+        (IMAGE.cast_to_unstructured_grid(), ".vtu"),
+        (pyvista.Cube(), ".vtp"),
+        (pyvista.Sphere().strip(), ".vtp"),
+        (MIXED, ".vtp"),
+    ],
+)
+def test_what_the_child_hands_over_has_the_bytes_of_what_vtk_reads(
+    data: pyvista.DataSet, own: str, binary: bool, extension: str, tmp_path: Path
+) -> None:
+    extension = own if extension == "own" else extension
+    path = tmp_path / f"a{extension}"
+    furnished(data.copy()).save(path, binary=binary)
+    with vtk.vtk_errors():
+        expected = vtk.encoded(pyvista.get_reader(str(path)).read(), path.name)
+    assert vtk.encoded(vtk.read_dataset(path, extension), path.name) == expected
