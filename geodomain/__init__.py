@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import os
+import _signal  # type: ignore[import-not-found]  # the module signal takes long
+import sys
+
+# As a program, an interrupt ends it quietly from the first line on, until `__main__` minds it.
+_CALLED = sys.argv[0] if getattr(sys, "argv", None) else ""
+_PROGRAM = (_CALLED == "-m" and sys.orig_argv[1:3] == ["-m", "geodomain"]) or (
+    _CALLED.replace("\\", "/").rpartition("/")[2] in ("geodomain", "geodomain.exe")
+)
+if _PROGRAM and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
+import importlib  # noqa: E402
+import os  # noqa: E402
 
 TYPE_CHECKING = False  # typing and pathlib take most of the time before the command minds a signal
 if TYPE_CHECKING:

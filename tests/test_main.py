@@ -104,3 +104,17 @@ def test_numpy_starts_no_threads_unless_told_to(chosen: str | None) -> None:
     threads, said = run.stdout.splitlines()[-1].split()
     assert said == (chosen or "1")
     assert chosen or threads == "0"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("called", "quiet"), [("/usr/bin/geodomain", True), ("/home/me/script.py", False)]
+)
+def test_an_interrupt_is_quiet_from_the_first_line_of_the_program_alone(
+    called: str, quiet: bool
+) -> None:
+    """A script that imports geodomain keeps the KeyboardInterrupt of Python."""
+    program = f"import sys; sys.argv = [{called!r}]; import geodomain, os; os.kill(os.getpid(), 2)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == -signal.SIGINT
+    assert ("Traceback" in run.stderr) is not quiet
