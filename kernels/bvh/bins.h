@@ -6,7 +6,7 @@
 // place, so none depends on it, nor on the order of a bin's rows, which atomics leave open.
 #pragma once
 
-#include "bvh/framed_point.h"
+#include "bvh/box_frame.h"
 
 namespace geodomain {
 

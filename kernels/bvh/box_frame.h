@@ -1,15 +1,45 @@
+// Morton codes: three places interleaved to one number, so that what is near in it is near in
+// space. 21 bits an axis.
+#pragma once
+
+#include "exact/segment.h"
+#include "platform/arithmetic.h"
+#include "platform/portable.h"
+
+namespace geodomain {
+
+// The cell of a place in [-1, 1]; outside of it, and for NaN, one at the rim.
+GD_HD std::uint32_t morton_cell(float place) {
+  const float cell = (place + 1.0f) * 0x1p20f;
+  if (!(cell > 0.0f)) return 0;
+  return cell < 0x1.fffffep20f ? static_cast<std::uint32_t>(cell) : 0x1fffff;
+}
+
+// Bit i goes to bit 3 i.
+GD_HD std::uint64_t spread_bits(std::uint64_t cell) {
+  cell = (cell | cell << 32) & 0x001f00000000ffff;
+  cell = (cell | cell << 16) & 0x001f0000ff0000ff;
+  cell = (cell | cell << 8) & 0x100f00f00f00f00f;
+  cell = (cell | cell << 4) & 0x10c30c30c30c30c3;
+  return (cell | cell << 2) & 0x1249249249249249;
+}
+
+constexpr std::uint32_t kMortonBits = 63;
+
+GD_HD std::uint64_t morton_code(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  return spread_bits(x) << 2 | spread_bits(y) << 1 | spread_bits(z);
+}
+
+// The digits that keys are sorted by.
+
+constexpr int kKeyBits = 64, kDigitBits = 8;
+constexpr int kDigits = 1 << kDigitBits;
+
 // Single-precision boxes around exact geometry: the coordinates they are in, the margin that
 // makes them safe, and a segment made ready to be clipped by them.
 //
 // Boxes only ever leave triangles out. What they let through is decided exactly, so no answer
 // depends on anything here but on this: a box that the segment meets is never missed.
-#pragma once
-
-#include "bvh/morton.h"
-#include "exact/segment.h"
-#include "platform/arithmetic.h"
-
-namespace geodomain {
 
 struct Box {
   float low[3], high[3];
@@ -130,6 +160,58 @@ GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
     probe.octant |= static_cast<std::uint32_t>(direction < 0.0) << k;
   }
   return true;
+}
+
+// A point as the boxes of a hierarchy see it.
+
+// A point in the frame, single precision. Boxes and it are moved by less than 2^-21 of 1 and of
+// itself: `kBoxError` is several times that for all axes together. Beyond 2^40 it is put there,
+// which is nearer to every box.
+constexpr float kBoxError = 0x1p-18f, kFarthestPlace = 0x1p40f;
+// More than the square of any distance to a box.
+constexpr float kMostSquare = 0x1p120f;
+
+struct FramedPoint {
+  float at[3];
+  float most;   // the largest place, at least 1
+  float error;  // of a distance to a box, in places of the longest axis
+
+  GD_HD FramedPoint(const BoxFrame& frame, Vec3 p) {
+    const double value[3] = {p.x, p.y, p.z};
+    most = 1.0f;
+    for (int k = 0; k < 3; ++k) {
+      const double place = frame.place(k, value[k]);
+      const double kept = minimum(maximum(place, -kFarthestPlace), kFarthestPlace);
+      at[k] = static_cast<float>(kept);
+      most = maximum_of(most, std::fabs(at[k]));
+    }
+    error = kBoxError * most;
+  }
+  // In places of the longest axis.
+  GD_HD Vector<float> even(const BoxFrame& frame) const {
+    return {at[0] * frame.share[0], at[1] * frame.share[1], at[2] * frame.share[2]};
+  }
+  // By how much conversions move the point and a corner at most, together, in places of the longest
+  // axis: sqrt(3) u for each of them, of itself, with u = 2^-24; the rest is for corners that a
+  // flat triangle puts on its base. A point that was put nearer is moved by any distance.
+  GD_HD float moved() const { return most < kFarthestPlace ? 0x1p-22f * most : HUGE_VALF; }
+  // Beyond this the squares of the distances to boxes need not be looked at, where a distance is
+  // at most so many places.
+  GD_HD float limit(float distance) const {
+    const float reach = multiply_add(distance, 1.0f + 0x1p-18f, error);
+    return reach < 0x1p58f ? reach * reach * (1.0f + 0x1p-18f) : kMostSquare;
+  }
+};
+
+// Of the longest axis: that of which the share is 1, or nearly.
+GD_HD double longest_scale(const BoxFrame& frame) { return frame.scale[0] * frame.share[0]; }
+
+// By which points that are near to each other are asked about together; any number for a NaN.
+GD_HD std::uint64_t code_of_point(const BoxFrame& frame, Vec3 p) {
+  const FramedPoint place(frame, p);
+  Box box;
+  for (int k = 0; k < 3; ++k) box.low[k] = box.high[k] = place.at[k];
+  return code_of(frame, box);
 }
 
 }  // namespace geodomain

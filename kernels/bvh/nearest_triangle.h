@@ -1,20 +1,111 @@
+// Eight triangles of a CPU's packet, each in its own plane, in single precision, as a point asks
+// them all at once.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bvh/box_frame.h"
+#include "bvh/float_packets.h"
+#include "bvh/host.h"
+#include "bvh/nearest.h"
+#include "platform/arithmetic.h"
+#include "platform/bits.h"
+#include "platform/simd.h"
+
+namespace geodomain {
+
+struct alignas(64) FlatPacket {
+  float at[kFlatNumbers][kFloatPacket];  // numbers of flat triangles
+  std::int32_t triangle[kFloatPacket];
+  std::uint32_t there;  // a bit for each
+
+  FlatTriangle<Floats8> triangles() const {
+    const auto number = [&](int k) { return Floats8::load(at[k]); };
+    const auto vector = [&](int k) {
+      return Vector<Floats8>{number(k), number(k + 1), number(k + 2)};
+    };
+    return {vector(0),
+            vector(3),
+            vector(6),
+            vector(9),
+            number(12),
+            {number(13), number(14), number(15)},
+            {number(16), number(17), number(18)}};
+  }
+};
+
+inline FlatPacket flat_packet(const BoxFrame& frame, const PacketRow* rows, int count) {
+  FlatPacket packet = {};
+  packet.there = (1u << count) - 1u;
+  for (int i = 0; i < kFloatPacket; ++i) {
+    const PacketRow& row = rows[i < count ? i : 0];
+    const double* c = row.at;
+    const FlatTriangle<float> flat =
+        flat_triangle(frame, {{c[0], c[1], c[2]}, {c[3], c[4], c[5]}, {c[6], c[7], c[8]}});
+    float numbers[kFlatNumbers];
+    std::memcpy(numbers, &flat, sizeof numbers);
+    for (int k = 0; k < kFlatNumbers; ++k) packet.at[k][i] = numbers[k];
+    packet.triangle[i] = row.triangle;
+  }
+  return packet;
+}
+
+// Nodes of the hierarchy as a CPU asks them how near they are: eight boxes and eight flat cylinders
+// at once, in single precision and even places.
+
+constexpr std::uint32_t kIsPacket = 0x80000000u;  // beside the index of what is below a slot
+
+struct alignas(64) SurroundedNode {
+  NearestNode boxes;
+  float cylinder[8][kWide];    // numbers of cylinders
+  std::uint32_t below[kWide];  // a node, or a packet
+
+  // At most the squares of the distances to what is below each slot; of slots that are empty, more
+  // than any. A point that is far away has single precision for boxes alone.
+  Floats8 least_squares(const Vector<Floats8>& p, bool is_far) const {
+    const Floats8 squares = box_squares(p);
+    if (is_far) return squares;
+    const auto number = [&](int k) { return Floats8::load(cylinder[k]); };
+    return maximum(squares,
+                   square_to_cylinder({p.x - number(0), p.y - number(1), p.z - number(2)},
+                                      {number(4), number(5), number(6)}, number(3), number(7)));
+  }
+
+ private:
+  Floats8 box_squares(const Vector<Floats8>& p) const {
+    const Floats8 place[3] = {p.x, p.y, p.z};
+    Floats8 sum(0.0f);
+    for (int k = 0; k < 3; ++k) {
+      const Floats8 before = Floats8::load(boxes.side[k][0]) - place[k];
+      const Floats8 beyond = place[k] - Floats8::load(boxes.side[k][1]);
+      const Floats8 off = maximum(maximum(before, beyond), Floats8(0.0f));
+      sum = multiply_add(off, off, sum);
+    }
+    return sum;
+  }
+};
+
+inline SurroundedNode surrounded_node(const BoxFrame& frame, const WideNode& node,
+                                      const Cylinder* of_nodes, const Cylinder* of_packets) {
+  SurroundedNode around = {nearest_node(frame, node), {}, {}};
+  for (std::uint32_t rest = node.inner | node.leaf; rest != 0; rest &= rest - 1) {
+    const int slot = trailing_zeros(rest);
+    const bool is_packet = node.leaf >> slot & 1;
+    const std::uint32_t index = is_packet ? node.packet + rank_below(node.leaf, slot)
+                                          : node.child + rank_below(node.inner, slot);
+    around.below[slot] = index | (is_packet ? kIsPacket : 0u);
+    float numbers[8];
+    std::memcpy(numbers, is_packet ? of_packets + index : of_nodes + index, sizeof numbers);
+    for (int k = 0; k < 8; ++k) around.cylinder[k][slot] = numbers[k];
+  }
+  return around;
+}
+
 // The triangle that is nearest to a point, over the hierarchy. Boxes, cylinders and flat triangles,
 // all in single precision, only leave triangles out; among those that are left doubles leave out
 // some more and `foot_on` decides, by (distance, index), so that no answer depends on the order in
 // which they are met.
-#pragma once
-
-#include <vector>
-
-#include "bvh/flat_packet.h"
-#include "bvh/framed_point.h"
-#include "bvh/host.h"
-#include "bvh/nearest_of.h"
-#include "bvh/surrounded_node.h"
-#include "platform/arithmetic.h"
-#include "platform/bits.h"
-
-namespace geodomain {
 
 // The hierarchy as points ask it.
 class NearestIndex {
@@ -194,6 +285,96 @@ class NearestAsker {
   std::uint32_t below_[kRoom];
   int open_count_ = 0;
   std::vector<Doubtful> doubtful_;
+};
+
+// The hierarchy as a GPU builds and keeps it, in the host's memory: with it the code that threads
+// of a GPU run is tested where there is none.
+
+class DeviceTree {
+ public:
+  DeviceTree(const MeshView& mesh, const Bounds& bounds, Team& team)
+      : frame_(make_frame(bounds)), count_(mesh.triangle_count) {
+    const auto count = static_cast<std::size_t>(count_);
+    const std::vector<Box> boxes = make_boxes(mesh, frame_, team);
+    std::vector<std::uint64_t> codes(count);
+    std::vector<std::int32_t> triangles(count), other_end(count, -1);
+    for (std::size_t i = 0; i < count; ++i) {
+      codes[i] = code_of(frame_, boxes[i]);
+      triangles[i] = static_cast<std::int32_t>(i);
+    }
+    RadixSort(codes.data(), triangles.data(), count_, team);
+    const std::unique_ptr<std::int32_t[][2]> child(new std::int32_t[count][2]);
+    const std::unique_ptr<std::int32_t[][2]> range(new std::int32_t[count][2]);
+    const std::unique_ptr<Box[]> around(new Box[count]);
+    std::int32_t root = 0;
+    const BinaryTree tree = {static_cast<std::int32_t>(count_),
+                             codes.data(),
+                             triangles.data(),
+                             boxes.data(),
+                             child.get(),
+                             range.get(),
+                             around.get(),
+                             other_end.data(),
+                             &root};
+    for (std::int32_t i = 0; i < tree.leaf_count; ++i) climb(tree, i);
+    gather_all(tree, mesh);
+    surround(mesh);
+  }
+
+  BvhView view() const { return {nodes_.get(), packets_.get(), frame_, count_}; }
+  NearestView nearest_view(const MeshView& mesh) const {
+    return {frame_, wide_nodes_.data(), of_nodes_.data(), of_packets_.data(), rows_.data(), mesh};
+  }
+
+ private:
+  void gather_all(const BinaryTree& tree, const MeshView& mesh) {
+    const auto most = static_cast<std::size_t>(most_nodes<kDevicePacket>(count_));
+    nodes_.reset(new WideNode[most]);
+    std::vector<std::int32_t> source(most);
+    std::vector<PacketRange> ranges(static_cast<std::size_t>(count_));
+    std::uint32_t level_sizes[kLevels];
+    const WideTree wide = {nodes_.get(), source.data(), ranges.data(), &packet_count_, level_sizes};
+    begin_levels(tree, wide);
+    for (Level level = level_of(wide, 0); level.begin < level.end;
+         level = level_of(wide, level.number + 1)) {
+      for (std::uint32_t i = level.begin; i < level.end; ++i) {
+        gather<kDevicePacket>(tree, wide, level, i);
+      }
+      node_count_ = level.end;
+    }
+    packets_.reset(new Packet[packet_count_]);
+    for (std::uint32_t i = 0; i < packet_count_; ++i) {
+      for (int k = 0; k < kDevicePacket; ++k) {
+        fill_place(mesh, tree.triangles, ranges[i], k, packets_[i]);
+      }
+    }
+  }
+
+  // What distances are asked through.
+  void surround(const MeshView& mesh) {
+    rows_.resize(std::size_t{kDevicePacket} * packet_count_);
+    for (std::uint32_t i = 0; i < packet_count_; ++i) {
+      of_packets_.push_back(cylinder_of(frame_, packets_[i].row, packets_[i].row[0].count));
+      for (int k = 0; k < packets_[i].row[0].count; ++k) {
+        rows_[std::size_t{kDevicePacket} * i + k] = flat_row(frame_, mesh, packets_[i], k);
+      }
+    }
+    of_nodes_.resize(node_count_);
+    wide_nodes_.resize(node_count_);
+    for (std::uint32_t i = node_count_; i-- > 0;) {  // children come after their node
+      of_nodes_[i] = cylinder_of(nodes_[i], of_nodes_.data(), of_packets_.data());
+      wide_nodes_[i] = nearest_node(frame_, nodes_[i]);
+    }
+  }
+
+  const BoxFrame frame_;
+  const std::int64_t count_;
+  std::uint32_t node_count_ = 0, packet_count_ = 0;
+  std::unique_ptr<WideNode[]> nodes_;
+  std::unique_ptr<Packet[]> packets_;
+  std::vector<Cylinder> of_nodes_, of_packets_;
+  std::vector<FlatRow> rows_;
+  std::vector<NearestNode> wide_nodes_;
 };
 
 }  // namespace geodomain

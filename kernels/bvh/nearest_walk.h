@@ -5,8 +5,7 @@
 // found is the same in whatever order, company and nodes.
 #pragma once
 
-#include "bvh/nearest_of.h"
-#include "bvh/nearest_view.h"
+#include "bvh/nearest.h"
 
 namespace geodomain {
 

@@ -184,4 +184,45 @@ GD_HD Meeting meet(const Triangle& a, const Triangle& b) {
   return found;
 }
 
+// A quick test in doubles: whether some plane separates two triangles. The planes tried are the
+// first triangle's own and those across it along its edges. False where rounding leaves a doubt.
+
+namespace parting_detail {
+
+GD_HD Vec3 difference(Vec3 p, Vec3 q) { return {p.x - q.x, p.y - q.y, p.z - q.z}; }
+
+GD_HD Vec3 cross(Vec3 p, Vec3 q) {
+  return {p.y * q.z - p.z * q.y, p.z * q.x - p.x * q.z, p.x * q.y - p.y * q.x};
+}
+
+// The range of m . (p - origin) over a triangle's corners, widened by its rounding error: less than
+// 2^-50 of the products' magnitudes, and less than the floor for what underflows.
+struct ProjectedRange {
+  double low = HUGE_VAL, high = -HUGE_VAL;
+
+  GD_HD ProjectedRange(Vec3 m, const Triangle& t, Vec3 origin) {
+    for (int k = 0; k < 3; ++k) {
+      const Vec3 p = difference(contact_detail::corner(t, k), origin);
+      const double x = m.x * p.x, y = m.y * p.y, z = m.z * p.z, sum = x + y + z;
+      const double off = 0x1p-50 * (std::fabs(x) + std::fabs(y) + std::fabs(z)) + 0x1p-1000;
+      low = minimum(low, sum - off);
+      high = maximum(high, sum + off);
+    }
+  }
+};
+
+}  // namespace parting_detail
+
+GD_HD bool has_parting_plane(const Triangle& s, const Triangle& t) {
+  using namespace parting_detail;
+  const Vec3 ab = difference(s.b, s.a), bc = difference(s.c, s.b), ca = difference(s.a, s.c);
+  const Vec3 normal = cross(ab, bc);
+  const Vec3 directions[] = {normal, cross(ab, normal), cross(bc, normal), cross(ca, normal)};
+  for (const Vec3& m : directions) {
+    const ProjectedRange first(m, s, s.a), second(m, t, s.a);
+    if (first.high < second.low || second.high < first.low) return true;
+  }
+  return false;
+}
+
 }  // namespace geodomain

@@ -35,7 +35,9 @@ GD_HD float difference(Halves p, Halves q) {
   return head + (tail + (p.low - q.low));
 }
 
-GD_HD float maximum(float a, float b) { return a > b ? a : b; }
+// Of two magnitudes. Its own name: an overload of `maximum` would change calls with floats
+// elsewhere.
+GD_HD float larger_magnitude(float a, float b) { return a > b ? a : b; }
 
 // The triangle's crossing above the displaced point as `crossing_above` has it, or kUnsure.
 // `reach` is at least the magnitude of every coordinate, those of q included; beyond the range of
@@ -51,10 +53,12 @@ GD_HD int crossing_above_single(const HalvedVertex& a, const HalvedVertex& b, co
   const float adx = difference(a.x, q.x), ady = difference(a.y, q.y), adz = difference(a.z, q.z);
   const float bdx = difference(b.x, q.x), bdy = difference(b.y, q.y), bdz = difference(b.z, q.z);
   const float cdx = difference(c.x, q.x), cdy = difference(c.y, q.y), cdz = difference(c.z, q.z);
-  const float across = maximum(
-      maximum(maximum(std::fabs(adx), std::fabs(ady)), maximum(std::fabs(bdx), std::fabs(bdy))),
-      maximum(std::fabs(cdx), std::fabs(cdy)));
-  const float along = maximum(maximum(std::fabs(adz), std::fabs(bdz)), std::fabs(cdz));
+  const float across =
+      larger_magnitude(larger_magnitude(larger_magnitude(std::fabs(adx), std::fabs(ady)),
+                                        larger_magnitude(std::fabs(bdx), std::fabs(bdy))),
+                       larger_magnitude(std::fabs(cdx), std::fabs(cdy)));
+  const float along =
+      larger_magnitude(larger_magnitude(std::fabs(adz), std::fabs(bdz)), std::fabs(cdz));
   const float unit = 0x1p-44f * reach;
 
   const float ab_left = adx * bdy, ab_right = ady * bdx, ab = ab_left - ab_right;
@@ -77,7 +81,7 @@ GD_HD int crossing_above_single(const HalvedVertex& a, const HalvedVertex& b, co
   const int sign = left ? 1 : -1;
   const float size = std::fabs(adz) * bc_size + std::fabs(bdz) * ca_size + std::fabs(cdz) * ab_size;
   const float side = adz * bc + bdz * ca + cdz * ab;
-  const float largest = maximum(across, along);
+  const float largest = larger_magnitude(across, along);
   if (!(std::fabs(side) > 0x1p-20f * size + 64.0f * unit * largest * largest + kFloor)) {
     return kUnsure;
   }

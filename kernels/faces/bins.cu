@@ -1,7 +1,6 @@
 // The CUDA face of bins: each row draws a number in its bin, bins are given room, rows go there.
 #include "bvh/bins.h"
 #include "platform/bits.h"
-#include "platform/block_scan.h"
 #include "platform/loads.h"
 #include "platform/mesh_view.h"
 #include "platform/warp.h"

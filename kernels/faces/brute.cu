@@ -1,6 +1,6 @@
 // The CUDA face of brute force: a triangle to a block, whose threads share the segments. What the
 // blocks put together has no order: flags, sums and minima.
-#include "bvh/brute.h"
+#include "bvh/queries.h"
 #include "platform/warp.h"
 
 using namespace geodomain;

@@ -1,13 +1,12 @@
 // The CPU face of distances: loops over points.
 #include <cmath>
 
-#include "bvh/device_tree.h"
 #include "bvh/nearest_triangle.h"
 #include "bvh/nearest_walk.h"
 #include "platform/arithmetic.h"
 #include "platform/c_function.h"
 #include "platform/float_guard.h"
-#include "platform/lowest_row.h"
+#include "platform/thread_team.h"
 
 using namespace geodomain;
 

@@ -2,7 +2,6 @@
 // kernel notes the triangles that may be nearest. Others decide, which take many more registers,
 // each for the points for which there is the same to do.
 #include "bvh/nearest_walk.h"
-#include "platform/refuse.h"
 #include "platform/row_list.h"
 #include "platform/warp.h"
 

@@ -12,7 +12,7 @@ using namespace geodomain;
 GD_API Status geodomain_clip_ears(const double* ring, std::int64_t count, const double* normal,
                                   std::int32_t* triangles) {
   return guarded([&] {
-    std::vector<Place> corners(static_cast<std::size_t>(count));
+    std::vector<Corner> corners(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
       corners[i] = {ring[3 * i], ring[3 * i + 1], ring[3 * i + 2]};
     }

@@ -3,11 +3,10 @@
 #include <cmath>
 #include <memory>
 
-#include "grid/box_cull.h"
+#include "grid/build.h"
 #include "grid/codes.h"
-#include "grid/handle.h"
 #include "grid/many_points.h"
-#include "grid/on_surface.h"
+#include "grid/sides.h"
 #include "lattice/recognise.h"
 #include "platform/c_function.h"
 #include "platform/float_guard.h"
@@ -23,7 +22,7 @@ struct LabelPiece {
   void operator()(const GridView* view, const PointsView& points, std::int64_t begin,
                   std::int64_t end, LowestRow& refused) const {
     const GridView& grid = *view;
-    std::int32_t open[kPiece];
+    std::int32_t open[kPointsToPiece];
     int open_count = 0;
     const std::uint64_t untold = grid.closed ? 0 : 1;
     for (std::int64_t first = begin; first < end; first += PointBlock::kSize) {

@@ -3,9 +3,7 @@
 // unsure are listed again for the full one. Lists come in any order; no answer
 // depends on it.
 #include "grid/codes.h"
-#include "grid/on_surface.h"
-#include "platform/block_scan.h"
-#include "platform/refuse.h"
+#include "grid/sides.h"
 #include "platform/row_list.h"
 #include "platform/warp.h"
 

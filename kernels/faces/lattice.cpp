@@ -5,10 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "lattice/block_bits.h"
 #include "lattice/expand.h"
 #include "lattice/look_up.h"
-#include "lattice/ruler.h"
+#include "lattice/recognise.h"
 #include "platform/atomics.h"
 #include "platform/c_function.h"
 #include "platform/float_guard.h"

@@ -1,7 +1,6 @@
 // The CUDA face of lattices: one thread to a triangle, then one to a few words. The
 // pairs of triangle and column that quick arithmetic is unsure of are listed for the
 // full one.
-#include "lattice/settle.h"
 #include "lattice/toggle.h"
 #include "platform/atomics.h"
 #include "platform/warp.h"

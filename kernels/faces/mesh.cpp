@@ -8,23 +8,17 @@
 
 #include "platform/c_function.h"
 #include "platform/float_guard.h"
-#include "platform/lowest_row.h"
 #include "platform/thread_team.h"
-#include "topology/bodies.h"
 #include "topology/closed.h"
-#include "topology/distinct_rows.h"
 #include "topology/equal_rows.h"
-#include "topology/proper.h"
-#include "topology/repeats.h"
-#include "topology/used_box.h"
+#include "topology/mesh_checks.h"
 #include "topology/vertex_fans.h"
-#include "topology/volume_sign.h"
 
 using namespace geodomain;
 
 namespace {
 
-constexpr std::int64_t kPiece = 8192;
+constexpr std::int64_t kRowsToPiece = 8192;
 constexpr std::int64_t kRowsToVertex = 4;  // of a soup, which has six rows to a vertex
 
 std::uint64_t bits_of_size(double value) {
@@ -72,8 +66,8 @@ GD_API Status geodomain_mesh_check(const double* vertices, std::int64_t vertex_c
   return guarded([&] {
     Team team(threads);
     LowestRow bad_vertex, bad_triangle;
-    TouchedBox touched(kPiece);
-    team.run(vertex_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+    TouchedBox touched(kRowsToPiece);
+    team.run(vertex_count, kRowsToPiece, [&](std::int64_t begin, std::int64_t end, int) {
       Bounds part = no_box();
       for (std::int64_t i = begin; i < end; ++i) {
         const double* v = vertices + 3 * i;
@@ -88,7 +82,7 @@ GD_API Status geodomain_mesh_check(const double* vertices, std::int64_t vertex_c
     });
     touched.find(vertices_out, vertex_count);
     SharedHash shared;
-    team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+    team.run(triangle_count, kRowsToPiece, [&](std::int64_t begin, std::int64_t end, int) {
       EdgeBlock edges;
       for (std::int64_t i = begin; i < end; ++i) {
         std::uint32_t corner[3];
@@ -109,7 +103,7 @@ GD_API Status geodomain_mesh_check(const double* vertices, std::int64_t vertex_c
     });
     const Bounds box = touched.all_used() ? touched.box()
                                           : marked_box(vertices_out, vertex_count, triangles_out,
-                                                       triangle_count, team, kPiece);
+                                                       triangle_count, team, kRowsToPiece);
     const double corners[6] = {box.low.x, box.low.y, box.low.z, box.high.x, box.high.y, box.high.z};
     std::memcpy(bounds, corners, sizeof corners);
     faults[0] = bad_vertex.found();
@@ -125,7 +119,7 @@ GD_API Status geodomain_mesh_closed(const std::int32_t* triangles, std::int64_t 
   return guarded([&] {
     Team team(threads);
     SharedHash shared;
-    team.run(triangle_count, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+    team.run(triangle_count, kRowsToPiece, [&](std::int64_t begin, std::int64_t end, int) {
       EdgeBlock edges;
       for (const std::int32_t* t = triangles + 3 * begin; t < triangles + 3 * end; t += 3) {
         edges.triangle(static_cast<std::uint32_t>(merged[t[0]]),
@@ -152,20 +146,21 @@ GD_API Status geodomain_mesh_bodies(const std::int32_t* triangles, std::int64_t 
     Repeats repeats(vertex_count);
     std::atomic<std::int64_t> proper{0};
     // One member notes the edges of all triangles while the others join bodies.
-    const std::int64_t pieces = (triangle_count + kPiece - 1) / kPiece;
+    const std::int64_t pieces = (triangle_count + kRowsToPiece - 1) / kRowsToPiece;
     team.run(1 + pieces, 1, [&](std::int64_t piece, std::int64_t, int) {
       if (piece == 0) return repeats.note(rows, triangle_count);
-      const std::int64_t begin = (piece - 1) * kPiece;
+      const std::int64_t begin = (piece - 1) * kRowsToPiece;
       std::int64_t part = 0;
-      rows.visit(begin, std::min(begin + kPiece, triangle_count), [&](const std::uint32_t* corner) {
-        ++part;
-        bodies.join(corner[0], corner[1], corner[2]);
-      });
+      rows.visit(begin, std::min(begin + kRowsToPiece, triangle_count),
+                 [&](const std::uint32_t* corner) {
+                   ++part;
+                   bodies.join(corner[0], corner[1], corner[2]);
+                 });
       proper += part;
     });
-    bodies.count(team, kPiece, found);
+    bodies.count(team, kRowsToPiece, found);
     found[2] = proper;
-    found[3] = repeats.count(team, rows, triangle_count, kPiece);
+    found[3] = repeats.count(team, rows, triangle_count, kRowsToPiece);
   });
 }
 GD_DESCRIBE(geodomain_mesh_bodies, 2);

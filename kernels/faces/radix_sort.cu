@@ -1,9 +1,8 @@
 // A stable sort of 64-bit keys with 32-bit values on a GPU, by eight bits at a time, the lowest
 // first: count each tile's digits, add them up, scatter. A tile belongs to a block of threads, each
 // of which sorts `rounds` keys, fewer where there are few, so that many blocks have work.
-#include "bvh/digits.h"
+#include "bvh/box_frame.h"
 #include "platform/bits.h"
-#include "platform/block_scan.h"
 #include "platform/warp.h"
 
 using namespace geodomain;

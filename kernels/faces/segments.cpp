@@ -4,27 +4,26 @@
 
 #include "bvh/batches.h"
 #include "bvh/bins.h"
-#include "bvh/brute.h"
 #include "bvh/host.h"
-#include "bvh/near_first.h"
-#include "exact/four_hits.h"
+#include "bvh/queries.h"
 #include "platform/arithmetic.h"
 #include "platform/c_function.h"
 #include "platform/float_guard.h"
-#include "platform/lowest_row.h"
+#include "platform/thread_team.h"
 
 using namespace geodomain;
 
 namespace {
 
-constexpr std::int64_t kPiece = 2048;  // segments to a piece of work
+constexpr std::int64_t kSegmentsToPiece = 2048;  // segments to a piece of work
 
 // piece(begin, end) over all rows, by as many threads.
 template <class Piece>
 Status each_piece(std::int64_t rows, int threads, Piece&& piece) {
   return guarded([&] {
-    Team team(rows > kPiece ? threads : 1);
-    team.run(rows, kPiece, [&](std::int64_t begin, std::int64_t end, int) { piece(begin, end); });
+    Team team(rows > kSegmentsToPiece ? threads : 1);
+    team.run(rows, kSegmentsToPiece,
+             [&](std::int64_t begin, std::int64_t end, int) { piece(begin, end); });
   });
 }
 
@@ -86,7 +85,7 @@ GD_API Status geodomain_surface_create(const double* vertices, const std::int32_
     FloatGuard guard;
     const MeshView mesh = {vertices, triangles, triangle_count};
     const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
-    Team team(triangle_count > kPiece ? threads : 1);
+    Team team(triangle_count > kSegmentsToPiece ? threads : 1);
     std::unique_ptr<HostSurface> surface(new HostSurface);
     BuildTimes took;
     if (brute) {
@@ -268,7 +267,7 @@ GD_API Status geodomain_segments_order(const double* starts, const double* ends,
                                        int threads, std::int32_t* order) {
   return guarded([&] {
     FloatGuard guard;
-    Team team(rows > kPiece ? threads : 1);
+    Team team(rows > kSegmentsToPiece ? threads : 1);
     const auto middle = [&](std::int64_t row, int k) {
       return starts[3 * row + k] / 2 + ends[3 * row + k] / 2;
     };

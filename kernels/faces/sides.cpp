@@ -1,7 +1,7 @@
 // The CPU face of vertical lines: loops over points.
 #include "grid/sides.h"
 
-#include "grid/handle.h"
+#include "grid/build.h"
 #include "platform/c_function.h"
 
 using namespace geodomain;

@@ -1,6 +1,6 @@
 // The CUDA face of vertical lines: one thread to a point.
 #include "grid/sides.h"
-#include "platform/refuse.h"
+#include "platform/row_list.h"
 #include "platform/warp.h"
 
 using namespace geodomain;

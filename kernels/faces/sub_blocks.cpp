@@ -1,11 +1,11 @@
 // The CPU face of sub-blocks: which blocks a mesh enters, where its sheets cut them, and blocks of
 // parents joined.
+#include "volume/sub_blocks.h"
+
 #include <memory>
 
 #include "platform/c_function.h"
 #include "platform/thread_team.h"
-#include "volume/boundary.h"
-#include "volume/joining.h"
 
 using namespace geodomain;
 

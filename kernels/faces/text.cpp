@@ -5,10 +5,9 @@
 #include <new>
 
 #include "platform/c_function.h"
+#include "text/cells.h"
 #include "text/chunk.h"
-#include "text/column.h"
 #include "text/number.h"
-#include "text/splice.h"
 
 namespace {
 

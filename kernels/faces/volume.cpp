@@ -2,13 +2,13 @@
 #include <atomic>
 #include <memory>
 
-#include "lattice/ruler.h"
+#include "lattice/recognise.h"
 #include "platform/arithmetic.h"
 #include "platform/bits.h"
 #include "platform/c_function.h"
 #include "platform/float_guard.h"
+#include "platform/mesh_view.h"
 #include "platform/thread_team.h"
-#include "platform/triangles_ahead.h"
 #include "topology/box_tree.h"
 #include "topology/self_crossings.h"
 #include "volume/block_lines.h"

@@ -1,7 +1,7 @@
 // The CPU face of generalised winding numbers: loops over points.
 #include "grid/winding.h"
 
-#include "grid/handle.h"
+#include "grid/build.h"
 #include "platform/c_function.h"
 
 using namespace geodomain;

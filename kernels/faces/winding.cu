@@ -1,6 +1,6 @@
 // The CUDA face of generalised winding numbers: one thread to a point.
 #include "grid/winding.h"
-#include "platform/refuse.h"
+#include "platform/row_list.h"
 #include "platform/warp.h"
 
 using namespace geodomain;

@@ -6,10 +6,10 @@
 
 #include "platform/c_function.h"
 #include "platform/portable.h"
-#include "text/lone_returns.h"
 #include "text/obj.h"
 #include "text/stl.h"
 #include "text/word_table.h"
+#include "text/words.h"
 
 namespace {
 

@@ -1,18 +1,291 @@
-// Building the grid on the host: measure, fill the cells, and again inside overfull cells. Memory
-// is bounded whatever the triangles are: expected entries are a small multiple of the triangles,
-// and what is too long for that goes to bundles.
+// The class that builds a grid on the host, and what it leaves: `grid/build_cells.h` fills the
+// cells of one grid, `grid/build.h` makes the tree of grids.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
-#include "grid/build_cells.h"
-#include "grid/builder.h"
+#include "grid/cell_marks.h"
+#include "grid/long_triangles_build.h"
+#include "grid/triangle_block.h"
+#include "platform/c_function.h"
+#include "platform/large_array.h"
+#include "platform/mesh_view.h"
+#include "platform/thread_team.h"
 
 namespace geodomain {
+
+struct GridIndex {
+  std::vector<Grid> grids;
+  LargeArray<Slabs> slabs;
+  LargeArray<List> lists;
+  LargeArray<Entry> entries;
+  std::int64_t cell_count = 0, entry_count = 0;
+  std::vector<Bundle> bundles;
+  std::vector<std::int32_t> bundled;
+};
+
+class GridBuilder {
+ public:
+  // `density`: triangles to a cell to aim for; more make a smaller index, fewer
+  // make shorter lists.
+  GridBuilder(const MeshView& mesh, const Bounds& bounds, double density, Team& team)
+      : mesh_(mesh),
+        bounds_(bounds),
+        density_(density),
+        team_(team),
+        magnitude_(magnitude_of(bounds)) {}
+
+  GridIndex build();
+
+ private:
+  struct Node;
+  // The triangles of a node: all of them, or those in one cell of its parent.
+  struct Subset {
+    const Entry* list;  // null: all of them
+    std::int64_t count;
+    std::int64_t operator[](std::int64_t i) const { return list ? list[i].triangle : i; }
+  };
+  struct Region {
+    Bounds bounds;
+    const Node* parent;
+    std::int32_t i, j;  // the cell of the parent
+    bool bundled;       // some grid around it has long triangles
+  };
+
+  // A triangle by its place; the corners of one that comes later are asked for, which are anywhere.
+  Triangle take(const Subset& subset, std::int64_t place) const {
+    const std::int64_t later = subset[std::min(place + kTrianglesAhead, subset.count - 1)];
+    fetch_corners(mesh_, later);
+    return mesh_.triangle(subset[place]);
+  }
+
+  Resolution choose_resolution(const Subset& subset, const Region& region, int depth) const;
+  int parts_for(const Node& node, const Subset& subset) const;
+  void bundle_long(Node& node, const Subset& subset);
+  void place_samples(Node& node) const;
+  void count_entries(Node& node, const Subset& subset);
+  void count_block(Node& node, const TriangleBlock& block, int size, Stamp* stamps,
+                   std::uint32_t* counts) const;
+  void scatter(Node& node, const Subset& subset);
+  template <class Body>
+  void for_parts(const Node& node, const Subset& subset, Body&& body) const;
+  void subdivide(Node& node, int depth);
+  Bounds cell_bounds(const Node& node, std::int32_t i, std::int32_t j, const Subset& subset) const;
+  std::unique_ptr<Node> build_node(const Subset& subset, const Region& region, int depth);
+  static void append(const Node& node, GridIndex& index);
+  static void append_children(const Node& node, std::int64_t first_cell, GridIndex& index);
+
+  // A overfull cell: many times the usual, and worth a grid of its own.
+  static constexpr std::int32_t kOverfull = 256;
+  static constexpr int kDeepest = 3;
+  // Triangles by which corners are asked for early: some 200 ns.
+
+  MeshView mesh_;
+  Bounds bounds_;
+  double density_;
+  Team& team_;
+  double magnitude_;
+  GridIndex index_;  // its bundles grow as grids are built; the rest comes at the end
+};
+
+struct GridBuilder::Node {
+  Region region;
+  Resolution resolution;
+  Frame frame;
+  std::int32_t bundle_begin = 0, bundle_end = 0;
+  std::int64_t cell_count = 0, entry_count = 0;
+  LargeArray<Slabs> slabs;
+  LargeArray<List> lists;
+  LargeArray<Entry> entries;
+  // A coordinate inside each column and row of cells, NaN where none was found.
+  std::vector<double> sample_x, sample_y;
+  // For each part of the triangles and each cell, how many may be crossed and how
+  // many are walls; then where the part scatters them to.
+  std::vector<std::uint32_t> part_count;
+  LargeArray<Stamp> stamps;  // by place in the subset
+  int parts = 1;
+  std::vector<std::pair<std::int64_t, std::unique_ptr<Node>>> children;  // by cell
+
+  std::int64_t cell(std::int32_t i, std::int32_t j) const {
+    return static_cast<std::int64_t>(j) * frame.x.cells + i;
+  }
+};
+
+// The cells of one grid, filled on the host: count, scan, scatter. What is too long for the cells
+// goes to bundles.
+
+// A sample of each column and row of cells that is in the parents' cells too.
+inline void GridBuilder::place_samples(Node& node) const {
+  const auto place = [&](Axis Frame::* axis, std::int32_t Region::* cell, double low, double high,
+                         std::vector<double>& samples) {
+    const Axis& own = node.frame.*axis;
+    samples.resize(static_cast<std::size_t>(own.cells));
+    for (std::int32_t i = 0; i < own.cells; ++i) {
+      const double sample = cell_sample(own, i, low, high);
+      bool good = true;
+      for (const Node* n = &node; n->region.parent; n = n->region.parent) {
+        good = good && (n->region.parent->frame.*axis).index(sample) == n->region.*cell;
+      }
+      samples[static_cast<std::size_t>(i)] = good ? sample : std::nan("");
+    }
+  };
+  const Bounds& box = node.region.bounds;
+  place(&Frame::x, &Region::i, box.low.x, box.high.x, node.sample_x);
+  place(&Frame::y, &Region::j, box.low.y, box.high.y, node.sample_y);
+}
+
+// body(begin, end, part) over the places of the subset, in `parts` equal runs.
+template <class Body>
+void GridBuilder::for_parts(const Node& node, const Subset& subset, Body&& body) const {
+  team_.run(node.parts, 1, [&](std::int64_t part, std::int64_t, int) {
+    body(subset.count * part / node.parts, subset.count * (part + 1) / node.parts, part);
+  });
+}
+
+inline void GridBuilder::count_entries(Node& node, const Subset& subset) {
+  node.part_count.assign(static_cast<std::size_t>(2 * node.cell_count * node.parts), 0);
+  node.stamps.resize(subset.count);
+  const auto triangle = [&](std::int64_t place) { return take(subset, place); };
+  for_parts(node, subset, [&](std::int64_t begin, std::int64_t end, std::int64_t part) {
+    std::uint32_t* const counts = node.part_count.data() + 2 * part * node.cell_count;
+    for_blocks(begin, end, triangle, [&](const TriangleBlock& block, std::int64_t place, int size) {
+      count_block(node, block, size, node.stamps.get() + place, counts);
+    });
+  });
+  // A cell without a sample has no label to give.
+  for (std::int32_t j = 0; j < node.frame.y.cells; ++j) {
+    for (std::int32_t i = 0; i < node.frame.x.cells; ++i) {
+      if (std::isnan(node.sample_x[i]) || std::isnan(node.sample_y[j])) {
+        node.slabs[node.cell(i, j)].occupied = ~std::uint64_t{0};
+      }
+    }
+  }
+}
+
+// Counts the first `size` triangles of a block in their cells, marks these, and writes stamps. What
+// small triangles do is done for all of them in turn, so that none waits for what another branches
+// on.
+inline void GridBuilder::count_block(Node& node, const TriangleBlock& block, int size,
+                                     Stamp* stamps, std::uint32_t* counts) const {
+  constexpr int kSize = TriangleBlock::kSize;
+  const double *const sample_x = node.sample_x.data(), *const sample_y = node.sample_y.data();
+  Slabs* const slabs = node.slabs.get();
+  const BlockFootprints boxes(block, node.frame, sample_x, sample_y);
+  TouchedCells touched;
+  std::uint64_t taken[kSize];
+  bool walls[kSize];
+  int sampled[kSize], sampled_count = 0;
+  for (int k = 0; k < size; ++k) {
+    const Triangle t = block[k];
+    if (node.resolution.most < HUGE_VAL &&
+        node.resolution.is_long(extent_within(node.region.bounds, t))) {
+      stamps[k] = {};
+      continue;
+    }
+    const Footprint box = boxes[k];
+    const bool wall = !boxes.slants(k) && is_vertical<Full>(t);
+    const Stamp stamp = stamps[k] = make_stamp(node.frame, box, wall);
+    if (boxes.is_small(k)) {
+      taken[k] = slabs_of(box);
+      walls[k] = wall;
+      touched.add(k, stamp.cell, box.i1 > box.i0, box.j1 > box.j0,
+                  static_cast<std::uint32_t>(node.frame.x.cells));
+      sampled[sampled_count] = k;
+      sampled_count += boxes.samples(k);
+      continue;
+    }
+    visit_rows(node.frame, t, box, [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
+      for (std::int32_t i = i0; i <= i1; ++i) {
+        mark<Full>(slabs[node.cell(i, j)], t, box, sample_x[i], sample_y[j]);
+        counts[2 * node.cell(i, j) + wall] += 1;
+      }
+    });
+  }
+  for (const TouchedCells::Touch& touch : touched) {
+    atomic_or(&slabs[touch.cell].occupied, taken[touch.triangle]);
+    counts[std::int64_t{2} * touch.cell + walls[touch.triangle]] += 1;
+  }
+  for (int n = 0; n < sampled_count; ++n) {
+    const int k = sampled[n];
+    const std::int32_t i = boxes.sample_i(k), j = boxes.sample_j(k);
+    mark_crossing<Full>(slabs[node.cell(i, j)], block[k], boxes[k].k0, sample_x[i], sample_y[j]);
+  }
+}
+
+// The triangles that are in no cell, to a tree of their own. A free slab means nothing where
+// triangles are missing from the cells, here or in a grid around this one.
+inline void GridBuilder::bundle_long(Node& node, const Subset& subset) {
+  std::vector<std::int32_t> missing;
+  for (std::int64_t place = 0; node.resolution.most < HUGE_VAL && place < subset.count; ++place) {
+    const Stamp& stamp = node.stamps[place];
+    if (stamp.rows == 0 && !stamp.large) {
+      missing.push_back(static_cast<std::int32_t>(subset[place]));
+    }
+  }
+  node.bundle_begin = static_cast<std::int32_t>(index_.bundles.size());
+  if (!missing.empty()) {
+    BundleBuilder(mesh_, magnitude_, team_).build(missing, index_.bundles, index_.bundled);
+    node.region.bundled = true;
+  }
+  node.bundle_end = static_cast<std::int32_t>(index_.bundles.size());
+  for (std::int64_t cell = 0; node.region.bundled && cell < node.cell_count; ++cell) {
+    node.slabs[cell].occupied = ~std::uint64_t{0};
+  }
+}
+
+inline void GridBuilder::scatter(Node& node, const Subset& subset) {
+  std::uint64_t start = 0;
+  for (std::int64_t cell = 0; cell < node.cell_count; ++cell) {
+    node.lists[cell].start = static_cast<std::uint32_t>(start);
+    for (int wall = 0; wall < 2; ++wall) {
+      for (int part = 0; part < node.parts; ++part) {
+        std::uint32_t& slot = node.part_count[2 * (part * node.cell_count + cell) + wall];
+        const std::uint32_t count = slot;
+        slot = static_cast<std::uint32_t>(start);
+        start += count;
+      }
+      if (wall == 0)
+        node.lists[cell].count = static_cast<std::int32_t>(start - node.lists[cell].start);
+    }
+  }
+  if (start > UINT32_MAX) throw std::length_error("more entries than a grid can count");
+  node.lists[node.cell_count].start = static_cast<std::uint32_t>(start);
+  node.entry_count = static_cast<std::int64_t>(start);
+  node.entries.resize(node.entry_count);
+  for_parts(node, subset, [&](std::int64_t begin, std::int64_t end, std::int64_t part) {
+    std::uint32_t* const slots = node.part_count.data() + 2 * part * node.cell_count;
+    for (std::int64_t place = begin; place < end; ++place) {
+      const Stamp stamp = node.stamps[place];
+      const Entry entry = {static_cast<std::int32_t>(subset[place]), stamp.low, stamp.high};
+      const auto put = [&](std::int64_t cell, std::int32_t columns) {
+        std::uint32_t* const slot = slots + 2 * cell + stamp.wall;
+        for (std::int32_t i = 0; i < columns; ++i) node.entries[slot[2 * i]++] = entry;
+      };
+      for (int row = 0; !stamp.large && row < stamp.rows; ++row) {
+        put(stamp.cell + static_cast<std::int64_t>(row) * node.frame.x.cells, stamp.columns);
+      }
+      if (!stamp.large) continue;
+      const Triangle t = mesh_.triangle(entry.triangle);
+      visit_rows(node.frame, t, box_footprint(node.frame, t),
+                 [&](std::int32_t j, std::int32_t i0, std::int32_t i1) {
+                   put(node.cell(i0, j), i1 - i0 + 1);
+                 });
+    }
+  });
+  node.stamps = {};
+  node.part_count = {};
+}
+
+// Building the grid on the host: measure, fill the cells, and again inside overfull cells. Memory
+// is bounded whatever the triangles are: expected entries are a small multiple of the triangles,
+// and what is too long for that goes to bundles.
 
 // Cells along x and y for the region. Triangles that would fill many cells are left to bundles
 // where the grid would be overfull without, and nowhere else: bundles know no free slabs.
@@ -147,6 +420,33 @@ inline GridIndex GridBuilder::build() {
   index.grids.push_back({root->frame, 0, root->bundle_begin, root->bundle_end});
   append_children(*root, 0, index);
   return index;
+}
+
+// A grid behind a handle, and the loop over the points that it is asked about.
+// Host only: what every face of the grid shares.
+
+constexpr std::int64_t kPointsToPiece = 2048;  // points to a piece of work
+
+struct BuiltGrid {
+  GridIndex index;
+  GridView view;
+};
+
+// Runs piece(grid, points, begin, end, refused) over all rows, and sets `refused` to the first row
+// that the arithmetic cannot decide, or -1.
+template <class Piece>
+Status answer(const void* handle, const void* const* columns, const std::int64_t* strides,
+              std::int64_t rows, int threads, std::int64_t* refused, Piece&& piece) {
+  return guarded([&] {
+    const GridView* grid = handle ? &static_cast<const BuiltGrid*>(handle)->view : nullptr;
+    const PointsView points = points_view(columns, strides);
+    LowestRow first;
+    Team team(rows > kPointsToPiece ? threads : 1);
+    team.run(rows, kPointsToPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      piece(grid, points, begin, end, first);
+    });
+    *refused = first.found();
+  });
 }
 
 }  // namespace geodomain

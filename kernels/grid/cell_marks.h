@@ -2,7 +2,7 @@
 // what it changes of the labels of those below.
 #pragma once
 
-#include "grid/footprint.h"
+#include "grid/frame.h"
 #include "grid/grid.h"
 #include "platform/atomics.h"
 

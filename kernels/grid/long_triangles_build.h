@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "grid/long_triangles.h"
+#include "grid/grid.h"
 #include "platform/thread_team.h"
 
 namespace geodomain {

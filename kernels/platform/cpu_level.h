@@ -1,14 +1,13 @@
-// Which instructions this processor has.
+// Which instructions this processor has, for the core that is asked first, and for the build.
 #pragma once
 
 #include "platform/portable.h"
 
 namespace geodomain {
 
-#if !defined(__CUDACC__)
 // The x86-64 level of this processor: 1 (baseline), 3 (AVX2, FMA) or 4 (AVX-512).
-// Asked of the processor itself, because __builtin_cpu_supports needs a runtime that not every
-// linker brings along; the operating system must save the wide registers too.
+// It asks the processor, because __builtin_cpu_supports needs a runtime that not every linker
+// brings along; the operating system must save the wide registers, too.
 #if GD_X86_64
 struct CpuFacts {
   unsigned eax, ebx, ecx, edx;
@@ -48,7 +47,6 @@ inline int cpu_level() {
 }
 #else
 inline int cpu_level() { return 1; }
-#endif
 #endif
 
 }  // namespace geodomain

@@ -1,8 +1,11 @@
 // The caller's arrays as the kernels see them; nothing is copied or owned.
 #pragma once
 
+#include <algorithm>
+
 #include "exact/crossing.h"
 #include "platform/arithmetic.h"
+#include "platform/loads.h"
 
 namespace geodomain {
 
@@ -66,6 +69,27 @@ GD_HD void widen(Bounds& box, const Bounds& other) {
 GD_HD bool misses(const Bounds& bounds, Vec3 q) {
   return !((q.x >= bounds.low.x) & (q.x <= bounds.high.x) & (q.y >= bounds.low.y) &
            (q.y <= bounds.high.y) & (q.z < bounds.high.z));
+}
+
+// Triangles of a mesh one after the other: the corners of those that come soon are asked for, which
+// are anywhere. Host only.
+
+constexpr std::int64_t kTrianglesAhead = 16;
+
+inline void fetch_corners(const MeshView& mesh, std::int64_t triangle) {
+  for (int k = 0; k < 3; ++k) {
+    const std::int64_t corner = mesh.triangles[3 * triangle + k];
+    fetch(reinterpret_cast<const Vec3*>(mesh.vertices + 3 * corner));
+  }
+}
+
+// visit(triangle, index)
+template <class Visit>
+void visit_triangles(const MeshView& mesh, std::int64_t begin, std::int64_t end, Visit&& visit) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    fetch_corners(mesh, std::min(i + kTrianglesAhead, mesh.triangle_count - 1));
+    visit(mesh.triangle(i), i);
+  }
 }
 
 }  // namespace geodomain

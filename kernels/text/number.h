@@ -1,3 +1,172 @@
+// The first 128 bits of every power of five that a double can meet.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "platform/bits.h"
+
+namespace geodomain::text {
+
+constexpr int kSmallestPower = -342, kLargestPower = 308;
+
+// Entry q is 5^q scaled by a power of two so that its highest bit is bit 127,
+// cut off below; for -27 <= q < 0 one is added, so that a product with it is
+// never below the true one (Lemire, "Number parsing at a gigabyte per second",
+// 2021, section 5).
+class PowersOfFive {
+ public:
+  static const PowersOfFive& get() {
+    static const PowersOfFive powers;
+    return powers;
+  }
+
+  const Wide& operator[](int power) const {
+    return powers_[static_cast<std::size_t>(power - kSmallestPower)];
+  }
+
+ private:
+  PowersOfFive() {
+    fill_positive();
+    fill_negative();
+  }
+
+  // 5^342 has 795 bits, and 128 are wanted below it: 960 bits hold all there is.
+  static constexpr int kWords = 15;
+  using Integer = std::array<std::uint64_t, kWords>;  // lowest word first
+
+  Wide& at(int power) { return powers_[static_cast<std::size_t>(power - kSmallestPower)]; }
+
+  void fill_positive() {
+    Integer number{};
+    number[0] = 1;
+    for (int power = 0; power <= kLargestPower; ++power) {
+      at(power) = leading(number);
+      std::uint64_t carry = 0;
+      for (std::uint64_t& word : number) {
+        const Wide product = multiply_wide(word, 5);
+        word = product.low + carry;
+        carry = product.high + (word < carry ? 1 : 0);
+      }
+    }
+  }
+
+  // floor(2^959 / 5^k), since floor(floor(n / a) / b) = floor(n / (a b)).
+  void fill_negative() {
+    Integer number{};
+    number[kWords - 1] = std::uint64_t{1} << 63;
+    for (int power = -1; power >= kSmallestPower; --power) {
+      std::uint64_t rest = 0;
+      for (int i = kWords; i-- > 0;) divide_by_five(number[static_cast<std::size_t>(i)], rest);
+      Wide& entry = at(power) = leading(number);
+      if (power >= -27 && ++entry.low == 0) ++entry.high;
+    }
+  }
+
+  // word, rest = divmod(rest * 2^64 + word, 5), in halves that fit a word.
+  static void divide_by_five(std::uint64_t& word, std::uint64_t& rest) {
+    const std::uint64_t high = (rest << 32) | (word >> 32);
+    const std::uint64_t low = (high % 5) << 32 | (word & 0xFFFFFFFF);
+    word = (high / 5) << 32 | (low / 5);
+    rest = low % 5;
+  }
+
+  static Wide leading(const Integer& number) {
+    int top = kWords - 1;
+    while (number[static_cast<std::size_t>(top)] == 0) --top;
+    const auto word = [&](int i) { return i < 0 ? 0 : number[static_cast<std::size_t>(i)]; };
+    const int shift = leading_zeros(word(top));
+    if (shift == 0) return {word(top), word(top - 1)};
+    return {word(top) << shift | word(top - 1) >> (64 - shift),
+            word(top - 1) << shift | word(top - 2) >> (64 - shift)};
+  }
+
+  std::array<Wide, kLargestPower - kSmallestPower + 1> powers_;
+};
+
+// The double nearest to digits * 10^power, correctly rounded.
+
+enum class Rounding { exact, overflow, unsure };
+
+struct Rounded {
+  double value;
+  Rounding state;
+};
+
+inline double assemble(std::uint64_t fraction, std::int64_t biased_exponent) {
+  const std::uint64_t bits = fraction | static_cast<std::uint64_t>(biased_exponent) << 52;
+  double value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// Clinger (1990): both factors are exact doubles, so one operation rounds once.
+inline bool round_small(std::uint64_t digits, std::int64_t power, double& value) {
+  static constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                     1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                     1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  if (digits >> 53 != 0 || power < -22 || power > 22) return false;
+  const double factor = static_cast<double>(digits);
+  value = power < 0 ? factor / kTens[-power] : factor * kTens[power];
+  return true;
+}
+
+// The first 128 bits of digits * 5^power, good to the last but one of `high`
+// that rounding looks at: the second half of the power is multiplied in only
+// where a carry from it could reach them.
+inline Wide leading_product(std::uint64_t digits, int power) {
+  const Wide& five = PowersOfFive::get()[power];
+  Wide product = multiply_wide(digits, five.high);
+  if ((product.high & 0x1FF) == 0x1FF) {
+    const Wide second = multiply_wide(digits, five.low);
+    product.low += second.high;
+    if (product.low < second.high) ++product.high;
+  }
+  return product;
+}
+
+// Below 2^-1022 fewer bits are kept. No tie is possible: it would need digits
+// divisible by 5^-power, and -power > 27 there.
+inline Rounded round_subnormal(std::uint64_t mantissa, std::int64_t exponent) {
+  if (exponent <= -63) return {0.0, Rounding::exact};
+  mantissa >>= 1 - exponent;
+  mantissa = (mantissa + (mantissa & 1)) >> 1;
+  return {assemble(mantissa, 0), Rounding::exact};  // a carry into bit 52 is the exponent 1
+}
+
+// Eisel and Lemire: Lemire, "Number parsing at a gigabyte per second", 2021.
+inline Rounded round_decimal(std::uint64_t digits, std::int64_t power) {
+  double small;
+  if (round_small(digits, power, small)) return {small, Rounding::exact};
+  if (digits == 0 || power < kSmallestPower) return {0.0, Rounding::exact};
+  if (power > kLargestPower) return {0.0, Rounding::overflow};
+
+  const int shift = leading_zeros(digits);
+  const Wide product = leading_product(digits << shift, static_cast<int>(power));
+  // All ones below: one more unit in the cut-off power might carry through.
+  if (product.low == ~std::uint64_t{0} && (power < -27 || power > 55)) {
+    return {0.0, Rounding::unsure};
+  }
+  const int top = static_cast<int>(product.high >> 63);
+  std::uint64_t mantissa = product.high >> (top + 9);  // 54 bits: one to round by
+  // floor(power * log2(10)) + 63, by 217706 / 2^16, exact over the table.
+  std::int64_t exponent = ((217706 * power) >> 16) + 63 + top - shift + 1023;
+  if (exponent <= 0) return round_subnormal(mantissa, exponent);
+
+  // Half way between two doubles, which only powers in [-4, 23] reach: to even.
+  const bool half = product.low <= 1 && power >= -4 && power <= 23 && (mantissa & 3) == 1 &&
+                    mantissa << (top + 9) == product.high;
+  if (half) --mantissa;
+  mantissa = (mantissa + (mantissa & 1)) >> 1;
+  if (mantissa >> 53 != 0) {
+    mantissa >>= 1;
+    ++exponent;
+  }
+  if (exponent >= 2047) return {0.0, Rounding::overflow};
+  return {assemble(mantissa & ~(std::uint64_t{1} << 52), exponent), Rounding::exact};
+}
+
 // What the text of one field says: a number, nothing, or something else.
 //
 //   number  = [blanks] [sign] digits [mark [digits]] [exponent] [blanks]
@@ -7,14 +176,6 @@
 // Blanks are spaces and tabs, the mark is the table's decimal mark. An empty
 // field and NaN, in any case, are missing; infinity is out of range. A
 // thousands separator makes a field text. The locale has no say.
-#pragma once
-
-#include <cstdint>
-
-#include "platform/bits.h"
-#include "text/decimal.h"
-
-namespace geodomain::text {
 
 enum class Reading { number, missing, word, range, unsure };
 
@@ -136,5 +297,118 @@ inline Number read_number(const char* begin, const char* end, char mark) {
   if (count > 19) return read_long(begin, digits_end, power, negative);
   return finish(round_decimal(digits, power), negative);
 }
+
+// Plain decimals of up to sixteen bytes, which nearly all coordinates are, read
+// a word at a time. Anything else is for number.h, and gives the same doubles.
+
+// The last `count` bytes of a word, 1 to 8, after zeros.
+inline std::uint64_t last_bytes(std::uint64_t word, int count) {
+  const std::uint64_t kept = ~std::uint64_t{0} << (8 * (8 - count));
+  return (word & kept) | (kZeros & ~kept);
+}
+
+// A bit for the first byte of `word` that is `byte`; there may be others above.
+inline std::uint64_t find_byte(std::uint64_t word, char byte) {
+  const std::uint64_t other = word ^ (kEach * static_cast<unsigned char>(byte));
+  return (other - kEach) & ~other & (kEach * 0x80);
+}
+
+// The word without its byte number `place`: those before it move up, and the
+// first one becomes the last of `before`.
+inline std::uint64_t without(std::uint64_t word, int place, std::uint64_t before) {
+  const std::uint64_t below = (std::uint64_t{1} << (8 * place)) - 1;
+  const std::uint64_t above = ~below << 8;
+  return (word & above) | (word & below) << 8 | before >> 56;
+}
+
+constexpr int kReach = 16;
+
+// Reads [-] digit [digits] [mark [digits]] of up to 16 bytes that ends at least
+// as many after the start of the text, and remembers the last one: from row to
+// row most coordinates and sizes are what they were.
+class ShortReader {
+ public:
+  // False: not so plain.
+  bool read(const char* begin, const char* end, char mark, double& value) {
+    const bool negative = begin < end && *begin == '-';
+    begin += negative;
+    if (!is_short(begin, end)) return false;
+    const Words words = words_of(begin, end);
+    if (words.high != words_.high || words.low != words_.low) {
+      double size;
+      if (!convert(words, mark, size)) return false;
+      words_ = words;
+      size_ = size;
+    }
+    value = negative ? -size_ : size_;
+    return true;
+  }
+
+  // Reads such a number with an exponent of two digits after it, (e | E) (+ | -) digit digit.
+  static bool read_scientific(const char* begin, const char* end, char mark, double& value) {
+    const bool negative = begin < end && *begin == '-';
+    begin += negative;
+    const char* const stop = end - kExponent;
+    if (end - begin <= kExponent || (*stop | 0x20) != 'e' || (stop[1] != '+' && stop[1] != '-') ||
+        !is_digit(stop[2]) || !is_digit(stop[3]) || !is_short(begin, stop)) {
+      return false;
+    }
+    const int power = 10 * (stop[2] - '0') + (stop[3] - '0');
+    std::uint64_t digits;
+    int decimals;
+    double size;
+    if (!take_apart(words_of(begin, stop), mark, digits, decimals)) return false;
+    if (!round_small(digits, (stop[1] == '-' ? -power : power) - decimals, size)) return false;
+    value = negative ? -size : size;
+    return true;
+  }
+
+  static constexpr int kExponent = 4;  // bytes
+
+ private:
+  struct Words {
+    std::uint64_t high, low;
+  };
+
+  static bool is_short(const char* begin, const char* end) {
+    return end > begin && end - begin <= kReach && is_digit(*begin);
+  }
+
+  static Words words_of(const char* begin, const char* end) {
+    const auto length = static_cast<int>(end - begin);
+    const std::uint64_t high = load_word(end - 8);
+    if (length <= 8) return {last_bytes(high, length), kZeros};
+    return {high, last_bytes(load_word(end - 16), length - 8)};
+  }
+
+  static bool convert(Words words, char mark, double& size) {
+    std::uint64_t digits;
+    int decimals;
+    return take_apart(words, mark, digits, decimals) && round_small(digits, -decimals, size);
+  }
+
+  // The digits, and how many of them stand after the mark.
+  static bool take_apart(Words words, char mark, std::uint64_t& digits, int& decimals) {
+    std::uint64_t high = words.high, low = words.low;
+    decimals = 0;
+    if (const std::uint64_t hit = find_byte(high, mark)) {
+      const int place = trailing_zeros(hit) / 8;
+      decimals = 7 - place;
+      high = without(high, place, low);
+      low = low << 8 | '0';
+    } else if (const std::uint64_t far = find_byte(low, mark)) {
+      const int place = trailing_zeros(far) / 8;
+      decimals = 15 - place;
+      low = without(low, place, kZeros);
+    }
+    if (!are_digits(high) || !are_digits(low)) return false;
+    digits = eight_digits(high);
+    if (low != kZeros) digits += eight_digits(low) * 100000000;
+    return true;
+  }
+
+  Words words_{kZeros, kZeros};
+  double size_ = 0.0;
+};
 
 }  // namespace geodomain::text

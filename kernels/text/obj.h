@@ -14,7 +14,6 @@
 #include <cstring>
 #include <vector>
 
-#include "platform/lowest_row.h"
 #include "platform/thread_team.h"
 #include "text/words.h"
 

@@ -1,19 +1,306 @@
-// The vertices and triangles of a text STL, read in pieces by a team of threads. Corners that are
-// equal become one vertex while other pieces are still read: the vertices are in the order in which
-// they first appear, whoever reads what.
+// Work that threads make ready in any order, and that is done one after the other in its own: by
+// whichever thread makes the next one ready, while the others go on.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <mutex>
 #include <utility>
 #include <vector>
 
-#include "platform/in_order.h"
 #include "platform/thread_team.h"
-#include "text/stl_facets.h"
+#include "text/words.h"
 #include "topology/equal_rows.h"
 
+namespace geodomain {
+
+class InOrder {
+ public:
+  explicit InOrder(std::int64_t count) : ready_(static_cast<std::size_t>(count)) {}
+
+  // Number i is ready. Calls body(k) for each k that is next and ready, unless another thread is
+  // at it, which then calls it. All are done when all calls of `ready` have returned; a body that
+  // throws leaves the rest undone.
+  template <class Body>
+  void ready(std::int64_t i, Body&& body) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    ready_[static_cast<std::size_t>(i)] = true;
+    if (is_busy_) return;
+    is_busy_ = true;
+    for (; next_ < ready_.size() && ready_[next_]; ++next_) {
+      lock.unlock();
+      body(static_cast<std::int64_t>(next_));
+      lock.lock();
+    }
+    is_busy_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<bool> ready_;
+  std::size_t next_ = 0;
+  bool is_busy_ = false;
+};
+
+}  // namespace geodomain
+
+// The corners of the facets of a text STL.
+//
+//   facet normal i j k outer loop vertex x y z vertex x y z vertex x y z endloop endfacet
+//
+// on any lines, in any case. A facet that is written in another way is read line by line: between
+// a line `facet` and a line `endfacet` three lines `vertex x y z`, whatever stands between them.
+// Other lines are passed over. Lines end in LF or CR LF.
+//
+// The text about the numbers is mostly the same from facet to facet. It is remembered, and a facet
+// that has the bytes of the last one there is read without telling their words apart again.
+
 namespace geodomain::text {
+
+enum class StlFault : std::int64_t { none, number, vertex, cut, corners };
+
+struct StlTold {
+  StlFault fault = StlFault::none;
+  std::int64_t begin = 0, end = 0, count = 0;  // the word, and the corners of its facet
+};
+
+// The whole facets of a stretch of text.
+class StlPiece {
+ public:
+  StlPiece(const char* text, const char* begin, const char* end)
+      : text_(text), at_(begin), end_(end), axes_(3, RealReader(text)) {}
+
+  void read() {
+    places_.reserve(static_cast<std::size_t>(end_ - at_) / kBytesToNumber);
+    Word word;
+    while (at_ < end_ && told_.fault == StlFault::none) {
+      if (!next(word)) {
+        at_ += at_ < end_;
+      } else if (is_keyword(word, "facet", text_)) {
+        if (read_facet()) {
+          while (repeat_facet()) {
+          }
+        } else {
+          at_ = word.end;
+          read_lines();
+        }
+      } else if (is_keyword(word, "vertex", text_)) {
+        fail(StlFault::vertex, word);
+      } else if (is_keyword(word, "endfacet", text_)) {
+        fail(StlFault::corners, word);
+      } else {
+        if (!is_title(word) && holds_corner()) fail(StlFault::vertex, word);
+        finish_line();
+      }
+    }
+  }
+
+  const StlTold& told() const { return told_; }
+  std::vector<double> take_places() { return std::move(places_); }
+  const std::vector<UnsureNumber>& unsure() const { return unsure_; }
+
+ private:
+  // The next word of the line; false at its end.
+  bool next(Word& word) {
+    const char* at = at_;
+    while (at < end_ && *at != '\n' && is_between_words(*at)) ++at;
+    at_ = at;
+    return at < end_ && *at != '\n' && take(word);
+  }
+
+  bool next_anywhere(Word& word) {
+    const char* at = at_;
+    while (at < end_ && is_between_words(*at)) ++at;
+    at_ = at;
+    return at < end_ && take(word);
+  }
+
+  bool take(Word& word) {
+    word.begin = at_;
+    word.end = at_ = end_of_word(at_, end_);
+    return true;
+  }
+
+  template <std::size_t kSize>
+  bool expect(const char (&keyword)[kSize]) {
+    Word word;
+    return next_anywhere(word) && is_keyword(word, keyword, text_);
+  }
+
+  // The line of a solid's name, which may be anything.
+  bool is_title(Word word) const {
+    return is_keyword(word, "solid", text_) || is_keyword(word, "endsolid", text_) ||
+           is_keyword(word, "end", text_);
+  }
+
+  // Whether the rest of a line holds a corner, which must not be passed over.
+  bool holds_corner() {
+    int numbers = -1;  // since `vertex`
+    double value;
+    for (Word word; numbers < 3 && next(word);) {
+      if (is_keyword(word, "vertex", text_)) {
+        numbers = 0;
+      } else if (numbers >= 0) {
+        numbers = axes_[0].read(word, value) == Reading::word ? -1 : numbers + 1;
+      }
+    }
+    return numbers == 3;
+  }
+
+  void finish_line() {
+    const void* feed = std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_));
+    at_ = feed == nullptr ? end_ : static_cast<const char*>(feed) + 1;
+  }
+
+  // Reads the rest of a facet that is written as usual; false, and nothing read, for any other.
+  bool read_facet() {
+    return whole_or_nothing([this] { return read_usual(); });
+  }
+
+  // Reads a facet that has the bytes of the last one about its numbers; false, and nothing read,
+  // for any other.
+  bool repeat_facet() {
+    return whole_or_nothing([this] { return repeat_last(); });
+  }
+
+  template <class Read>
+  bool whole_or_nothing(Read&& read) {
+    const char* const begin = at_;
+    const std::size_t known = places_.size(), known_unsure = unsure_.size();
+    if (read()) return true;
+    at_ = begin;
+    places_.resize(known);
+    unsure_.resize(known_unsure);
+    return false;
+  }
+
+  bool read_usual() {
+    Word word, about[kAbout] = {};
+    about[0].begin = last_end_;
+    last_end_ = nullptr;
+    if (!expect("normal")) return false;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!next_anywhere(word)) return false;
+      if (axis == 0) about[0].end = word.begin;
+    }
+    if (!expect_after(word, about[1], "outer") || !expect("loop")) return false;
+    for (int corner = 1; corner <= 3; ++corner) {
+      if (corner > 1 ? !expect_after(word, about[corner], "vertex") : !expect("vertex")) {
+        return false;
+      }
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        if (!next_anywhere(word) || !read_number(word, axis)) return false;
+        if (axis == 0) about[corner].end = word.begin;
+      }
+    }
+    if (!expect_after(word, about[4], "endloop") || !expect("endfacet")) return false;
+    if (about[0].begin == nullptr) about[0].begin = about[0].end;  // nothing to compare with
+    about[4].end = last_end_ = at_;
+    std::copy(about, about + kAbout, about_);
+    return true;
+  }
+
+  template <std::size_t kSize>
+  bool expect_after(Word last, Word& about, const char (&keyword)[kSize]) {
+    about.begin = last.end;
+    return expect(keyword);
+  }
+
+  bool repeat_last() {
+    Word word;
+    if (!repeats(about_[0]) || !begins_word()) return false;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!next_anywhere(word)) return false;
+    }
+    for (int corner = 1; corner <= 3; ++corner) {
+      if (!repeats(about_[corner]) || !begins_word()) return false;
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        if (!next_anywhere(word) || !read_number(word, axis)) return false;
+      }
+    }
+    if (!repeats(about_[4]) || begins_word()) return false;
+    last_end_ = at_;
+    return true;
+  }
+
+  // Whether the text goes on with the bytes of an earlier place; goes past them.
+  bool repeats(Word earlier) {
+    const auto size = earlier.end - earlier.begin;
+    if (size == 0 || end_ - at_ < size) return false;
+    if (std::memcmp(at_, earlier.begin, static_cast<std::size_t>(size)) != 0) return false;
+    at_ += size;
+    return true;
+  }
+
+  bool begins_word() const { return at_ < end_ && !is_between_words(*at_); }
+
+  void read_lines() {
+    finish_line();
+    std::int64_t count = 0;
+    for (Word word; at_ < end_; finish_line()) {
+      if (!next(word)) continue;
+      if (is_keyword(word, "facet", text_)) return fail(StlFault::cut, word);
+      if (is_keyword(word, "vertex", text_)) {
+        if (!read_corner(word)) return;
+        ++count;
+      } else if (is_keyword(word, "endfacet", text_)) {
+        if (count != 3) fail(StlFault::corners, word, count);
+        return finish_line();
+      }
+    }
+    fail(StlFault::cut, {end_, end_});
+  }
+
+  bool read_corner(Word key) {
+    Word words[4];
+    int count = 0;
+    while (count < 4 && next(words[count])) ++count;
+    if (count != 3) {
+      fail(StlFault::vertex, key);
+      return false;
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (!read_number(words[axis], axis)) {
+        fail(StlFault::number, words[axis]);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool read_number(Word word, std::size_t axis) {
+    double value;
+    const Reading reading = axes_[axis].read(word, value);
+    if (reading == Reading::unsure) {
+      const auto slot = static_cast<std::int64_t>(places_.size());
+      unsure_.push_back({slot, word.begin - text_, word.end - text_});
+    }
+    places_.push_back(value);
+    return reading != Reading::word;
+  }
+
+  void fail(StlFault fault, Word word, std::int64_t count = 0) {
+    told_ = {fault, word.begin - text_, word.end - text_, count};
+  }
+
+  static constexpr std::size_t kBytesToNumber = 16;  // of a usual file, its words counted in
+  static constexpr int kAbout = 5;
+
+  const char* text_;
+  const char* at_;
+  const char* end_;
+  const char* last_end_ = nullptr;  // of the facet before, if nothing but text was read since
+  Word about_[kAbout] = {};         // before the normal, before each corner, after the last one
+  StlTold told_;
+  std::vector<RealReader> axes_;
+  std::vector<double> places_;
+  std::vector<UnsureNumber> unsure_;
+};
+
+// The vertices and triangles of a text STL, read in pieces by a team of threads. Corners that are
+// equal become one vertex while other pieces are still read: the vertices are in the order in which
+// they first appear, whoever reads what.
 
 class StlMesh {
  public:

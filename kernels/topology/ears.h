@@ -18,22 +18,22 @@
 
 namespace geodomain {
 
-using Place = std::array<double, 3>;
+using Corner = std::array<double, 3>;
 
-inline Place minus(const Place& a, const Place& b) {
+inline Corner minus(const Corner& a, const Corner& b) {
   return {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
 }
-inline Place cross_of(const Place& a, const Place& b) {
+inline Corner cross_of(const Corner& a, const Corner& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
-inline double dot_of(const Place& a, const Place& b) {
+inline double dot_of(const Corner& a, const Corner& b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 // Corners in boxes of boxes: node i has the children 2 i + 1 and 2 i + 2.
 class CornerTree {
  public:
-  explicit CornerTree(const std::vector<Place>& corners) : corners_(corners) {
+  explicit CornerTree(const std::vector<Corner>& corners) : corners_(corners) {
     order_.resize(corners.size());
     std::iota(order_.begin(), order_.end(), 0);
     leaf_of_.resize(corners.size());
@@ -80,7 +80,7 @@ class CornerTree {
  private:
   static constexpr std::size_t kLeaf = 8;
   struct Node {
-    Place low, high;
+    Corner low, high;
     std::int64_t begin = 0, live = 0;
   };
 
@@ -101,7 +101,7 @@ class CornerTree {
       for (std::int64_t k = begin; k < end; ++k) leaf_of_[order_[k]] = at;
       return;
     }
-    const Place size = minus(node.high, node.low);
+    const Corner size = minus(node.high, node.low);
     const int axis = static_cast<int>(std::max_element(size.begin(), size.end()) - size.begin());
     const std::int64_t middle = begin + (end - begin) / 2;
     std::nth_element(
@@ -111,7 +111,7 @@ class CornerTree {
     build(child + 1, middle, end);
   }
 
-  const std::vector<Place>& corners_;
+  const std::vector<Corner>& corners_;
   std::vector<std::int64_t> order_, leaf_of_;
   std::vector<Node> nodes_;
 };
@@ -119,7 +119,7 @@ class CornerTree {
 class EarClipper {
  public:
   // The ring starts at the origin and no coordinate is larger than 1 or so.
-  EarClipper(std::vector<Place> corners, const Place& normal)
+  EarClipper(std::vector<Corner> corners, const Corner& normal)
       : corners_(std::move(corners)), normal_(normal), tree_(corners_) {
     const std::int64_t count = static_cast<std::int64_t>(corners_.size());
     before_.resize(count);
@@ -186,7 +186,7 @@ class EarClipper {
   }
 
   void look(std::int64_t i) {
-    const Place &p = corners_[before_[i]], &q = corners_[i], &r = corners_[after_[i]];
+    const Corner &p = corners_[before_[i]], &q = corners_[i], &r = corners_[after_[i]];
     const double bend = dot_of(cross_of(minus(q, p), minus(r, q)), normal_);
     if (bend != bend_[i] || witness_[i] == kNone) bends_.push({bend, -i});
     bend_[i] = bend;
@@ -204,9 +204,9 @@ class EarClipper {
     }
   }
 
-  std::int64_t find_inside(const Place& a, const Place& b, const Place& c) const {
-    const Place* corner[4] = {&a, &b, &c, &a};
-    Place side[3], inward[3];
+  std::int64_t find_inside(const Corner& a, const Corner& b, const Corner& c) const {
+    const Corner* corner[4] = {&a, &b, &c, &a};
+    Corner side[3], inward[3];
     double slack[3];
     for (int k = 0; k < 3; ++k) {
       side[k] = minus(*corner[k + 1], *corner[k]);
@@ -215,7 +215,7 @@ class EarClipper {
       slack[k] =
           1e-12 * (std::fabs(inward[k][0]) + std::fabs(inward[k][1]) + std::fabs(inward[k][2]));
     }
-    const auto may_hold = [&](const Place& low, const Place& high) {
+    const auto may_hold = [&](const Corner& low, const Corner& high) {
       for (int k = 0; k < 3; ++k) {
         double most = slack[k];
         for (int axis = 0; axis < 3; ++axis) {
@@ -228,7 +228,7 @@ class EarClipper {
       return true;
     };
     const auto holds = [&](std::int64_t i) {
-      const Place& r = corners_[i];
+      const Corner& r = corners_[i];
       if (r == a || r == b || r == c) return false;
       for (int k = 0; k < 3; ++k) {
         if (dot_of(cross_of(side[k], minus(r, *corner[k])), normal_) < 0) return false;
@@ -238,8 +238,8 @@ class EarClipper {
     return tree_.find(may_hold, holds);
   }
 
-  const std::vector<Place> corners_;
-  const Place normal_;
+  const std::vector<Corner> corners_;
+  const Corner normal_;
   CornerTree tree_;
   std::vector<std::int64_t> before_, after_, witness_;
   std::vector<double> bend_;

@@ -1,11 +1,259 @@
-// Whether two triangles of one surface cross, or lie on each other, where neighbours only meet:
-// then what is on either side of them is not the same all over. Host only.
+// The triangles of a mesh in packets of eight that are near each other, under levels of nodes of
+// eight boxes: which boxes meet, eight at a time. Host only; nothing is decided here.
+//
+// Coordinates are single-precision ones of a frame. A place and a box are rounded by monotone
+// steps, so that boxes that meet still do.
 #pragma once
 
-#include "exact/parting_plane.h"
-#include "topology/triangle_packets.h"
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "bvh/host.h"
+#include "exact/contact.h"
+#include "platform/large_array.h"
+#include "platform/mesh_view.h"
+#include "platform/simd.h"
 
 namespace geodomain {
+
+struct EightBoxes {
+  float low[3][8], high[3][8];
+
+  void put(int lane, const Box& box) {
+    for (int k = 0; k < 3; ++k) low[k][lane] = box.low[k], high[k][lane] = box.high[k];
+  }
+  Box box(int lane) const {
+    Box one;
+    for (int k = 0; k < 3; ++k) one.low[k] = low[k][lane], one.high[k] = high[k][lane];
+    return one;
+  }
+  // A bit for each box that meets another.
+  std::uint32_t met(const Box& box) const {
+    std::uint32_t bits = 0xff;
+    for (int k = 0; k < 3; ++k) {
+      bits &= at_most(maximum(Floats8::load(low[k]), Floats8(box.low[k])),
+                      minimum(Floats8::load(high[k]), Floats8(box.high[k])));
+    }
+    return bits;
+  }
+};
+
+struct TrianglePacket {
+  std::int32_t corner[3][8];  // vertices whose triangles are known to be parted, and else -1
+  std::int32_t triangle[8];
+};
+
+class TrianglePackets {
+ public:
+  // Of the triangles that have a group, not -1. `bounds` are those of all, `parted` as
+  // `look_at_fans` gives it.
+  TrianglePackets(const MeshView& mesh, const Bounds& bounds, const std::int32_t* group,
+                  const std::uint8_t* parted, Team& team)
+      : team_(team) {
+    LargeArray<std::int32_t> rows(mesh.triangle_count);
+    for (std::int32_t i = 0; i < mesh.triangle_count; ++i) {
+      rows[count_] = i;
+      count_ += group[i] >= 0;
+    }
+    if (count_ == 0) return;
+    frame_ = make_frame(bounds);
+    LargeArray<Box> all(count_);
+    team_.run(count_, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        fetch_corners(mesh, rows[std::min(i + kTrianglesAhead, count_ - 1)]);
+        all[i] = box_of(frame_, mesh.triangle(rows[i]));
+      }
+    });
+    const LargeArray<std::int32_t> order = sorted(all);
+    packets_.resize(size());
+    levels_.emplace_back(size());
+    sizes_.push_back(size());
+    team_.run(size(), 256, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) fill(mesh, rows, all, order, parted, i);
+    });
+    do add_level();
+    while (sizes_.back() > 1);
+  }
+
+  std::int64_t size() const { return (count_ + 7) / 8; }
+  std::int64_t group_count() const { return (size() + 7) / 8; }
+  const TrianglePacket& operator[](std::int64_t packet) const { return packets_[packet]; }
+
+  // visit(packet, lane, other, lanes): a triangle of a packet of a group of eight, and those of the
+  // packet or of a later one whose boxes meet its own; each pair once.
+  template <class Visit>
+  void visit_pairs(std::int64_t group, Visit&& visit) const {
+    std::vector<std::int64_t> near;  // groups
+    descend(box_around(1, group), group, 1, [&](std::int64_t node) { near.push_back(node); });
+    for (std::int64_t packet = 8 * group; packet < std::min(8 * group + 8, size()); ++packet) {
+      const Box box = box_around(0, packet);
+      for (const std::int64_t node : near) {
+        std::uint32_t lanes = levels_[1][node].met(box);
+        if (node == group) lanes &= 0xffu << packet % 8;
+        for (; lanes != 0; lanes &= lanes - 1) {
+          compare(packet, 8 * node + trailing_zeros(lanes), visit);
+        }
+      }
+    }
+  }
+
+  // visit(triangle) of those whose boxes meet one, and perhaps of some that only come near it,
+  // until it returns false.
+  template <class Visit>
+  void visit_met(const Bounds& bounds, Visit&& visit) const {
+    const Box box = box_of(frame_, {bounds.low, bounds.high, bounds.low});
+    bool going = true;
+    descend(box, 0, 0, [&](std::int64_t packet) {
+      const std::uint32_t lanes = levels_[0][packet].met(box);
+      for (int lane = 0; lane < 8 && going; ++lane) {
+        if (lanes >> lane & 1) going = visit(packets_[packet].triangle[lane]);
+      }
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kPiece = 4096;
+  // Bits of a code that are not sorted by; fewer boxes than many are sorted by a digit less.
+  static constexpr int kDropped = 31;
+  static constexpr std::int64_t kMany = 1 << 21;
+  // Equal codes are sorted by what was dropped where there are twice as many, and perhaps fewer.
+  static constexpr std::int64_t kRun = 16;
+
+  // Boxes by their codes.
+  LargeArray<std::int32_t> sorted(const LargeArray<Box>& boxes) const {
+    const int dropped = count_ < kMany ? kDropped + kDigitBits : kDropped;
+    LargeArray<std::uint64_t> keys(count_);
+    LargeArray<std::int32_t> order(count_);
+    team_.run(count_, kPiece, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        keys[i] = code_of(frame_, boxes[i]) >> dropped;
+        order[i] = static_cast<std::int32_t>(i);
+      }
+    });
+    RadixSort(keys.get(), order.get(), count_, team_);
+    std::vector<std::pair<std::uint64_t, std::int32_t>> run;
+    for (std::int64_t at = 0; at + kRun < count_; at += kRun) {
+      if (keys[at] != keys[at + kRun]) continue;
+      const auto [first, last] = std::equal_range(keys.get(), keys.get() + count_, keys[at]);
+      const std::int64_t begin = first - keys.get(), end = last - keys.get();
+      run.clear();
+      for (std::int64_t i = begin; i < end; ++i) {
+        run.push_back({code_of(frame_, boxes[order[i]]), order[i]});
+      }
+      std::sort(run.begin(), run.end());
+      for (std::int64_t i = begin; i < end; ++i) order[i] = run[i - begin].second;
+      at = (end - 1) / kRun * kRun;
+    }
+    return order;
+  }
+
+  void fill(const MeshView& mesh, const LargeArray<std::int32_t>& rows, const LargeArray<Box>& all,
+            const LargeArray<std::int32_t>& order, const std::uint8_t* parted,
+            std::int64_t packet) {
+    TrianglePacket& out = packets_[packet];
+    EightBoxes& boxes = levels_[0][packet] = nothing();
+    for (int lane = 0; lane < 8; ++lane) {
+      const std::int64_t at = 8 * packet + lane;
+      const std::int32_t later = order[std::min(at + kTrianglesAhead, count_ - 1)];
+      fetch(&all[later]);
+      fetch(mesh.triangles + 3 * std::int64_t{rows[later]});
+      const std::int32_t row = out.triangle[lane] = at < count_ ? rows[order[at]] : -1;
+      for (int k = 0; k < 3; ++k) {
+        const std::int32_t vertex = row < 0 ? -1 : mesh.triangles[3 * row + k];
+        out.corner[k][lane] = vertex < 0 || !parted[vertex] ? -1 : vertex;
+      }
+      if (row >= 0) boxes.put(lane, all[order[at]]);
+    }
+  }
+
+  static EightBoxes nothing() {
+    constexpr float kFar = std::numeric_limits<float>::infinity();
+    EightBoxes boxes;
+    for (int lane = 0; lane < 8; ++lane) {
+      boxes.put(lane, {{kFar, kFar, kFar}, {-kFar, -kFar, -kFar}});
+    }
+    return boxes;
+  }
+
+  void add_level() {
+    const std::int64_t below = sizes_.back(), count = (below + 7) / 8;
+    const LargeArray<EightBoxes>& children = levels_.back();
+    LargeArray<EightBoxes> nodes(count);
+    team_.run(count, 256, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        nodes[i] = nothing();
+        for (int lane = 0; lane < 8 && 8 * i + lane < below; ++lane) {
+          nodes[i].put(lane, around_all(children[8 * i + lane]));
+        }
+      }
+    });
+    levels_.push_back(std::move(nodes));
+    sizes_.push_back(count);
+  }
+
+  // Of a packet, level 0, or of a node.
+  Box box_around(int level, std::int64_t node) const {
+    const auto above = static_cast<std::size_t>(level) + 1;
+    if (above < levels_.size()) return levels_[above][node / 8].box(static_cast<int>(node % 8));
+    return around_all(levels_.back()[node]);
+  }
+
+  static Box around_all(const EightBoxes& boxes) {
+    Box box = boxes.box(0);
+    for (int lane = 1; lane < 8; ++lane) box = around(box, boxes.box(lane));
+    return box;
+  }
+
+  // The triangles of two packets.
+  template <class Visit>
+  void compare(std::int64_t packet, std::int64_t other, Visit&& visit) const {
+    const EightBoxes& boxes = levels_[0][packet];
+    for (std::uint32_t near = boxes.met(box_around(0, other)); near != 0; near &= near - 1) {
+      const int lane = trailing_zeros(near);
+      std::uint32_t lanes = levels_[0][other].met(boxes.box(lane));
+      if (other == packet) lanes &= 0xfeu << lane;
+      if (lanes != 0) visit(packet, lane, other, lanes);
+    }
+  }
+
+  // visit(node) of those of a level from one on whose boxes meet another; packets are level 0.
+  template <class Visit>
+  void descend(const Box& box, std::int64_t from, int to, Visit&& visit) const {
+    struct Open {
+      int level;
+      std::int64_t node;
+    };
+    // A level leaves open seven nodes more; there are 2^31 triangles at most.
+    Open open[8 * 12];
+    int count = 0;
+    if (count_ > 0) open[count++] = {static_cast<int>(levels_.size()) - 1, 0};
+    while (count > 0) {
+      const auto [level, node] = open[--count];
+      if (level == to) {
+        visit(node);
+        continue;
+      }
+      std::uint32_t lanes = levels_[static_cast<std::size_t>(level)][node].met(box);
+      const std::int64_t least = (from >> 3 * (level - 1 - to)) - 8 * node;
+      if (least > 0) lanes &= 0xffu << (least < 8 ? least : 8);
+      for (lanes &= 0xff; lanes != 0; lanes &= lanes - 1) {
+        open[count++] = {level - 1, 8 * node + trailing_zeros(lanes)};
+      }
+    }
+  }
+
+  Team& team_;
+  BoxFrame frame_ = {};
+  std::int64_t count_ = 0;
+  LargeArray<TrianglePacket> packets_;
+  std::vector<LargeArray<EightBoxes>> levels_;  // of triangles, of packets, of nodes
+  std::vector<std::int64_t> sizes_;
+};
+
+// Whether two triangles of one surface cross, or lie on each other, where neighbours only meet:
+// then what is on either side of them is not the same all over. Host only.
 
 // Triangles are compared within their groups, which are shells, or shells that overlap; those of no
 // group, -1, meet nothing. `parted`: of each vertex, whether its triangles meet in what they share

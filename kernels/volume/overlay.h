@@ -186,7 +186,7 @@ class Overlay {
   // Goes on with a facet of the first body of a set.
   void start(const Facet& facet, std::size_t body) {
     const auto go_on = [&](const Polygon& polygon, bool is_roof) {
-      if (polygon.count == 0) return;
+      if (polygon.count < 1) return;
       Piece piece;
       for (int i = 0; i < polygon.count; ++i) {
         const Vec3& p = polygon.at[i];

@@ -1,0 +1,382 @@
+// The nearest of a few triangles, which single precision has left.
+#pragma once
+
+#include "bvh/box_frame.h"
+#include "bvh/nodes.h"
+#include "exact/nearest.h"
+#include "platform/mesh_view.h"
+#include "platform/simd.h"
+
+namespace geodomain {
+
+// A triangle that may be the nearest, and how near it is at least, in even places.
+struct Noted {
+  float least;
+  std::int32_t triangle;
+};
+// As many as are noted until it has to be decided among them.
+constexpr int kMostNoted = 8;
+
+// The nearest of a few triangles, or what was found before: doubles leave out most of them.
+GD_HD NearestFound nearest_of(const MeshView& mesh, Vec3 p, const Noted* noted, int count,
+                              NearestFound best) {
+  double most = best.foot.distance * (1.0 + 0x1p-50);
+  TriangleReach reach[kMostNoted];
+  for (int i = 0; i < count; ++i) {
+    reach[i] = reach_of(mesh.triangle(noted[i].triangle), p);
+    most = minimum(most, reach[i].most);
+  }
+  for (int i = 0; i < count; ++i) {
+    if (!(reach[i].least <= most)) continue;
+    const std::int32_t triangle = noted[i].triangle;
+    const NearestFound found = {foot_on(mesh.triangle(triangle), p, reach[i].parts), triangle};
+    if (best.triangle < 0 || found.is_before(best)) best = found;
+    // A rounded distance may be below the bound that doubles gave, never far below it.
+    most = minimum(most, best.foot.distance * (1.0 + 0x1p-50));
+  }
+  return best;
+}
+
+// A distance in even places, rounded up; `longest` as `longest_scale` has it.
+GD_HD float most_in_places(double distance, double longest) {
+  return static_cast<float>(distance * longest * (1.0 + 0x1p-20));
+}
+
+// A triangle in its own plane, in single precision, as it is asked how far away it is: for bounds
+// of the distance from below and from above. They only leave triangles out.
+
+// Its longest side is the base, from `corner` along `along`; the triangle is on the side of it to
+// which `across` points, and `normal` is upright on both. In even places.
+template <class Number>
+struct FlatTriangle {
+  // A side of the triangle in the plane: from where it begins, as far as `length`.
+  struct Side {
+    Number along, across, length;
+  };
+  Vector<Number> corner, along, across, normal;
+  Number base;
+  Side left, right;  // from both ends of the base to the third corner
+};
+constexpr int kFlatNumbers = 19;
+static_assert(sizeof(FlatTriangle<float>) == kFlatNumbers * sizeof(float), "no gaps");
+
+// How far a point is from a flat triangle: from its nearest side, from its plane, and how far
+// inside of all three sides its foot is, negative where it is outside of one.
+template <class Number>
+struct FlatReach {
+  Number edge, plane, inside;
+
+  GD_HD FlatReach(const FlatTriangle<Number>& t, const Vector<Number>& p) {
+    const Vector<Number> off = {p.x - t.corner.x, p.y - t.corner.y, p.z - t.corner.z};
+    const Number x = off.dot(t.along), y = off.dot(t.across), z = off.dot(t.normal);
+    const Number from_right = x - t.base;
+    const Number left = multiply_subtract(x, t.left.across, y * t.left.along);
+    const Number right = multiply_subtract(y, t.right.along, from_right * t.right.across);
+    const Number nearest =
+        smaller(smaller(square(x, y, t.base), square(ahead(t.left, x, y), left, t.left.length)),
+                square(ahead(t.right, from_right, y), right, t.right.length));
+    edge = quick_root(multiply_add(z, z, nearest));
+    plane = size_of(z);
+    inside = smaller(smaller(y, left), right);
+  }
+
+ private:
+  GD_HD static Number ahead(const typename FlatTriangle<Number>::Side& side, const Number& x,
+                            const Number& y) {
+    return multiply_add(x, side.along, y * side.across);
+  }
+  // Of the distance in the plane to a side.
+  GD_HD static Number square(const Number& ahead, const Number& aside, const Number& length) {
+    const Number beyond = ahead - smaller(larger(ahead, Number(0.0f)), length);
+    return multiply_add(beyond, beyond, aside * aside);
+  }
+};
+
+// All that single precision makes of a distance D to a triangle whose longest side is A, apart from
+// where the point and the corner are moved to: with u = 2^-24 and F <= D + A how far the point is
+// from the corner, its coordinates in the triangle's frame are wrong by less than 9u F, sides by 4u
+// A, what is ahead and aside by 5u F and the roots by 5u D: less than 24u (D + A) in all. So is the
+// distance of a foot from a side.
+constexpr float kFlatError = 0x1p-19f;
+
+// Between what a distance is.
+template <class Number>
+struct FlatRange {
+  Number least, most;
+};
+
+// `moved` is what the point and the corner are moved by at most, together.
+template <class Number>
+GD_HD FlatRange<Number> flat_range(const FlatTriangle<Number>& t, const Vector<Number>& p,
+                                   float moved) {
+  const FlatReach<Number> found(t, p);
+  const Number error = multiply_add(Number(kFlatError), found.edge + t.base, Number(moved));
+  const Number nearest = smaller(found.plane, found.edge);
+  const Number none(0.0f);
+  return {where_below(found.inside, none - error, found.edge, nearest) - error,
+          where_below(error, found.inside, nearest, found.edge) + error};
+}
+
+namespace flat_detail {
+
+GD_HD Vector<double> apart(const Vector<double>& to, const Vector<double>& from) {
+  return {to.x - from.x, to.y - from.y, to.z - from.z};
+}
+GD_HD Vector<double> scaled(const Vector<double>& v, double factor) {
+  return {v.x * factor, v.y * factor, v.z * factor};
+}
+GD_HD Vector<float> single(const Vector<double>& v) {
+  return {static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};
+}
+constexpr double kNone = 0x1p-26;  // a length that is none
+
+// A direction of length 1 that is upright on one.
+GD_HD Vector<double> any_across(const Vector<double>& along) {
+  const double x = std::fabs(along.x), y = std::fabs(along.y), z = std::fabs(along.z);
+  const Vector<double> axis = x <= y && x <= z ? Vector<double>{1.0, 0.0, 0.0}
+                              : y <= z         ? Vector<double>{0.0, 1.0, 0.0}
+                                               : Vector<double>{0.0, 0.0, 1.0};
+  const Vector<double> normal = along.cross(axis);
+  return scaled(normal, 1.0 / std::sqrt(normal.dot(normal)));
+}
+GD_HD FlatTriangle<float>::Side side(double along, double across) {
+  const double length = std::sqrt(along * along + across * across);
+  if (!(length > kNone)) return {1.0f, 0.0f, 0.0f};  // any direction
+  return {static_cast<float>(along / length), static_cast<float>(across / length),
+          static_cast<float>(length)};
+}
+
+}  // namespace flat_detail
+
+// From the corners in even places. A corner that is nearer to the base than 2^-26 is on it, and a
+// base that is shorter is a point: that moves less than `moved` has room for.
+GD_HD FlatTriangle<float> flat_triangle(const Vector<double>& one, const Vector<double>& two,
+                                        const Vector<double>& three) {
+  using namespace flat_detail;
+  const Vector<double> sides[3] = {apart(two, one), apart(three, two), apart(one, three)};
+  double length = -1.0;
+  int base = 0;
+  for (int k = 0; k < 3; ++k) {
+    const double square = sides[k].dot(sides[k]);
+    if (square > length) length = square, base = k;
+  }
+  const Vector<double> corner = base == 0 ? one : base == 1 ? two : three;
+  length = std::sqrt(length);
+  const Vector<double> to_third = scaled(base == 0   ? sides[2]
+                                         : base == 1 ? sides[0]
+                                                     : sides[1],
+                                         -1.0);
+  Vector<double> along = {1.0, 0.0, 0.0};
+  if (length > kNone)
+    along = scaled(sides[base], 1.0 / length);
+  else
+    length = 0.0;
+  const double ahead = to_third.dot(along);
+  Vector<double> rest = apart(to_third, scaled(along, ahead));
+  rest = apart(rest, scaled(along, rest.dot(along)));  // what cancellation left of it
+  double aside = std::sqrt(rest.dot(rest));
+  Vector<double> across = any_across(along);
+  if (aside > kNone)
+    across = scaled(rest, 1.0 / aside);
+  else
+    aside = 0.0;
+  return {single(corner),
+          single(along),
+          single(across),
+          single(along.cross(across)),
+          static_cast<float>(length),
+          side(ahead, aside),
+          side(ahead - length, aside)};
+}
+
+// Of a mesh's triangle.
+GD_HD FlatTriangle<float> flat_triangle(const BoxFrame& frame, const Triangle& t) {
+  const auto even = [&](const Vec3& c) {
+    return Vector<double>{frame.place(0, c.x) * frame.share[0],
+                          frame.place(1, c.y) * frame.share[1],
+                          frame.place(2, c.z) * frame.share[2]};
+  };
+  return flat_triangle(even(t.a), even(t.b), even(t.c));
+}
+
+// Flat cylinders around what is below a node, or in a packet, in single precision and even places.
+// Boxes of a surface that is tilted are thick, so that many look near; a cylinder about the mean
+// plane is as thin as the surface is flat.
+
+GD_HD Vector<float> apart(const Vector<float>& to, const Vector<float>& from) {
+  return {to.x - from.x, to.y - from.y, to.z - from.z};
+}
+GD_HD Vector<float> plus(const Vector<float>& a, const Vector<float>& b) {
+  return {a.x + b.x, a.y + b.y, a.z + b.z};
+}
+GD_HD Vector<float> times(const Vector<float>& a, float factor) {
+  return {a.x * factor, a.y * factor, a.z * factor};
+}
+GD_HD float length(const Vector<float>& v) { return quick_root(v.dot(v)); }
+
+// In places from the frame's middle: nearer than this, single precision is enough.
+constexpr float kFarthestForCylinders = 16.0f;
+
+// At most the square of the distance to anything in a cylinder, from the point less its centre.
+// Rounding errors, that of the normal's length included, are less than 2^-20 of the distance to the
+// centre.
+template <class Number>
+GD_HD Number square_to_cylinder(const Vector<Number>& off, const Vector<Number>& normal,
+                                const Number& thickness, const Number& radius) {
+  const Number none(0.0f), error(0x1p-19f);
+  const Number height = size_of(off.dot(normal)), square = off.dot(off);
+  const Number far = quick_root(square);
+  const Number aside = larger(square - height * height - error * square, none);
+  const Number beside = larger(quick_root(aside) - radius, none);
+  const Number above = larger(height - thickness - error * far, none);
+  return (beside * beside + above * above) * Number(1.0f - 0x1p-19f);
+}
+
+// What is in it is within `thickness` of its middle plane, and within `radius` of its axis.
+struct alignas(16) Cylinder {
+  float centre[3];
+  float thickness;
+  float normal[3];  // of length 1, or 0: then it is a ball
+  float radius;
+
+  GD_HD float least_square(const Vector<float>& p) const {
+    return square_to_cylinder(apart(p, {centre[0], centre[1], centre[2]}),
+                              {normal[0], normal[1], normal[2]}, thickness, radius);
+  }
+};
+static_assert(sizeof(Cylinder) == 32, "a cylinder is two loads of sixteen bytes");
+
+// A direction of length 1, or 0 where there is none.
+GD_HD Vector<float> direction_of(const Vector<float>& sum) {
+  const float size = maximum_of(maximum_of(std::fabs(sum.x), std::fabs(sum.y)), std::fabs(sum.z));
+  if (!(size > 0x1p-100f)) return {0.0f, 0.0f, 0.0f};
+  const Vector<float> even = times(sum, 1.0f / size);
+  return times(even, 1.0f / std::sqrt(even.dot(even)));
+}
+
+// Half of a cylinder's height, and its radius, wider by more than roundings come to.
+GD_HD Cylinder cylinder(const Vector<float>& centre, const Vector<float>& normal, float thickness,
+                        float radius) {
+  const float wide = radius * (1.0f + 0x1p-18f) + 0x1p-22f;
+  return {{centre.x, centre.y, centre.z},
+          thickness * (1.0f + 0x1p-18f) + 0x1p-19f * wide,
+          {normal.x, normal.y, normal.z},
+          wide};
+}
+
+// Around the triangles of a packet.
+GD_HD Cylinder cylinder_of(const BoxFrame& frame, const PacketRow* rows, int triangle_count) {
+  const auto corner = [&](int i) {
+    const double* at = rows[i / 3].at + 3 * (i % 3);
+    return FramedPoint(frame, {at[0], at[1], at[2]}).even(frame);
+  };
+
+  Vector<float> sum = {0.0f, 0.0f, 0.0f}, centre = sum;
+  const int count = 3 * triangle_count;
+  for (int i = 0; i < count; i += 3) {
+    const Vector<float> a = corner(i), b = corner(i + 1), c = corner(i + 2);
+    sum = plus(sum, apart(b, a).cross(apart(c, a)));
+    centre = plus(centre, times(plus(plus(a, b), c), 1.0f / static_cast<float>(count)));
+  }
+  const Vector<float> normal = direction_of(sum);
+  float thickness = 0.0f, radius = 0.0f;
+  for (int i = 0; i < count; ++i) {
+    const Vector<float> off = apart(corner(i), centre);
+    thickness = maximum_of(thickness, std::fabs(off.dot(normal)));
+    radius = maximum_of(radius, length(off));
+  }
+  return cylinder(centre, normal, thickness, radius);
+}
+
+// Around others; child(i) for i in [0, count).
+template <class Child>
+GD_HD Cylinder cylinder_around(int count, Child&& child) {
+  Vector<float> sum = {0.0f, 0.0f, 0.0f}, centre = sum;
+  for (int i = 0; i < count; ++i) {
+    const Cylinder one = child(i);
+    sum = plus(sum, times({one.normal[0], one.normal[1], one.normal[2]}, one.radius));
+    centre = plus(centre, times({one.centre[0], one.centre[1], one.centre[2]},
+                                1.0f / static_cast<float>(count)));
+  }
+  const Vector<float> normal = direction_of(sum);
+  float thickness = 0.0f, radius = 0.0f;
+  for (int i = 0; i < count; ++i) {
+    const Cylinder one = child(i);
+    const Vector<float> off = apart({one.centre[0], one.centre[1], one.centre[2]}, centre);
+    const float upright = Vector<float>{one.normal[0], one.normal[1], one.normal[2]}.dot(normal);
+    const float lean = std::sqrt(maximum_of(1.0f - upright * upright, 0.0f) + 0x1p-20f);
+    const float half = one.thickness + one.radius * lean;
+    thickness = maximum_of(thickness, std::fabs(off.dot(normal)) + half);
+    radius = maximum_of(radius, length(off) + one.thickness + one.radius);
+  }
+  return cylinder(centre, normal, thickness, radius);
+}
+
+// Of a node, once those of its children are there.
+GD_HD Cylinder cylinder_of(const WideNode& node, const Cylinder* of_nodes,
+                           const Cylinder* of_packets) {
+  const int inner = count_bits(node.inner), all = inner + count_bits(node.leaf);
+  return cylinder_around(all, [&](int i) {
+    return i < inner ? of_nodes[node.child + i] : of_packets[node.packet + (i - inner)];
+  });
+}
+
+// What points are asked through on a GPU for the nearest triangle, all in single precision: nodes,
+// cylinders and flat triangles, from the hierarchy over a mesh.
+
+// A packet's triangle: five loads of sixteen bytes.
+struct alignas(16) FlatRow {
+  FlatTriangle<float> flat;
+  std::uint32_t triangle;  // and, as the highest bit, whether the packet has another
+
+  static constexpr std::uint32_t kAnother = 0x80000000u;
+};
+static_assert(sizeof(FlatRow) == 80, "a row is five loads of sixteen bytes");
+
+GD_HD FlatRow flat_row(const BoxFrame& frame, const MeshView& mesh, const Packet& packet, int k) {
+  const bool another = k + 1 < packet.row[0].count;
+  const auto triangle = static_cast<std::uint32_t>(packet.row[k].triangle);
+  return {flat_triangle(frame, mesh.triangle(packet.row[k].triangle)),
+          triangle | (another ? FlatRow::kAnother : 0u)};
+}
+
+// A node's boxes in even places: on a GPU bytes would take three times the time to be made numbers
+// of. A slot that is empty is infinitely far from everything.
+struct alignas(16) NearestNode {
+  float side[3][2][kWide];  // by axis: where boxes begin, and where they end
+  std::uint32_t child, packet;
+  std::uint32_t inner, leaf;
+};
+static_assert(sizeof(NearestNode) == 208, "a node is thirteen loads of sixteen bytes");
+
+GD_HD NearestNode nearest_node(const BoxFrame& frame, const WideNode& node) {
+  NearestNode wide;
+  for (int k = 0; k < 3; ++k) {
+    const float step = power_of_two(node.exponent[k]);
+    for (int slot = 0; slot < kWide; ++slot) {
+      const bool there = (node.inner | node.leaf) >> slot & 1;
+      const float low = node.origin[k] + step * static_cast<float>(node.low[k] >> 8 * slot & 0xff);
+      const float high =
+          node.origin[k] + step * static_cast<float>(node.high[k] >> 8 * slot & 0xff);
+      wide.side[k][0][slot] = there ? low * frame.share[k] : HUGE_VALF;
+      wide.side[k][1][slot] = there ? high * frame.share[k] : -HUGE_VALF;
+    }
+  }
+  wide.child = node.child, wide.packet = node.packet;
+  wide.inner = node.inner, wide.leaf = node.leaf;
+  return wide;
+}
+
+// What the kernels need to answer.
+struct NearestView {
+  BoxFrame frame;
+  const NearestNode* nodes;
+  const Cylinder *of_nodes, *of_packets;
+  const FlatRow* rows;  // kDevicePacket to a packet
+  MeshView mesh;
+};
+static_assert(sizeof(NearestView) == 120, "as every compiler has it");
+
+constexpr std::int32_t kNoRoom = -2;  // in the place of the first that is noted
+
+}  // namespace geodomain
