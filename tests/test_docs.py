@@ -130,11 +130,11 @@ def test_every_kernel_file_is_named_where_to_look() -> None:
     kernels = ROOT / "kernels"
     table = (kernels / "README.md").read_text(encoding="utf-8")
     headers = [path.relative_to(kernels).as_posix() for path in kernels.rglob("*.h")]
-    faces = [path.name for path in (kernels / "faces").iterdir()]
+    launch = [path.name for path in (kernels / "launch").iterdir()]
     named = set(re.findall(r"`([\w./]+)`", table))
     assert len(headers) > 50
-    assert {*headers, *faces} - named - {
-        path for path in faces if f"faces/{path}" in named
+    assert {*headers, *launch} - named - {
+        path for path in launch if f"launch/{path}" in named
     } == set()
 
 

@@ -132,7 +132,7 @@ class NearestIndex(Protocol):
 
 
 class BlockAnswer(IntEnum):
-    """How the share of a block was found; as in kernels/faces/volume.cpp."""
+    """How the share of a block was found; as in kernels/launch/volume.cpp."""
 
     BY_LABEL = 0
     BY_TRIANGLES = 1

@@ -197,7 +197,7 @@ def _gpu(cuda: Driver, number: int) -> Gpu:
 def _kernel_files() -> list[str]:
     """Return the names of the files with kernels."""
     folders = kernel_files.kernel_folders()
-    return sorted({path.name for one in folders for path in (one / "faces").glob("*.cu")})
+    return sorted({path.name for one in folders for path in (one / "launch").glob("*.cu")})
 
 
 def _origin(file: str, architecture: str) -> str:

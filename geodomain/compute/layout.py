@@ -1,6 +1,6 @@
 """What the kernels' structures look like in memory, and their constants, as C++ describes them.
 
-`kernels/faces/layout.cpp` is the only place that knows. No file of Python has an offset, a format
+`kernels/launch/layout.cpp` is the only place that knows. No file of Python has an offset, a format
 or the size of a structure, and none repeats a constant of the kernels.
 """
 
@@ -122,7 +122,7 @@ def _described() -> tuple[Mapping[str, Structure], Mapping[str, int | float]]:
 
 
 def parse(text: str) -> tuple[Mapping[str, Structure], Mapping[str, int | float]]:
-    """Return the structures and the constants of a description: see kernels/platform/layout.h."""
+    """Return the structures and the constants of a description: see kernels/launch/layout.cpp."""
     sizes: dict[str, int] = {}
     fields: dict[str, list[Field]] = {}
     constants: dict[str, int | float] = {}

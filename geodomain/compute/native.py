@@ -34,7 +34,7 @@ def kernel_folders() -> list[Path]:
 
 def sources() -> Path | None:
     """Return the folder with the sources that belong to the Python code, or None without any."""
-    return next((folder for folder in kernel_folders() if (folder / "faces").is_dir()), None)
+    return next((folder for folder in kernel_folders() if (folder / "launch").is_dir()), None)
 
 
 def load(name: str) -> ctypes.CDLL:
@@ -217,20 +217,29 @@ class Core:
 
 @functools.cache
 def core(at: int | None = None) -> Core:
-    """Return the core built for an instruction set, or for the best one of this processor."""
-    best = level() if at is None else at
-    return Core(load(next(LIBRARIES[of] for of in sorted(LIBRARIES, reverse=True) if of <= best)))
+    """Return the core for an instruction set, or the best core for this processor."""
+    return Core(load(LIBRARIES[level() if at is None else _best(at)]))
+
+
+def levels() -> list[int]:
+    """Return the instruction sets of the cores that are installed and that this processor runs."""
+    highest = load(LIBRARIES[1]).geodomain_cpu_level()
+    built = (at for at, name in LIBRARIES.items() if any(path.is_file() for path in _places(name)))
+    return [at for at in built if at <= highest]
 
 
 def level() -> int:
     """Return the instruction set to use; GEODOMAIN_CPU_LEVEL (1, 3 or 4) lowers it."""
-    baseline = load(LIBRARIES[1])
-    best: int = baseline.geodomain_cpu_level()
     wish = os.environ.get("GEODOMAIN_CPU_LEVEL", "")
     if wish and wish not in {"1", "3", "4"}:
         message = f"GEODOMAIN_CPU_LEVEL is {wish!r}; it can be 1, 3 or 4"
         raise ValueError(message)
-    return min(best, int(wish)) if wish else best
+    return _best(int(wish) if wish else max(LIBRARIES))
+
+
+def _best(highest: int) -> int:
+    """Return the best instruction set up to one."""
+    return max(at for at in levels() if at <= highest)
 
 
 def addresses(arrays: Sequence[NDArray[np.generic] | None]) -> Addresses:

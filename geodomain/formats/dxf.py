@@ -39,7 +39,7 @@ Matrices = NDArray[np.float64]  # of shape (m, 3, 4): rotation, scale and shift
     _BODY,
     _LAYER,
 ) = range(10)
-_CODE, _NUMBER, _INTEGER, _CUT = range(1, 5)  # DxfFault in kernels/text/dxf_groups.h
+_CODE, _NUMBER, _INTEGER, _CUT = range(1, 5)  # DxfFault in kernels/text/dxf.h
 _EXPECTED = {_CODE: "a group code", _NUMBER: "a finite number", _INTEGER: "a whole number"}
 _POLYGON_MESH, _POLYFACE = 16, 64  # flags of a POLYLINE, group 70
 _CLOSED_M, _CLOSED_N = 1, 32

@@ -193,7 +193,7 @@ def reading(
     Parameters
     ----------
     kind : {"obj", "stl", "words"}
-        Which of the readers of `kernels/faces/wireframe_text.cpp`.
+        Which of the readers of `kernels/launch/wireframe_text.cpp`.
     data : bytes
         The file.
     *options : int

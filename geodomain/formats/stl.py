@@ -25,7 +25,7 @@ from geodomain.mesh.polygons import Faces
 _END_LINE = re.compile(rb"^[ \t]*end[ \t]*solid\b.*$", re.MULTILINE | re.IGNORECASE)
 _FACET_LINE = re.compile(rb"^[ \t]*facet\b", re.MULTILINE | re.IGNORECASE)
 _PIECE, _TAIL = 1 << 20, 1 << 12
-_NUMBER, _VERTEX, _CUT, _CORNERS = range(1, 5)  # faults of kernels/text/stl_facets.h
+_NUMBER, _VERTEX, _CUT, _CORNERS = range(1, 5)  # faults of kernels/text/stl.h
 
 
 def read_binary(data: bytes, name: str) -> Faces:

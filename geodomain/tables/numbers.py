@@ -235,7 +235,7 @@ _SHOWN, _LOOKED, _SNIPPET, _MOST_VALUES = 3, 1000, 40, 100_000
 
 
 class Kind(IntEnum):
-    """What a cell says; the first four are those of `Kind` in kernels/text/column.h."""
+    """What a cell says; the first four are those of `Kind` in kernels/text/cells.h."""
 
     MISSING = 0
     NUMBER = 1

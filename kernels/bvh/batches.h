@@ -1,4 +1,5 @@
-// Four hits described side by side, for a CPU: the same bits as one by one.
+// Many segments at once on the host: short ones by batches, long ones by walks that visit near
+// nodes first, and the hits of four at a time.
 #pragma once
 
 #include <type_traits>
@@ -8,6 +9,8 @@
 #include "platform/simd.h"
 
 namespace geodomain {
+
+// Describes four hits side by side: the same bits as one by one.
 
 class FourHits {
  public:
@@ -74,21 +77,21 @@ class FourHits {
   Segment segment_[kCount];
 };
 
-// Many segments asked about by one thread of a CPU, a batch of them at once. What is still to be
-// looked at, nodes and packets each with its segment, is kept in lists for all of them, and taken
-// many at a time: none of it branches on what the look before found. Short segments are asked so:
-// few nodes are near them, whatever the order. Long ones have bvh/near_first.h.
+// Answers a batch of short segments with one thread. Nodes and packets wait for their visit in
+// queues that all segments of the batch share, and are visited many at a time, so that no visit
+// branches on the result of the one before. The order does not matter: few nodes are near a short
+// segment.
 
-constexpr int kBatch = 256;     // segments to a batch, and the most nodes that are taken at once
-constexpr int kNodesAhead = 6;  // looks that memory is asked for before
+constexpr int kBatch = 256;     // segments to a batch, and the most nodes visited at once
+constexpr int kNodesAhead = 6;  // visits ahead of which memory is prefetched
 
 template <class Question>
-class Asker {
+class ShortSegments {
  public:
-  explicit Asker(const BatchView& bvh) : bvh_(bvh), frame_(bvh.frame) {}
+  explicit ShortSegments(const BatchView& bvh) : bvh_(bvh), frame_(bvh.frame) {}
 
-  // For each row in [begin, end): a question by make(row), asked about the segment in `ends`, and
-  // done(row, question).
+  // For each row in [begin, end): makes a question by make(row), answers it for the segment in
+  // `ends`, and calls done(row, question).
   template <class Make, class Done>
   void ask(std::int64_t begin, std::int64_t end, const double* ends, Make&& make, Done&& done) {
     for (std::int64_t row = begin; row < end; row += kBatch) {
@@ -101,7 +104,7 @@ class Asker {
   void ask_batch(std::int64_t begin, std::int64_t end, const double* ends, Make&& make,
                  Done&& done) {
     nodes_.reserve(kBatch);
-    Looks::Adding roots(nodes_);
+    VisitQueue::Appender roots(nodes_);
     const std::uint32_t root[kWide] = {};
     for (std::int64_t row = begin; row < end; ++row) {
       const auto i = static_cast<std::uint32_t>(row - begin);
@@ -110,13 +113,13 @@ class Asker {
         roots.add(1, root, i, 0);
       }
     }
-    roots.tell(nodes_);
+    roots.commit(nodes_);
     const auto segment = [&](std::uint32_t i) { return segment_of(ends, begin + i); };
     const auto sifted = [](const FloatPacket& packet, const Sight& sight) {
       return sift(packet, sight, from_start(packet, sight));
     };
     while (nodes_.size > 0) {
-      look_at_nodes();
+      visit_nodes();
       if (packets_.met.size >= kBatch || nodes_.size == 0) {
         packets_.take(bvh_, rays_, questions_, segment, sifted);
       }
@@ -124,55 +127,56 @@ class Asker {
     for (std::int64_t row = begin; row < end; ++row) done(row, questions_[row - begin]);
   }
 
-  // Takes the last nodes of the list. What does not change is kept in variables of its own, since a
-  // compiler cannot know that it is not in a list.
-  void look_at_nodes() {
+  // Visits the last nodes of the queue. What does not change is copied to local variables, since a
+  // compiler cannot know that the queues do not alias it.
+  void visit_nodes() {
     const int count = nodes_.size < kBatch ? nodes_.size : kBatch;
-    taken_.size = 0;
-    taken_.reserve(kBatch / kWide);
-    taken_.append(nodes_, nodes_.size - count, count);
+    current_.size = 0;
+    current_.reserve(kBatch / kWide);
+    current_.append(nodes_, nodes_.size - count, count);
     nodes_.size -= count;
     nodes_.reserve(count);
     packets_.met.reserve(count);
     const OpenNode* const all = bvh_.nodes;
-    const std::uint32_t *const places = taken_.places(), *const owners = taken_.rays();
-    Looks::Adding nodes(nodes_), packets(packets_.met);
+    const std::uint32_t *const places = current_.places(), *const owners = current_.rays();
+    VisitQueue::Appender nodes(nodes_), packets(packets_.met);
     for (int i = 0; i < count; ++i) {
       if (i + kNodesAhead < count) fetch(all + places[i + kNodesAhead]);
       const OpenNode& node = all[places[i]];
       const std::uint32_t owner = owners[i];
       const Ray& ray = rays_[owner];
       const std::uint32_t met = met_slots(node, ray).slots;
-      // The last are taken first: the far ones go in before.
+      // The last are visited first, so the far ones go in before.
       const std::uint32_t turn = Question::kNearFirst ? ray.octant ^ 7 : 0;
       nodes.add(met & node.inner, node.child, owner, turn);
       packets.add(met & node.leaf, node.child, owner, turn ^ 7);
     }
-    nodes.tell(nodes_);
-    packets.tell(packets_.met);
+    nodes.commit(nodes_);
+    packets.commit(packets_.met);
   }
 
   const BatchView bvh_;
   const EvenFrame frame_;
   Ray rays_[kBatch];
   Question questions_[kBatch];
-  Looks nodes_, taken_;
-  PacketLooks<Question> packets_;
+  VisitQueue nodes_, current_;
+  PacketQueue<Question> packets_;
 };
 
-// Long segments asked about by one thread of a CPU, many at once, each by a walk of its own: near
-// nodes first, since what it finds there may spare it the far ones. All walks take a step in turn,
-// so that none waits for another; a walk that is done makes room for the next segment.
+// Answers long segments with one thread, many at once, each by a walk of its own. A walk visits
+// near nodes first, since a hit there may spare it the far ones. All walks advance in turn, so that
+// none waits for the memory of another; a finished walk makes room for the next segment.
 
-// Questions that may be answered by the first part of a way.
+// Whether a part of the way may suffice to answer a question.
 template <class Question>
 constexpr bool kEndsEarly =
     std::is_same<Question, Any>::value || std::is_same<Question, NearestBySpans>::value;
 
-// From this part of the frame's longest half on, a segment is long.
+// A segment is long from this part of the longest half of the frame on.
 constexpr double kLong = 0.5;
 
-// Whether most of the rows in [begin, end) are, by one of sixteen. No answer depends on it.
+// Whether most of the rows in [begin, end) are long, by a sample of every sixteenth. It affects
+// speed alone.
 inline bool are_long(const BoxFrame& frame, const double* ends, std::int64_t begin,
                      std::int64_t end) {
   double least[3];  // of a long one, along an axis
@@ -189,16 +193,16 @@ inline bool are_long(const BoxFrame& frame, const double* ends, std::int64_t beg
 }
 
 template <class Question>
-class NearFirst {
+class LongSegments {
  public:
-  explicit NearFirst(const BatchView& bvh)
+  explicit LongSegments(const BatchView& bvh)
       : bvh_(bvh),
         frame_(bvh.frame),
         room_(kWide * (static_cast<std::size_t>(bvh.level_count) + 1)),
         place_(new std::uint32_t[kWalks * room_]),
         enter_(new float[kWalks * room_]) {}
 
-  // As Asker::ask.
+  // As ShortSegments::ask.
   template <class Make, class Done>
   void ask(std::int64_t begin, std::int64_t end, const double* ends, Make&& make, Done&& done) {
     if (bvh_.triangle_count == 0) {
@@ -222,7 +226,7 @@ class NearFirst {
           done(next, questions_[i]);
         }
       }
-      look_at_nodes();
+      visit_nodes();
       packets_.take(bvh_, rays_, questions_, segment, sifted);
       const int before = free_count_;
       go_on();
@@ -244,9 +248,9 @@ class NearFirst {
 
   // Each walk takes the last node of its stack, and puts its children there, far ones first. A
   // level leaves at most seven, and eight words are written.
-  void look_at_nodes() {
+  void visit_nodes() {
     packets_.met.reserve(walking_count_);
-    Looks::Adding packets(packets_.met);
+    VisitQueue::Appender packets(packets_.met);
     const OpenNode* const all = bvh_.nodes;
     const int count = walking_count_;
     for (int k = 0; k < count; ++k) {
@@ -270,11 +274,11 @@ class NearFirst {
       depth_[i] = depth + count_bits(inner);
       packets.add(met.slots & node.leaf, node.child, i, ray.octant);
     }
-    packets.tell(packets_.met);
+    packets.commit(packets_.met);
   }
 
-  // Parts the walks that are done from those that have a node left. One that begins beyond the
-  // reach is passed over, one to a step: without a branch.
+  // Separates finished walks from those with nodes left. A node that begins beyond the reach is
+  // dropped, one to a step, without a branch.
   void go_on() {
     int left = 0;
     for (int k = 0; k < walking_count_; ++k) {
@@ -306,7 +310,7 @@ class NearFirst {
   std::uint32_t depth_[kWalks];  // of stacks
   std::uint32_t walking_[kWalks], free_[kWalks];
   int walking_count_ = 0, free_count_ = 0;
-  PacketLooks<Question> packets_;
+  PacketQueue<Question> packets_;
 };
 
 }  // namespace geodomain

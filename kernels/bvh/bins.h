@@ -1,9 +1,9 @@
-// Bins of segments by where their middles are, and of points, so that threads next to each other go
-// the same way through a hierarchy. A bin is a cell of the mesh's box; what is outside goes to one
-// at the rim.
+// Bins of segments by their middles, and of points, so that neighbouring threads go the same way
+// through a hierarchy. A bin is a cell of the mesh's box; a middle outside of it goes to a bin at
+// the rim.
 //
-// Only the order in which rows are taken comes from here. Each row's answer goes to the row's own
-// place, so none depends on it, nor on the order of a bin's rows, which atomics leave open.
+// Bins only order the work. Each row's answer goes to the row's own place, so it depends neither on
+// the bins nor on the order of rows within one, which atomics leave open.
 #pragma once
 
 #include "bvh/box_frame.h"

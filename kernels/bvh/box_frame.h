@@ -1,5 +1,5 @@
-// Morton codes: three places interleaved to one number, so that what is near in it is near in
-// space. 21 bits an axis.
+// Boxes in single precision around exact geometry, the coordinates they are in, their Morton codes,
+// and segments and points among them.
 #pragma once
 
 #include "exact/segment.h"
@@ -8,7 +8,10 @@
 
 namespace geodomain {
 
-// The cell of a place in [-1, 1]; outside of it, and for NaN, one at the rim.
+// Morton codes: 21 bits of each axis, interleaved, so that places with near codes are near in
+// space.
+
+// The cell of a place in [-1, 1]; places outside of it, and NaN, get a cell at the rim.
 GD_HD std::uint32_t morton_cell(float place) {
   const float cell = (place + 1.0f) * 0x1p20f;
   if (!(cell > 0.0f)) return 0;
@@ -30,16 +33,15 @@ GD_HD std::uint64_t morton_code(std::uint32_t x, std::uint32_t y, std::uint32_t 
   return spread_bits(x) << 2 | spread_bits(y) << 1 | spread_bits(z);
 }
 
-// The digits that keys are sorted by.
+// The digits of a radix sort.
 
 constexpr int kKeyBits = 64, kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
 
-// Single-precision boxes around exact geometry: the coordinates they are in, the margin that
-// makes them safe, and a segment made ready to be clipped by them.
+// Boxes, and the margin that makes them safe.
 //
-// Boxes only ever leave triangles out. What they let through is decided exactly, so no answer
-// depends on anything here but on this: a box that the segment meets is never missed.
+// Boxes only leave triangles out; exact arithmetic decides the rest. So answers depend on one
+// property alone: a box that the segment meets is never missed.
 
 struct Box {
   float low[3], high[3];
@@ -162,7 +164,7 @@ GD_HD bool aim(const BoxFrame& frame, const Segment& s, Probe& probe) {
   return true;
 }
 
-// A point as the boxes of a hierarchy see it.
+// A point in the coordinates of boxes.
 
 // A point in the frame, single precision. Boxes and it are moved by less than 2^-21 of 1 and of
 // itself: `kBoxError` is several times that for all axes together. Beyond 2^40 it is put there,
@@ -203,10 +205,10 @@ struct FramedPoint {
   }
 };
 
-// Of the longest axis: that of which the share is 1, or nearly.
+// The scale of the longest axis, whose share is 1, or nearly.
 GD_HD double longest_scale(const BoxFrame& frame) { return frame.scale[0] * frame.share[0]; }
 
-// By which points that are near to each other are asked about together; any number for a NaN.
+// A sort key that brings near points together; any number for a NaN.
 GD_HD std::uint64_t code_of_point(const BoxFrame& frame, Vec3 p) {
   const FramedPoint place(frame, p);
   Box box;

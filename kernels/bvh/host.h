@@ -1,5 +1,4 @@
-// A stable sort of 64-bit keys with 32-bit values on a team of threads: by eight bits at a time,
-// the lowest first. Digits that all keys share cost nothing.
+// The hierarchy on the host: built by a team of threads, with a radix sort of Morton codes.
 #pragma once
 
 #include <chrono>
@@ -14,6 +13,9 @@
 #include "platform/thread_team.h"
 
 namespace geodomain {
+
+// A stable radix sort of 64-bit keys with 32-bit values by a team of threads: eight bits at a time,
+// the lowest first. Digits that all keys share cost nothing.
 
 class RadixSort {
  public:
@@ -95,7 +97,7 @@ class RadixSort {
   std::vector<std::int64_t> places_;
 };
 
-// The hierarchy built and held in the host's memory, by a team of threads.
+// Builds the hierarchy and holds it in the host's memory.
 
 // The frame of bounds that hold something; of an axis without extent, the longest one's scale.
 inline BoxFrame make_frame(const Bounds& bounds) {

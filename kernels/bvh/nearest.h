@@ -1,4 +1,5 @@
-// The nearest of a few triangles, which single precision has left.
+// What host and GPU share in the search for the nearest triangle: bounds of distances by flat
+// triangles and flat cylinders in single precision, and the decision among the few that are left.
 #pragma once
 
 #include "bvh/box_frame.h"
@@ -8,6 +9,8 @@
 #include "platform/simd.h"
 
 namespace geodomain {
+
+// The nearest of the few triangles that single precision has left.
 
 // A triangle that may be the nearest, and how near it is at least, in even places.
 struct Noted {
@@ -42,8 +45,8 @@ GD_HD float most_in_places(double distance, double longest) {
   return static_cast<float>(distance * longest * (1.0 + 0x1p-20));
 }
 
-// A triangle in its own plane, in single precision, as it is asked how far away it is: for bounds
-// of the distance from below and from above. They only leave triangles out.
+// A triangle in its own plane, in single precision: bounds of the distance to it from below and
+// from above. They only leave triangles out.
 
 // Its longest side is the base, from `corner` along `along`; the triangle is on the side of it to
 // which `across` points, and `normal` is upright on both. In even places.
@@ -199,9 +202,9 @@ GD_HD FlatTriangle<float> flat_triangle(const BoxFrame& frame, const Triangle& t
   return flat_triangle(even(t.a), even(t.b), even(t.c));
 }
 
-// Flat cylinders around what is below a node, or in a packet, in single precision and even places.
-// Boxes of a surface that is tilted are thick, so that many look near; a cylinder about the mean
-// plane is as thin as the surface is flat.
+// Flat cylinders around the triangles of a node or of a packet, in single precision and even
+// places. The boxes of a tilted surface are thick, so many of them look near; a cylinder about the
+// mean plane is as thin as the surface is flat.
 
 GD_HD Vector<float> apart(const Vector<float>& to, const Vector<float>& from) {
   return {to.x - from.x, to.y - from.y, to.z - from.z};
@@ -321,8 +324,7 @@ GD_HD Cylinder cylinder_of(const WideNode& node, const Cylinder* of_nodes,
   });
 }
 
-// What points are asked through on a GPU for the nearest triangle, all in single precision: nodes,
-// cylinders and flat triangles, from the hierarchy over a mesh.
+// Nodes, cylinders and flat triangles of the hierarchy over a mesh, as a GPU reads them.
 
 // A packet's triangle: five loads of sixteen bytes.
 struct alignas(16) FlatRow {

@@ -1,5 +1,4 @@
-// Eight triangles of a CPU's packet, each in its own plane, in single precision, as a point asks
-// them all at once.
+// The nearest triangle to a point, on the host: eight boxes, cylinders or triangles at a time.
 #pragma once
 
 #include <memory>
@@ -14,6 +13,8 @@
 #include "platform/simd.h"
 
 namespace geodomain {
+
+// A packet of eight triangles, each in its own plane, in single precision.
 
 struct alignas(64) FlatPacket {
   float at[kFlatNumbers][kFloatPacket];  // numbers of flat triangles
@@ -51,8 +52,8 @@ inline FlatPacket flat_packet(const BoxFrame& frame, const PacketRow* rows, int 
   return packet;
 }
 
-// Nodes of the hierarchy as a CPU asks them how near they are: eight boxes and eight flat cylinders
-// at once, in single precision and even places.
+// A node with eight boxes and eight flat cylinders: bounds of the distances to its children, in
+// single precision and even places.
 
 constexpr std::uint32_t kIsPacket = 0x80000000u;  // beside the index of what is below a slot
 
@@ -102,10 +103,9 @@ inline SurroundedNode surrounded_node(const BoxFrame& frame, const WideNode& nod
   return around;
 }
 
-// The triangle that is nearest to a point, over the hierarchy. Boxes, cylinders and flat triangles,
-// all in single precision, only leave triangles out; among those that are left doubles leave out
-// some more and `foot_on` decides, by (distance, index), so that no answer depends on the order in
-// which they are met.
+// Walks the hierarchy for the triangle nearest to a point. Boxes, cylinders and flat triangles, all
+// in single precision, only leave triangles out. Of the rest, doubles leave out some more and
+// `foot_on` decides by (distance, index), so that no answer depends on the order of visits.
 
 // The hierarchy as points ask it.
 class NearestIndex {
@@ -287,8 +287,8 @@ class NearestAsker {
   std::vector<Doubtful> doubtful_;
 };
 
-// The hierarchy as a GPU builds and keeps it, in the host's memory: with it the code that threads
-// of a GPU run is tested where there is none.
+// The hierarchy that a GPU builds and keeps, in the host's memory: the GPU's code is tested with it
+// where there is no GPU.
 
 class DeviceTree {
  public:

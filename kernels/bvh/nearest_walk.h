@@ -1,8 +1,8 @@
-// The triangle that is nearest to each of a few points that are near to each other, for the threads
-// of a warp, which go through the nodes together, a thread to a point. Boxes, cylinders and flat
-// triangles, all in single precision, leave out most triangles and note the few that may be the
-// nearest; among those doubles leave out some, and `foot_on` decides by (distance, index): what is
-// found is the same in whatever order, company and nodes.
+// The triangles nearest to the points of a warp, one point to a thread. The points are near each
+// other, so the threads go through the nodes together. Boxes, cylinders and flat triangles, all in
+// single precision, leave out most triangles and note the few that may be nearest. Of those,
+// doubles leave out some, and `foot_on` decides by (distance, index): the answer is the same in any
+// order, with any company and with any nodes.
 #pragma once
 
 #include "bvh/nearest.h"

@@ -1,5 +1,5 @@
-// What is asked about a segment: does it cross, what is nearest, how many, all of them. Every
-// answer is made of the triangles that it crosses, in whatever order they are found.
+// Queries of a segment: whether it crosses the mesh, the nearest triangle, how many, all of them.
+// Every answer follows from the triangles that it crosses, in any order.
 #pragma once
 
 #include "bvh/nodes.h"
@@ -51,9 +51,9 @@ struct Found {
 };
 static_assert(sizeof(Found) == 16, "as every compiler has it");
 
-// The questions. Each takes the crossed triangles one by one, and says when it knows enough.
-// `sure` is false where the arithmetic did not tell; then the answer is not one. What lies beyond
-// the nearest so far may be left out of the segment's way through the triangles.
+// The questions. Each takes the crossed triangles one by one, and returns whether it needs no more.
+// `sure` is false where the arithmetic could not decide; then there is no answer yet. The part of
+// the segment beyond the nearest crossing so far may be left out.
 
 struct Any {
   static constexpr bool kNearFirst = false, kAsksWhere = false;
@@ -181,8 +181,9 @@ GD_HD void sort_found(Found* list, std::int64_t count) {
   }
 }
 
-// Every triangle against every segment, with a look at their boxes first: the first version of R.
-// Leung's ray-surface intersection (arXiv 2209.02878), to compare the hierarchy with.
+// Brute force, to compare the hierarchy with: every triangle against every segment, with a test of
+// their boxes first, as in the first version of R. Leung's ray-surface intersection (arXiv
+// 2209.02878).
 
 struct BruteView {
   MeshView mesh;

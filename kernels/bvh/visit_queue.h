@@ -1,5 +1,5 @@
-// Nodes of the hierarchy as a CPU is asked through them: boxes as eight floats to a side, opened
-// once from the bytes that they are kept in elsewhere, and references side by side.
+// The hierarchy as a CPU reads it, and queues of nodes, packets and triangles that wait for a
+// visit.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,16 @@
 
 namespace geodomain {
 
+// Nodes with their boxes opened once, from compressed bytes to eight floats to a side, and with
+// references to their children side by side.
+
 struct alignas(64) OpenNode {
   float side[3][2][kWide];     // low and high, along each axis
   std::uint32_t child[kWide];  // of a slot: a node or a packet
   std::uint32_t inner, leaf;   // slots that are nodes, and packets
 };
 
-// One rounding to the nearest float, 2^-24, comes to what `Ray` counts.
+// Rounds once to the nearest float, by 2^-24: `Ray` counts that.
 inline OpenNode open_node(const WideNode& node) {
   OpenNode open = {};
   open.inner = node.inner;
@@ -42,7 +45,7 @@ inline OpenNode open_node(const WideNode& node) {
   return open;
 }
 
-// A frame for all axes at once, in four lanes of which the last is 0.
+// A frame as vectors of four lanes, of which the last is 0.
 struct EvenFrame {
   BoxFrame axes;
   double centre[4], scale[4], share[4];
@@ -56,12 +59,12 @@ struct EvenFrame {
   }
 };
 
-// A probe made ready for many boxes: a side at x is met at x * inverse + near, or far.
+// A probe prepared for many boxes: it meets a side at x at x * inverse + near, or far.
 //
-// In the frame, all that rounding moves a position by: a box, when it was made and when it was
-// opened, and the start 2^-24 each; the direction and its inverse 2^-22; start * inverse, the
-// margin's sum, the product and the sum 5 * 2^-24. That is less than 4 * 2^-22, where the margin
-// has room for eight.
+// Rounding moves a position in the frame by less than the margin: a box, when it was made and when
+// it was opened, and the start move by 2^-24 each; the direction and its inverse by 2^-22; start *
+// inverse, the margin's sum, the product and the sum by 5 * 2^-24. That is less than 4 * 2^-22,
+// where the margin has room for eight.
 struct Ray {
   float inverse[4], near[4], far[4];
   std::uint32_t near_side[3];  // where the sides begin that are met first
@@ -70,7 +73,7 @@ struct Ray {
   Sight sight;
   Stretch stretch;
 
-  // Whether it may meet the frame's box at all; `ends` is the row of the segment.
+  // Prepares a segment, a row of `ends`; returns whether it may meet the frame's box.
   bool begin(const EvenFrame& frame, const double* ends) {
     const Doubles4 centre = Doubles4::load(frame.centre), scale = Doubles4::load(frame.scale);
     const Doubles4 share = Doubles4::load(frame.share);
@@ -119,8 +122,8 @@ struct Ray {
   }
 };
 
-// The slots whose boxes the ray meets within its reach, and where it does, as the reach is told; of
-// slots that are empty, any.
+// The slots whose boxes the ray meets within its reach, and where it enters them. Empty slots may
+// be among them.
 struct MetSlots {
   std::uint32_t slots;
   Floats8 enter;
@@ -139,16 +142,15 @@ inline MetSlots met_slots(const OpenNode& node, const Ray& ray) {
   return {at_most(enter, leave), enter};
 }
 
-// Looks that a thread of a CPU has still to take at nodes, packets and triangles, each with the
-// segment that it is for, in lists: many are taken at a time, none waits for another, and memory is
-// asked for ahead.
+// Queues of a thread: nodes, packets and triangles that wait for a visit, each with its segment.
+// Many are visited at a time, so that none waits for another and memory is prefetched.
 
 inline Triangle corners_of(const PacketRow& row) {
   const double* c = row.at;
   return {{c[0], c[1], c[2]}, {c[3], c[4], c[5]}, {c[6], c[7], c[8]}};
 }
 
-// The hierarchy of a mesh as a CPU asks it.
+// The hierarchy of a mesh as a CPU reads it.
 struct BatchView {
   const OpenNode* nodes;
   const FloatPacket* packets;
@@ -158,15 +160,15 @@ struct BatchView {
   int level_count;  // of nodes
 };
 
-// The triangle with the least (t, index), none where `row` is null. Floats tell nearly always which
-// of two is nearer; where their spans meet, `Nearest` decides between the two.
+// The triangle with the least (t, index), or none where `row_` is null. Spans of floats nearly
+// always tell which of two is nearer; where their spans meet, `Nearest` decides.
 class NearestBySpans {
  public:
   static constexpr bool kNearFirst = true, kAsksWhere = true;
 
   std::int32_t triangle() const { return row_ ? row_->triangle : -1; }
 
-  // A triangle that is crossed; returns whether it has to be taken by `decide`.
+  // Takes a crossed triangle; returns whether `decide` has to compare it.
   bool take(const FloatSpan& span, const PacketRow* row, Ray& ray) {
     if (span.low > best_.high) return false;
     if (span.high >= best_.low) return true;
@@ -191,42 +193,42 @@ class NearestBySpans {
   const PacketRow* row_ = nullptr;
 };
 
-// Nodes, packets or triangles to look at, and for whom.
-class Looks {
+// Nodes, packets or triangles to visit, and the rays that visit them.
+class VisitQueue {
  public:
   int size = 0;
 
   const std::uint32_t* places() const { return place_.get(); }
   const std::uint32_t* rays() const { return ray_.get(); }
 
-  // Room for so many more sets of slots.
+  // Makes room for so many more sets of slots.
   void reserve(int sets) {
     const int room = size + kWide * sets;
     if (room <= room_) return;
-    Looks longer;
+    VisitQueue longer;
     longer.room_ = 2 * room;
     longer.place_.reset(new std::uint32_t[static_cast<std::size_t>(longer.room_)]);
     longer.ray_.reset(new std::uint32_t[static_cast<std::size_t>(longer.room_)]);
     longer.append(*this, 0, size);
     *this = std::move(longer);
   }
-  void append(const Looks& from, int first, int count) {
+  void append(const VisitQueue& from, int first, int count) {
     std::copy_n(from.places() + first, count, place_.get() + size);
     std::copy_n(from.rays() + first, count, ray_.get() + size);
     size += count;
   }
-  // What is added is there once it is told of. A compiler keeps this in registers.
-  class Adding {
+  // Additions count once `commit` is called: a compiler keeps the counter in a register.
+  class Appender {
    public:
-    explicit Adding(Looks& to) : place_(&to.place_[to.size]), ray_(&to.ray_[to.size]) {}
-    // What is in a set of slots, in the order of slot ^ turn.
+    explicit Appender(VisitQueue& to) : place_(&to.place_[to.size]), ray_(&to.ray_[to.size]) {}
+    // Adds the children in a set of slots, in the order of slot ^ turn.
     void add(std::uint32_t slots, const std::uint32_t* child, std::uint32_t ray,
              std::uint32_t turn) {
       pick(slots, turn, child, place_ + count_);
       for (int i = 0; i < kWide; ++i) ray_[count_ + i] = ray;
       count_ += count_bits(slots);
     }
-    void tell(Looks& to) const { to.size += static_cast<int>(count_); }
+    void commit(VisitQueue& to) const { to.size += static_cast<int>(count_); }
 
    private:
     std::uint32_t *GD_RESTRICT place_, *GD_RESTRICT ray_;
@@ -238,31 +240,32 @@ class Looks {
   int room_ = 0;
 };
 
-// Packets that have been met. Floats sift their triangles, and questions are told of those that are
-// crossed; arithmetic is `Full`, which always tells.
+// Packets that rays have met. Floats sift their triangles, and questions take those that are
+// crossed, by the arithmetic `Full`, which always decides.
 template <class Question>
-class PacketLooks {
+class PacketQueue {
  public:
-  Looks met;
+  VisitQueue met;
 
-  // Takes all of them. `sifted` gives a packet's triangles for a ray, and `segment_of` its segment.
+  // Visits all of them. `sifted` sifts a packet's triangles for a ray; `segment_of` returns its
+  // segment.
   template <class SegmentOf, class Sift>
   void take(const BatchView& bvh, Ray* rays, Question* questions, SegmentOf&& segment_of,
             Sift&& sifted) {
-    look(bvh, rays, questions, sifted);
+    sift_all(bvh, rays, questions, sifted);
     const auto is_crossed = [](const Segment&, const Triangle&) { return true; };
-    tell(crossed_, bvh, rays, questions, segment_of, is_crossed);
-    tell(unsure_, bvh, rays, questions, segment_of, crosses);
+    answer(crossed_, bvh, rays, questions, segment_of, is_crossed);
+    answer(unsure_, bvh, rays, questions, segment_of, crosses);
   }
 
  private:
-  static constexpr int kAhead = 8;  // looks that memory is asked for before
+  static constexpr int kAhead = 8;  // visits ahead of which memory is prefetched
 
   template <class Sift>
-  void look(const BatchView& bvh, Ray* rays, Question* questions, Sift&& sifted_of) {
+  void sift_all(const BatchView& bvh, Ray* rays, Question* questions, Sift&& sifted_of) {
     crossed_.reserve(met.size);
     unsure_.reserve(met.size);
-    Looks::Adding crossed(crossed_), unsure(unsure_);
+    VisitQueue::Appender crossed(crossed_), unsure(unsure_);
     const FloatPacket* const all = bvh.packets;
     const std::uint32_t *const places = met.places(), *const owners = met.rays();
     const int count = met.size;
@@ -287,12 +290,12 @@ class PacketLooks {
       }
       if (sifted.unsure != 0) unsure.add(sifted.unsure, row, owner, 0);
     }
-    crossed.tell(crossed_);
-    unsure.tell(unsure_);
+    crossed.commit(crossed_);
+    unsure.commit(unsure_);
     met.size = 0;
   }
 
-  // Those of the crossed triangles whose span meets the best one's.
+  // The crossed triangles whose span meets the best one's.
   static std::uint32_t overlapping(const SiftedPacket& sifted, const PacketRow* rows,
                                    NearestBySpans& nearest, Ray& ray) {
     std::uint32_t met = 0;
@@ -303,13 +306,13 @@ class PacketLooks {
     return met;
   }
 
-  // Tells the questions of those triangles that pass a test.
+  // Hands the questions those triangles that pass a test.
   template <class SegmentOf, class Test>
-  static void tell(Looks& looks, const BatchView& bvh, Ray* rays, Question* questions,
-                   SegmentOf&& segment_of, Test&& test) {
-    const std::uint32_t *const rows = looks.places(), *const owners = looks.rays();
-    for (int i = 0; i < looks.size; ++i) {
-      if (i + kAhead < looks.size) fetch(bvh.corners + rows[i + kAhead]);
+  static void answer(VisitQueue& queue, const BatchView& bvh, Ray* rays, Question* questions,
+                     SegmentOf&& segment_of, Test&& test) {
+    const std::uint32_t *const rows = queue.places(), *const owners = queue.rays();
+    for (int i = 0; i < queue.size; ++i) {
+      if (i + kAhead < queue.size) fetch(bvh.corners + rows[i + kAhead]);
       const PacketRow& row = bvh.corners[rows[i]];
       Ray& ray = rays[owners[i]];
       if (ray.reach < 0.0f) continue;
@@ -322,10 +325,10 @@ class PacketLooks {
         ray.end();
       }
     }
-    looks.size = 0;
+    queue.size = 0;
   }
 
-  Looks crossed_, unsure_;  // triangles
+  VisitQueue crossed_, unsure_;  // triangles
 };
 
 }  // namespace geodomain

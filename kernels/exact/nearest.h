@@ -1,10 +1,4 @@
-// Sums of two doubles that do not overlap, as numbers of some 106 bits. Not exact, but so much
-// finer than a double that what is rounded from them is nearly always the double next to the truth.
-// The operations are T. J. Dekker's and D. E. Knuth's; the bounds are in M. Joldes, J.-M. Muller,
-// V. Popescu, "Tight and rigorous error bounds for basic building blocks of double-word arithmetic"
-// (2017): of the result, a sum is wrong by at most 3 * 2^-106, a product by 5, a quotient by 10.
-//
-// Factors should be near 1, or neither underflow nor overflow: see `unit_scale`.
+// The distance from a point to a triangle, in sums of two doubles.
 #pragma once
 
 #include "exact/expansion.h"
@@ -12,6 +6,14 @@
 #include "platform/arithmetic.h"
 
 namespace geodomain {
+
+// Sums of two doubles that do not overlap, as numbers of some 106 bits. Not exact, but so much
+// finer than a double that what is rounded from them is nearly always the double next to the truth.
+// The operations are T. J. Dekker's and D. E. Knuth's; the bounds are in M. Joldes, J.-M. Muller,
+// V. Popescu, "Tight and rigorous error bounds for basic building blocks of double-word arithmetic"
+// (2017): of the result, a sum is wrong by at most 3 * 2^-106, a product by 5, a quotient by 10.
+//
+// Factors should be near 1, or neither underflow nor overflow: see `unit_scale`.
 
 GD_HD Pair ordered_sum(double large, double small) {
   const double sum = large + small;
@@ -106,12 +108,13 @@ GD_HD double largest_part(const Pair3& a) {
   return two > z ? two : z;
 }
 
-// The place of a triangle that is nearest to a point, and how far it is: in double-double, rounded
+// The point of a triangle that is nearest to a point, and its distance: in double-double, rounded
 // once, so that the distance is within one unit in the last place of the largest coordinate
 // difference between the point and the corners, whatever the triangle's shape.
 //
-// A distance to a corner or to an edge is computed from it alone, an edge's ends in the order of
-// their coordinates: triangles that share it agree to the last bit. At a corner it is 0.
+// A distance to a corner or to an edge is computed from that corner or edge alone, an edge's ends
+// in the order of their coordinates: triangles that share it agree to the last bit. At a corner it
+// is 0.
 
 struct Foot {  // of the perpendicular, where it is inside the triangle
   double distance;

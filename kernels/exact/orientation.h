@@ -1,6 +1,27 @@
-// A volume by numbers of two doubles, where those are certain to give the very double that the
-// expansion gives, in a tenth of the time. They leave over volumes that lie between two doubles to
-// within the bound below: ties, and by chance a share of 2^-46 P / |volume|, P the permanent.
+// The two signs that everything rests on, exact for every input in range:
+//
+//   orient2d(a, b, q) > 0  when q is to the left of the directed line a -> b,
+//   orient3d(a, b, c, q) > 0  when q is below the plane of a, b, c, which turn
+//   counter-clockwise seen from above; both are 0 exactly on the line or plane.
+//
+// A cascade: a filter in doubles decides nearly everything; where it cannot,
+// products compared exactly decide orient2d for coordinates whose differences
+// are doubles (a wireframe on the block lattice); expansions decide the rest.
+//
+// Code that asks for signs takes the arithmetic as a parameter: `Full` always
+// answers, `Quick` leaves the expansions out and may answer kUnsure. A GPU runs
+// Quick over everything and Full over the few that were unsure, since the
+// expansions' registers would slow all the others.
+#pragma once
+
+#include "exact/expansion.h"
+#include "platform/simd.h"
+
+namespace geodomain {
+
+// A volume by pairs of doubles, where they certainly round to the very double that the expansion
+// gives, in a tenth of the time. Volumes that lie between two doubles to within the bound below are
+// left over: ties, and by chance a share of 2^-46 P / |volume|, P the permanent.
 //
 // The bound, with u = 2^-53 and M for the permanent of a minor. Differences of coordinates are
 // exact as pairs, whose tails are at most u times their heads. A product of two heads is exact as a
@@ -21,12 +42,6 @@
 //
 // Nothing underflows: coordinates are multiples of 2^-358, so that any product of three is one of
 // 2^-1074. The bound is a normal number, since the permanent has to be beyond the floor.
-#pragma once
-
-#include "exact/expansion.h"
-#include "platform/simd.h"
-
-namespace geodomain {
 
 constexpr double kCertainBound = 0x1p-100;
 
@@ -74,21 +89,6 @@ GD_HD PairVolume<Number> pair_volume(const Point& a, const Point& b, const Point
       (small_part(first, bc, adz) + small_part(second, ca, bdz)) + small_part(third, ab, cdz);
   return {two_sum(all.head, small + (two.tail + all.tail)), Number(kCertainBound) * permanent};
 }
-
-// The two signs that everything rests on, exact for every input in range:
-//
-//   orient2d(a, b, q) > 0  when q is to the left of the directed line a -> b,
-//   orient3d(a, b, c, q) > 0  when q is below the plane of a, b, c, which turn
-//   counter-clockwise seen from above; both are 0 exactly on the line or plane.
-//
-// A cascade: a filter in doubles decides nearly everything; where it cannot,
-// products compared exactly decide orient2d for coordinates whose differences
-// are doubles (a wireframe on the block lattice); expansions decide the rest.
-//
-// Code that asks for signs takes the arithmetic as a parameter: `Full` always
-// answers, `Quick` leaves the expansions out and may answer kUnsure. A GPU runs
-// Quick over everything and Full over the few that were unsure, since the
-// expansions' registers would slow all the others.
 
 struct Vec3 {
   double x, y, z;

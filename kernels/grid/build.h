@@ -1,5 +1,4 @@
-// The class that builds a grid on the host, and what it leaves: `grid/build_cells.h` fills the
-// cells of one grid, `grid/build.h` makes the tree of grids.
+// Building the grid on the host, and a built grid behind a handle.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +19,8 @@
 #include "platform/thread_team.h"
 
 namespace geodomain {
+
+// The builder of a tree of grids, and its result.
 
 struct GridIndex {
   std::vector<Grid> grids;
@@ -118,8 +119,8 @@ struct GridBuilder::Node {
   }
 };
 
-// The cells of one grid, filled on the host: count, scan, scatter. What is too long for the cells
-// goes to bundles.
+// Filling the cells of one grid: count, scan, scatter. Triangles that are too long for the cells go
+// to bundles.
 
 // A sample of each column and row of cells that is in the parents' cells too.
 inline void GridBuilder::place_samples(Node& node) const {
@@ -283,9 +284,9 @@ inline void GridBuilder::scatter(Node& node, const Subset& subset) {
   node.part_count = {};
 }
 
-// Building the grid on the host: measure, fill the cells, and again inside overfull cells. Memory
-// is bounded whatever the triangles are: expected entries are a small multiple of the triangles,
-// and what is too long for that goes to bundles.
+// Building the tree of grids: measure, fill the cells, and do the same inside overfull cells.
+// Memory is bounded for all triangles: the expected entries are a small multiple of the triangles,
+// and triangles too long for that go to bundles.
 
 // Cells along x and y for the region. Triangles that would fill many cells are left to bundles
 // where the grid would be overfull without, and nowhere else: bundles know no free slabs.
@@ -422,8 +423,7 @@ inline GridIndex GridBuilder::build() {
   return index;
 }
 
-// A grid behind a handle, and the loop over the points that it is asked about.
-// Host only: what every face of the grid shares.
+// A grid behind a handle, and the loop over the points of a query.
 
 constexpr std::int64_t kPointsToPiece = 2048;  // points to a piece of work
 

@@ -1,5 +1,5 @@
-// One triangle and the cells of a grid that it may meet: where it goes, which slabs it takes, and
-// what it changes of the labels of those below.
+// A triangle and the cells of a grid that it may meet: where its entries go, which slabs it takes,
+// and how it changes the labels of the slabs below.
 #pragma once
 
 #include "grid/frame.h"

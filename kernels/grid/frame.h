@@ -37,7 +37,7 @@ GD_HD Axis make_axis(double low, double high, double cells, double magnitude) {
   return {low, count / extent, static_cast<std::int32_t>(count)};
 }
 
-// Which cells a projected triangle may meet: never too few, seldom too many.
+// The cells that a projected triangle may meet: never too few, seldom too many.
 
 struct Interval {
   double low, high;

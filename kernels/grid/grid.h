@@ -1,5 +1,9 @@
-// Long triangles, which would fill many cells of a grid each (slivers as long as the mesh): a
-// tree of boxes, each turned to the direction in which its own triangles run.
+// A grid of vertical columns over the projected triangles, 64 slabs to a column.
+//
+// A slab of a cell is free where no triangle's box enters it. The surface of a closed mesh does not
+// meet a free slab, so one label holds in all of it, and two bits answer most points. The others
+// count crossings up to the next free slab. An overfull cell holds a grid of its own. Triangles too
+// long for a grid are in its bundles, and then no slab of it is free.
 #pragma once
 
 #include "grid/frame.h"
@@ -7,6 +11,9 @@
 #include "platform/mesh_view.h"
 
 namespace geodomain {
+
+// Long triangles, such as slivers as long as the mesh, would fill many cells of a grid each. They
+// are in a tree of boxes, each turned to the direction in which its own triangles run.
 
 // The place of (x, y) along a direction and across it. With p = 2^-53 the computed values are
 // within 2^-51 times the larger of |x|, |y| of the exact ones, or 2^-1073 where products are tiny:

@@ -1,5 +1,5 @@
-// Building the tree of long triangles: by halves, along whichever of place, offset and direction
-// spreads the boxes most. The tree decides what a query costs, and nothing else.
+// Builds the tree of long triangles: by halves, along whichever of place, offset and direction
+// spreads the boxes most. The tree affects the cost of a query alone.
 #pragma once
 
 #include <algorithm>

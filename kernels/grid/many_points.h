@@ -1,6 +1,4 @@
-// Which of many boxes may hold a point: a coarse lattice of cells, each with the boxes
-// that touch it. Indices are monotone, so a box that a cell leaves out holds no point
-// of it; a point costs a look at its own cell, however many boxes there are. Host only.
+// Many points at once on the host, and the boxes of many solids that may hold them.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +10,10 @@
 #include "platform/loads.h"
 
 namespace geodomain {
+
+// Boxes that may hold a point: a coarse lattice of cells, each with a list of the boxes that touch
+// it. Indices are monotone, so a box that a cell leaves out holds no point of it. A point costs one
+// look at its own cell, however many boxes there are.
 
 class BoxCull {
  public:
@@ -78,8 +80,8 @@ class BoxCull {
   std::vector<std::int32_t> members_;
 };
 
-// Many points at once, on the host: looked up without a branch on any of them, and counted
-// together where two bits do not tell, so that none waits for the memory of another.
+// Looks up many points without a branch on any of them, and counts crossings together for those
+// whose two bits do not decide, so that none waits for the memory of another.
 
 // Where the points of a block are in the coarsest grid.
 class PointBlock {

@@ -1,10 +1,12 @@
-// Whether a point lies on a triangle, exactly and without displacement; vertical
-// and degenerate triangles included.
+// A point and a surface: whether it lies on a triangle, and what is above and below it.
 #pragma once
 
 #include "grid/grid.h"
 
 namespace geodomain {
+
+// Whether a point lies on a triangle, exactly and without displacement; vertical
+// and degenerate triangles included.
 
 // Whether q is in the closed projected triangle, or in the line that holds it where
 // the projection is one: no two of the sides are opposite.
@@ -67,8 +69,8 @@ GD_HD Answer on_surface(const GridView& grid, Vec3 q) {
   return answer;
 }
 
-// The whole vertical line through a point: how often it crosses the mesh above the
-// point, and how often below. That is what an open surface is asked.
+// The whole vertical line through a point: how often it crosses the mesh above the point, and how
+// often below.
 
 struct Sides {
   std::int32_t above, below;  // of the displaced point; above is -1 where undecided

@@ -1,5 +1,5 @@
-// Eight triangles by coordinate, side by side: a loop over them whose body does not branch becomes
-// a few instructions for all.
+// Eight triangles at once on the host: the cells that they may meet, and sums over the triangles of
+// a grid.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,9 @@
 #include "platform/thread_team.h"
 
 namespace geodomain {
+
+// The coordinates of eight triangles side by side: a loop without branches over them becomes a few
+// instructions for all.
 
 struct TriangleBlock {
   static constexpr int kSize = 8;
@@ -42,8 +45,8 @@ void for_blocks(std::int64_t begin, std::int64_t end, Pick&& triangle, Body&& bo
   }
 }
 
-// Which cells of a grid the triangles of a block may meet, for all of them at once: what most
-// triangles need, which are as small as cells.
+// The cells that the triangles of a block may meet, for all of them at once. It suits triangles as
+// small as cells, which most are.
 
 // The cells of some triangles, listed without a branch on how many there are.
 class TouchedCells {
@@ -125,7 +128,7 @@ class BlockFootprints {
   double doubled_[kSize], bound_[kSize];  // twice the area seen from above, and its error's bound
 };
 
-// Summing up a grid's triangles on the host, and finding which of them are too long for it.
+// Sums over a grid's triangles, for its resolution, and the triangles that are too long for it.
 
 constexpr std::int64_t kSumBlock = 4096;
 

@@ -1,12 +1,14 @@
-// The angle of a vector in the upper half plane, in the same bits on every machine:
-// only sums, products and quotients of doubles, which IEEE rounds alike everywhere.
-// CUDA's atan2 and those of the C libraries differ in their last bits.
+// Winding numbers of open meshes.
 #pragma once
 
 #include "grid/grid.h"
 #include "platform/portable.h"
 
 namespace geodomain {
+
+// The angle of a vector in the upper half plane, in the same bits on every machine: it takes only
+// sums, products and quotients of doubles, which IEEE rounds alike everywhere. CUDA's atan2 and
+// those of the C libraries differ in their last bits.
 
 constexpr double kPi = 0x1.921fb54442d18p+1;
 constexpr double kAngleError = 0x1p-50;  // absolute; the largest found is half of it

@@ -1,10 +1,12 @@
-// Bits to bytes.
+// Labels of a lattice from bits to bytes.
 #pragma once
 
 #include "lattice/lattice.h"
 #include "platform/portable.h"
 
 namespace geodomain {
+
+// Eight bits as eight bytes.
 
 // Four bits to four bytes of 0 or 1, lowest bit first: copies of them 7 bits apart do not overlap.
 GD_HD std::uint32_t spread_four(std::uint32_t bits) {

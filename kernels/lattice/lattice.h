@@ -223,7 +223,7 @@ GD_HD void settle_column(std::uint64_t* column, std::int32_t words) {
   }
 }
 
-// Pairs of a triangle and a column that quick arithmetic leaves to the full one.
+// Pairs of a triangle and a column that quick arithmetic cannot decide.
 
 struct Pairing {
   std::int32_t triangle, i, j;

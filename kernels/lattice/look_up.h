@@ -1,5 +1,5 @@
-// What is known of a lattice's cells, given to rows in any order: a row takes the answer of the
-// cell whose three coordinates are its own, the very same numbers. Nothing is computed from steps.
+// Rows in any order on a lattice: a row takes the answer of the cell with the very same three
+// coordinates. Nothing is computed from steps.
 #pragma once
 
 #include "lattice/lattice.h"
@@ -57,7 +57,7 @@ struct LatticeAnswers {
   }
 };
 
-// Which cells of a lattice have had a block: a bit each, by which one that comes again is found.
+// A bit for each cell of a lattice that has had a block, to recognise a block that comes again.
 
 // The coordinates along an axis, in cells of one step. A cell has one coordinate, NaN until it is
 // met, so two blocks in the same cell have the same centroid, as numbers.

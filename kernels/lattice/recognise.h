@@ -1,4 +1,4 @@
-// A Ruler that owns its table; the values stay the caller's.
+// Axes of a lattice as the caller has them, and whether points form a lattice.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,8 @@
 #include "platform/thread_team.h"
 
 namespace geodomain {
+
+// A Ruler that owns its table; the values stay the caller's.
 
 class RulerTable {
  public:
@@ -54,8 +56,8 @@ class RulerTable {
   std::vector<std::int32_t> first_;
 };
 
-// Whether points, as they are ordered, are a lattice: the products of three axes,
-// one of them running fastest. Verified on every exact value, never assumed.
+// Whether points, in their order, form a lattice: the product of three axes, one of them running
+// fastest. Every exact value is compared.
 
 struct LatticeOrder {
   int axis[3];            // 0 x, 1 y, 2 z: fastest first

@@ -1,5 +1,4 @@
-// Crossings of triangles and columns found by warps: what a lane's triangle may cross is dealt out
-// to all the lanes, and so are the crossings, since some triangles have many and most have none.
+// Lattices on a GPU: crossings of triangles and columns, and toggles to labels, by warps.
 #pragma once
 
 #include "lattice/expand.h"
@@ -9,6 +8,9 @@
 #include "platform/warp.h"
 
 namespace geodomain {
+
+// Crossings by warps. All lanes share the columns that each lane's triangle may cross, and then the
+// crossings, since some triangles have many and most have none.
 
 // What a warp shares: its triangles, one to a lane, and crossings that wait for 32 to be together.
 struct WarpTriangles {
@@ -110,8 +112,8 @@ struct Toggler {
   }
 };
 
-// Toggles to labels by warps, and out to where the labels are wanted: rows of bits or of bytes, one
-// after the other without a gap, at any address.
+// Toggles to labels by warps, written as rows of bits or of bytes, one after the other without a
+// gap, at any address.
 
 // How the lanes of a warp share columns: `count` (a power of two up to 32) to a column, a word to
 // each, the lowest word to the lowest lane, 32 / count columns at a time.

@@ -71,8 +71,8 @@ GD_HD bool misses(const Bounds& bounds, Vec3 q) {
            (q.y <= bounds.high.y) & (q.z < bounds.high.z));
 }
 
-// Triangles of a mesh one after the other: the corners of those that come soon are asked for, which
-// are anywhere. Host only.
+// Triangles of a mesh one after the other, with a prefetch of the corners of those that come soon,
+// which lie anywhere in memory. Host only.
 
 constexpr std::int64_t kTrianglesAhead = 16;
 

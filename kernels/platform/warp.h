@@ -1,4 +1,4 @@
-// Threads of a GPU: blocks, rows, and what the threads of one warp tell each other.
+// Threads of a GPU: blocks, rows, what the threads of a warp exchange, and sums over a block.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A column that is not a coordinate: which of its fields say what, for conditions.
+// Cells of a table: those of a column for conditions, and new ones put into rows.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,8 @@
 #include "text/chunk.h"
 
 namespace geodomain::text {
+
+// A column that is not a coordinate: the kind and the text of its cells, for conditions.
 
 // The values are known to Python.
 enum class Kind : std::uint8_t { missing = 0, number = 1, word = 2, unsure = 3 };
@@ -95,7 +97,7 @@ inline std::int32_t number_spellings(const Chunk& chunk, const char* text, std::
   return static_cast<std::int32_t>(known.size());
 }
 
-// Rows copied as they stand, with new cells put in where they were cut.
+// Copies rows as they stand, with new cells put in at their cuts.
 
 // The cells of one new column: a code for each row, and what each code says. Where a column
 // is rewritten, the code after the last leaves a cell as it stands.

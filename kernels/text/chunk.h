@@ -1,5 +1,5 @@
-// The rows that start in one stretch of the text: where their new cell goes and
-// what their wanted numbers are.
+// The rows that start in one stretch of the text: where their new cells go, and the numbers in
+// their columns of interest.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class Piece {
   }
 
  private:
-  // Rows that read_plain would read, while all that is wanted of them is where row_shape.h looks:
+  // Rows that read_plain would read, while their columns of interest are where `RowShape` looks:
   // without lists of marks, and without reading what the row before says too.
   void read_alike(const Text& text, const Dialect& dialect) {
     if (dialect.replaced >= 0 || !dialect.also.empty()) return;

@@ -1,7 +1,4 @@
-// The groups of a DXF drawing, text or binary. A drawing is a list of groups: a code, which says
-// what kind of value follows, and the value. In text each has a line of its own. In binary files
-// the code has two bytes, one in those of R12 and before, and the value is as wide as the code
-// says.
+// The faces and polylines of a DXF drawing, text or binary.
 #pragma once
 
 #include <array>
@@ -15,6 +12,10 @@
 #include "text/number.h"
 
 namespace geodomain::text {
+
+// A drawing is a list of groups: a code, which determines the type of the value, and the value. In
+// text each has a line of its own. In binary files the code has two bytes, or one in R12 and
+// before, and the value is as wide as the code demands.
 
 enum class DxfFault : std::int32_t { none, code, number, integer, cut };
 
@@ -189,11 +190,10 @@ class DxfBinary {
   bool wide_;
 };
 
-// What a DXF drawing, text or binary, says of faces, as rows of numbers in the order of the file:
-// a row for each 3DFACE, POLYLINE, VERTEX, SEQEND, INSERT, MESH and solid body of the sections
-// ENTITIES and BLOCKS, for the start and the end of each block, and for each layer of TABLES. What
-// a row means (a triangle or a quad, where a block is placed) is decided by the caller. The
-// entities of ENTITIES are counted by their types.
+// Reads a drawing as rows of numbers in the order of the file: a row for each 3DFACE, POLYLINE,
+// VERTEX, SEQEND, INSERT, MESH and solid body of the sections ENTITIES and BLOCKS, for the start
+// and the end of each block, and for each layer of TABLES. The caller decides what a row means (a
+// triangle or a quad, where a block is placed). The entities of ENTITIES are counted by type.
 
 enum class DxfKind : std::uint8_t {
   face,

@@ -1,5 +1,5 @@
 // Where the delimiters and the special bytes of a piece of text are, found 64
-// bytes at a time. What they mean is for rows.h to say.
+// bytes at a time. Their meaning is decided in text/row.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The first 128 bits of every power of five that a double can meet.
+// Numbers in text, correctly rounded.
 #pragma once
 
 #include <array>
@@ -8,6 +8,8 @@
 #include "platform/bits.h"
 
 namespace geodomain::text {
+
+// The first 128 bits of every power of five within the range of doubles.
 
 constexpr int kSmallestPower = -342, kLargestPower = 308;
 
@@ -167,15 +169,15 @@ inline Rounded round_decimal(std::uint64_t digits, std::int64_t power) {
   return {assemble(mantissa & ~(std::uint64_t{1} << 52), exponent), Rounding::exact};
 }
 
-// What the text of one field says: a number, nothing, or something else.
+// Reads the text of a field as a number, nothing, or something else.
 //
 //   number  = [blanks] [sign] digits [mark [digits]] [exponent] [blanks]
 //           | [blanks] [sign] mark digits [exponent] [blanks]
 //   exponent = (e | E | d | D) [sign] digits      (d is Fortran's)
 //
-// Blanks are spaces and tabs, the mark is the table's decimal mark. An empty
-// field and NaN, in any case, are missing; infinity is out of range. A
-// thousands separator makes a field text. The locale has no say.
+// Blanks are spaces and tabs, the mark is the table's decimal mark. An empty field and NaN, in any
+// case, are missing; infinity is out of range. A thousands separator makes a field text. The locale
+// has no influence.
 
 enum class Reading { number, missing, word, range, unsure };
 
@@ -298,8 +300,8 @@ inline Number read_number(const char* begin, const char* end, char mark) {
   return finish(round_decimal(digits, power), negative);
 }
 
-// Plain decimals of up to sixteen bytes, which nearly all coordinates are, read
-// a word at a time. Anything else is for number.h, and gives the same doubles.
+// Plain decimals of up to sixteen bytes, which nearly all coordinates are, read a machine word at a
+// time. Anything else goes to the general reader above, with the same doubles.
 
 // The last `count` bytes of a word, 1 to 8, after zeros.
 inline std::uint64_t last_bytes(std::uint64_t word, int count) {

@@ -1,5 +1,4 @@
-// Decimal numbers as text has them: whole units and parts of 10^-18, without rounding. Differences
-// and halves of what a table says are then exact, where those of doubles are not.
+// Rows of a table repeated with other numbers, and decimal numbers without rounding.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +13,9 @@
 #include "text/number.h"
 
 namespace geodomain::text {
+
+// Decimal numbers as whole units and parts of 10^-18, without rounding. Differences and halves of a
+// table's numbers are then exact, where those of doubles are not.
 
 constexpr int kPlaces = 18;
 constexpr std::int64_t kParts = 1000000000000000000;  // 10^18 to a unit
@@ -86,8 +88,8 @@ inline double nearest_double(Fixed value) {
                                            : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Rows of a table written several times, once, or not at all, with numbers in the place of some of
-// their cells and new cells at their ends: a block's row becomes the rows of its sub-blocks.
+// Writes rows several times, once, or not at all, with other numbers in some of their cells and new
+// cells at their ends: a block's row becomes the rows of its sub-blocks.
 
 // Rows of a text: where each begins, where it ends before its line end, and where the next begins.
 struct RowPlaces {

@@ -1,11 +1,4 @@
-// One row read byte by byte, whatever is in it: the definition of a row, to
-// which the fast way in piece.h is a short cut.
-//
-//   A row is fields with delimiters between, and a line end or the end of the
-//   file. A field that starts with a quote runs to its closing quote, a doubled
-//   quote stands for one, and blanks may follow; delimiters and line ends within
-//   are content. In any other field a quote is a byte like any other. NUL is
-//   nowhere allowed. A row of blanks alone is blank: it is passed over.
+// One row of a table: by definition, from mark to mark, and by the shape of the row before.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +13,15 @@
 #include "text/number.h"
 
 namespace geodomain::text {
+
+// One row read byte by byte, whatever is in it: the definition of a row, to
+// which the fast ways below and in chunk.h are short cuts.
+//
+//   A row is fields with delimiters between, and a line end or the end of the
+//   file. A field that starts with a quote runs to its closing quote, a doubled
+//   quote stands for one, and blanks may follow; delimiters and line ends within
+//   are content. In any other field a quote is a byte like any other. NUL is
+//   nowhere allowed. A row of blanks alone is blank: it is passed over.
 
 enum class RowState { whole, blank, unfinished, faulty };
 
@@ -125,7 +127,7 @@ class RowReader {
   Trouble trouble_;
 };
 
-// A row with quotes read from mark to mark: the usual case of row.h, and faster.
+// Reads a row with quotes from mark to mark: the usual case, and faster than byte by byte.
 
 class MarkedRow {
  public:
@@ -185,9 +187,9 @@ class MarkedRow {
   Offset next_ = 0;
 };
 
-// Where the wanted fields of a row are, counted from its start: for rows without quotes, tabs or
-// NUL whose wanted fields end within their first 64 bytes. Most rows have the shape of the row
-// before, and then a field whose bytes are the same says the same.
+// The positions of the columns of interest in a row, counted from its start: for rows without
+// quotes, tabs or NUL whose columns end within their first 64 bytes. Most rows have the shape of
+// the row before, and then a field with the same bytes has the same number.
 
 // Bit i for byte i of a row: its delimiters and its line end, as far as 64 bytes go.
 struct RowEnds {

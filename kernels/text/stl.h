@@ -1,5 +1,4 @@
-// Work that threads make ready in any order, and that is done one after the other in its own: by
-// whichever thread makes the next one ready, while the others go on.
+// The vertices and triangles of a text STL.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +13,9 @@
 #include "topology/equal_rows.h"
 
 namespace geodomain {
+
+// Work that threads prepare in any order and finish in order: whichever thread prepares the next
+// finishes it, while the others go on.
 
 class InOrder {
  public:
@@ -298,9 +300,9 @@ class StlPiece {
   std::vector<UnsureNumber> unsure_;
 };
 
-// The vertices and triangles of a text STL, read in pieces by a team of threads. Corners that are
-// equal become one vertex while other pieces are still read: the vertices are in the order in which
-// they first appear, whoever reads what.
+// Reads the file in pieces by a team of threads. Equal corners become one vertex while other pieces
+// are still read; vertices are in the order in which they first appear, for any number of
+// threads.
 
 class StlMesh {
  public:

@@ -1,5 +1,4 @@
-// The triangles about one edge: sorted by angle, and paired to the wedges of solid that they
-// bound. Host only.
+// The components of a mesh, and the triangles about an edge. Host only.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +8,8 @@
 #include "platform/mesh_view.h"
 
 namespace geodomain {
+
+// The triangles about one edge, sorted by angle, and paired to the wedges of solid that they bound.
 
 // A triangle about an edge.
 struct FanTriangle {
@@ -108,9 +109,9 @@ void pair_wedges(const std::vector<FanTriangle>& fan, Pair&& pair) {
   }
 }
 
-// The components of a mesh: triangles that hang together by edges. Where more than two triangles
-// meet at an edge, those two hang together that bound the same wedge of solid, so that bodies
-// that share an edge, a wall, or all of their places are still told apart. Host only.
+// Edge-connected components of a mesh. Where more than two triangles meet at an edge, the two that
+// bound the same wedge of solid are connected there: bodies that share an edge, a wall, or all of
+// their places remain separate.
 
 // Half-edge 3 t + k runs from corner k of triangle t to the next one, opposite corner k + 2.
 constexpr std::int32_t kNobody = -1;

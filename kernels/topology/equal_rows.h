@@ -1,5 +1,4 @@
-// Rows of three doubles that are equal, found without sorting: an open table of the distinct ones.
-// Rows come a batch at a time, so that memory is asked for before it is needed.
+// Rows of three doubles: those that are equal, and whether all are different.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +15,9 @@
 #include "topology/closed.h"
 
 namespace geodomain {
+
+// Finds equal rows without sorting, by an open table of the distinct ones. Rows come in batches, so
+// that memory is prefetched.
 
 class DistinctRows {
  public:
@@ -105,8 +107,8 @@ class DistinctRows {
   std::vector<std::int32_t> table_;
 };
 
-// Whether rows of three doubles are all different, without a table of them: of each row a bit is
-// set, and only rows that find theirs set already, or share it with such a one, are compared.
+// Whether all rows are different, without a table of them: each row sets a bit, and only rows whose
+// bit is set already, or that share it with such a row, are compared.
 
 // Bits that several threads set.
 class SharedBits {

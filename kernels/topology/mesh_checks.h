@@ -1,4 +1,5 @@
-// Triangles whose corners are three vertices, as long as no coordinates are looked at.
+// Checks of a whole mesh: triangles of three different vertices, repeated edges, the sign of the
+// volume, the box of used vertices, and bodies.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include "platform/thread_team.h"
 
 namespace geodomain {
+
+// Triangles of three different vertices, by their indices alone.
 
 struct ProperTriangles {
   const std::int32_t* triangles;
@@ -31,9 +34,9 @@ struct ProperTriangles {
   }
 };
 
-// Edges that are used more than once in one direction, without a table of edges. Each vertex
-// keeps 64 bits; an edge sets three of them at its lower end. One that finds all three set may be
-// there already, and leaves its lower end in doubt: the edges of such vertices are compared.
+// Edges used more than once in one direction, without a table of edges. Each vertex keeps 64 bits;
+// an edge sets three of them at its lower end. An edge whose bits are set already may be a
+// repetition: the edges of its lower end are then compared.
 
 class Repeats {
  public:
@@ -96,7 +99,7 @@ class Repeats {
   std::vector<std::uint64_t> seen_, doubt_;  // 64 bits, and one bit, of each vertex
 };
 
-// The sign of the volume that triangles enclose, where doubles tell it for certain. Host only.
+// The sign of the enclosed volume, where doubles are certain of it.
 
 // Six times the volume, and the sizes of what was added up.
 struct SignedVolume {
@@ -134,8 +137,8 @@ inline int volume_sign(const MeshView& mesh, Team& team) {
   return all.value > bound ? 1 : all.value < -bound ? -1 : 0;
 }
 
-// The box of the vertices that triangles use. It is that of all vertices where triangles use those
-// that touch its sides, six at most; otherwise each vertex gets a mark.
+// The box of the vertices that triangles use. It equals the box of all vertices where triangles use
+// the vertices that touch its sides, six at most; otherwise each vertex gets a mark.
 
 inline Bounds no_box() {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -235,8 +238,8 @@ inline Bounds marked_box(const double* vertices, std::int64_t vertex_count,
   return box;
 }
 
-// The bodies of a mesh: triangles that hang together by vertices. Members of a team join them
-// at the same time; what hangs together does not depend on who joins first.
+// Vertex-connected components. The threads of a team join vertices at the same time; the result
+// does not depend on who joins first.
 
 class Bodies {
  public:

@@ -1,8 +1,4 @@
-// The triangles of a mesh in packets of eight that are near each other, under levels of nodes of
-// eight boxes: which boxes meet, eight at a time. Host only; nothing is decided here.
-//
-// Coordinates are single-precision ones of a frame. A place and a box are rounded by monotone
-// steps, so that boxes that meet still do.
+// Triangles of a mesh that cross each other. Host only.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +13,12 @@
 #include "platform/simd.h"
 
 namespace geodomain {
+
+// Packets of eight triangles that are near each other, under levels of nodes of eight boxes: they
+// tell which boxes meet, eight at a time, and decide nothing.
+//
+// Coordinates are single-precision ones of a frame. A place and a box are rounded by monotone
+// steps, so that boxes that meet still do.
 
 struct EightBoxes {
   float low[3][8], high[3][8];
@@ -252,8 +254,8 @@ class TrianglePackets {
   std::vector<std::int64_t> sizes_;
 };
 
-// Whether two triangles of one surface cross, or lie on each other, where neighbours only meet:
-// then what is on either side of them is not the same all over. Host only.
+// Whether two triangles of one surface cross or lie on each other, instead of meeting as
+// neighbours: then the space on either side of them is not the same all over.
 
 // Triangles are compared within their groups, which are shells, or shells that overlap; those of no
 // group, -1, meet nothing. `parted`: of each vertex, whether its triangles meet in what they share
@@ -331,7 +333,7 @@ class SelfCrossings {
   }
 
   // Two edges of one line that have more than a point in common. An edge of both is where they are
-  // neighbours: what more than two triangles do there, their wedges tell (`topology/edge_fans.h`).
+  // neighbours: what more than two triangles do there, their wedges tell (`topology/components.h`).
   // Of other edges, two triangles are a fold with a vertex on one side of it alone, and any more
   // are sheets that meet along the line, and perhaps cross.
   bool cross_along_edges(std::int32_t a, std::int32_t b, const Edge& one, const Edge& two) const {

@@ -1,4 +1,4 @@
-// Where lines cut an edge in plan, and in which order along it; exact. Host only.
+// Where the footprint of a surface ends, exactly. Host only.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,8 @@
 #include "volume/block.h"
 
 namespace geodomain {
+
+// Where lines cut an edge in plan, and in which order along it.
 
 // From p to q, which differ. Every cut is a point p + t (q - p).
 struct PlanEdge {
@@ -114,8 +116,8 @@ inline int compare_cuts(const PlanEdge& edge, const EdgeCut& a, const EdgeCut& b
   return cut_detail::compare_exactly(edge, a, b);
 }
 
-// Where the footprint of a surface ends: the footprint is what its triangles cover in plan, however
-// often, and it ends at those parts of edges that have nothing on one side. Exact. Host only.
+// The footprint of a surface is what its triangles cover in plan, however often. It ends at those
+// parts of edges that have nothing on one side.
 //
 // The plan that no triangle covers is open, and made of polygons. A side of one lies on edges
 // across which the number of triangles over the plan changes: on the rim, or on a fold. Along such

@@ -1,5 +1,4 @@
-// Where a mesh bounds something inside of blocks: which blocks a triangle enters, and the heights
-// at which sheets of it cut a block's plan. Host only.
+// Sub-blocks: where a mesh cuts a block, and boxes joined to fewer. Host only.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +11,9 @@
 #include "volume/prism.h"
 
 namespace geodomain {
+
+// The blocks that a triangle enters, and the heights at which sheets of the mesh cut a block's
+// plan.
 
 class Boundary {
  public:
@@ -177,8 +179,8 @@ class SeamFinder {
   std::vector<Edge> edges_;
 };
 
-// Boxes that tile a parent block joined into fewer: those that agree and share a whole face become
-// one. Coordinates are places in a list of faces, so that equal is equal. Host only.
+// Boxes that tile a parent block, joined to fewer: boxes that agree and share a whole face become
+// one. Coordinates are indices into a list of faces, so that they are equal exactly.
 //
 // Runs of boxes are joined along one axis, then the next, then the last, and again until none
 // joins, in each of the six orders of the axes; the first order that leaves fewest boxes is taken.

@@ -55,7 +55,7 @@ def ptx(fake: FakeCuda, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake
 
 def kernels_of(name: str) -> list[str]:
     """Return the names of a file's kernels, as its source has them."""
-    text = (sources() / "faces" / name).read_text()
+    text = (sources() / "launch" / name).read_text()
     return sorted(set(re.findall(r"\b(geodomain_\w+)\(", text)))
 
 
@@ -108,7 +108,7 @@ def test_no_question_has_more_made_than_it_launches(ptx, question: str) -> None:
 
 
 def test_what_is_begun_together_is_of_one_file() -> None:
-    files = [path.name for path in (sources() / "faces").glob("*.cu")]
+    files = [path.name for path in (sources() / "launch").glob("*.cu")]
     homes = {kernel: file for file in files for kernel in kernels_of(file)}
     for some in kernels.TOGETHER:
         assert len({homes[kernel] for kernel in some}) == 1, some

@@ -37,7 +37,36 @@ def test_every_core_is_of_the_sources_of_the_checkout(copy: Path) -> None:
         assert load(name).geodomain_cpu_level() >= 1
 
 
-@pytest.mark.parametrize("name", ["exact/crossing.h", "faces/grid.cpp", "CMakeLists.txt"])
+@pytest.mark.parametrize(
+    ("built", "processor", "levels"),
+    [
+        ("core core_v3 core_v4", 4, [1, 3, 4]),
+        ("core core_v4", 4, [1, 4]),
+        ("core core_v4", 3, [1]),  # built on another processor
+        ("core core_v3", 4, [1, 3]),
+        ("core", 4, [1]),
+    ],
+)
+def test_the_core_is_the_best_that_was_built_and_runs_here(
+    built: str, processor: int, levels: list[int], tmp_path: Path, monkeypatch
+) -> None:
+    for name in built.split():
+        (tmp_path / f"{name}{native.SUFFIX}").touch()
+    monkeypatch.setattr(native, "kernel_folders", lambda: [tmp_path])
+    core = SimpleNamespace(geodomain_cpu_level=lambda: processor)
+    loaded = []
+    monkeypatch.setattr(native, "load", lambda name: loaded.append(name) or core)
+    monkeypatch.delenv("GEODOMAIN_CPU_LEVEL", raising=False)
+    assert native.levels() == levels
+    assert native.level() == levels[-1]
+    monkeypatch.setattr(native, "Core", lambda core: core)
+    native.core.__wrapped__(4)
+    assert loaded[-1] == native.LIBRARIES[levels[-1]]
+    monkeypatch.setenv("GEODOMAIN_CPU_LEVEL", "3")
+    assert native.level() == max(level for level in levels if level <= 3)
+
+
+@pytest.mark.parametrize("name", ["exact/crossing.h", "launch/grid.cpp", "CMakeLists.txt"])
 def test_a_core_of_other_sources_is_refused(copy: Path, name: str) -> None:
     with (copy / name).open("a", encoding="utf-8") as file:
         file.write("\n")
@@ -52,13 +81,13 @@ def test_a_core_of_other_sources_is_refused(copy: Path, name: str) -> None:
 
 
 def test_a_source_more_or_less_is_seen(copy: Path) -> None:
-    (copy / "faces/sides.cpp").rename(copy / "faces/sides.txt")
+    (copy / "launch/sides.cpp").rename(copy / "launch/sides.txt")
     with pytest.raises(CoreError, match="other sources"):
         load("core")
 
 
 def test_what_no_core_is_compiled_from_does_not_count(copy: Path) -> None:
-    for name in ("README.md", "faces/grid.cu"):
+    for name in ("README.md", "launch/grid.cu"):
         (copy / name).write_text("changed")
     load("core")
 

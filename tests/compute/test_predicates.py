@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from geodomain.compute import native
 
-LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
+LEVELS = native.levels()
 
 
 def signs(function: str, rows: np.ndarray, level: int) -> np.ndarray:

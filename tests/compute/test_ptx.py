@@ -20,7 +20,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_without_nvrtc_it_says_so(tmp_path: Path) -> None:
     """With the standard library alone, as in a build."""
     output = tmp_path / "sides.ptx"
-    done = run("-I", "-S", KERNELS / "ptx.py", output, KERNELS / "faces" / "sides.cu")
+    done = run("-I", "-S", KERNELS / "ptx.py", output, KERNELS / "launch" / "sides.cu")
     assert done.returncode == 1 and not output.exists()
     assert done.stderr == "NVRTC is not installed: pip install nvidia-cuda-nvrtc-cu12\n"
 
@@ -42,7 +42,7 @@ def entries(text: str) -> set[str]:
 
 @pytest.mark.parametrize("name", ["predicates", "sides", "bvh_build"])
 def test_ptx_for_drivers_of_three_years(nvrtc: None, name: str, tmp_path: Path) -> None:
-    source, output = KERNELS / "faces" / f"{name}.cu", tmp_path / f"{name}.ptx"
+    source, output = KERNELS / "launch" / f"{name}.cu", tmp_path / f"{name}.ptx"
     done = run(KERNELS / "ptx.py", output, source)
     assert done.returncode == 0, done.stderr
     text = output.read_text()

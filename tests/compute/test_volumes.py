@@ -9,7 +9,7 @@ import pytest
 
 from geodomain.compute import native
 
-LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
+LEVELS = native.levels()
 KINDS = ("random", "mine", "integer", "grazing", "edge", "tiny", "huge", "needle", "range")
 UNIT = 2.0**-53
 PLAIN_BOUND, PLAIN_SHARE = (7.0 + 56.0 * UNIT) * UNIT, 2.0**-48

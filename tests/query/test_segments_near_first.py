@@ -11,7 +11,7 @@ import geodomain
 from geodomain import synthetic
 from geodomain.compute import native
 
-LEVELS = [level for level in native.LIBRARIES if level <= native.level()]
+LEVELS = native.levels()
 PACKET = 8  # triangles
 STRICT, TIE, MISS = 1, 0, -1
 

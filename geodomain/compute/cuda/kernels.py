@@ -42,7 +42,7 @@ def arguments(*fields: Argument) -> bytes:
     """Return a kernel's arguments one after the other, as C aligns them.
 
     A field is an int (a 64-bit address or count), a float, a ctypes value of 32 bits, or the bytes
-    of a structure, which begin at a multiple of eight: `kernels/platform/layout.h` sees to it that
+    of a structure, which begin at a multiple of eight: `kernels/launch/layout.cpp` sees to it that
     every structure which kernels take by value is aligned so. What is packed ends where the last
     field does: with padding after it, a launch fails for want of resources.
     """
@@ -167,7 +167,7 @@ def images(name: str, architecture: str, build: Callable[[str], bytes]) -> Itera
 
 
 def source(name: str) -> str:
-    """Return a kernel file of `kernels/faces` with our own headers put in place, each once."""
+    """Return a kernel file of `kernels/launch` with our own headers put in place, each once."""
     root, seen = _root(name), set[str]()
 
     def text(file: str) -> str:
@@ -180,13 +180,13 @@ def source(name: str) -> str:
         body = path.read_text(encoding="utf-8").replace("#pragma once\n", "")
         return _INCLUDE.sub(lambda match: text(match[1]), body)
 
-    return text(f"faces/{name}")
+    return text(f"launch/{name}")
 
 
 def _root(name: str) -> Path:
     """Return the folder of kernels that has a kernel file."""
     for folder in kernel_folders():
-        if (folder / "faces" / name).is_file():
+        if (folder / "launch" / name).is_file():
             return folder
     raise FileNotFoundError(_missing(name))
 
@@ -230,7 +230,7 @@ def _serves(ptx: Path, architecture: str) -> bool:
 def _made_from(name: str) -> str:
     """Return the hash of the hashes of all headers and a kernel file, as CMakeLists.txt has it."""
     root = _root(name)
-    return stamp(root, [*headers(root), f"faces/{name}"])
+    return stamp(root, [*headers(root), f"launch/{name}"])
 
 
 def compiler() -> str | None:

@@ -1,0 +1,82 @@
+// Shares of blocks on a lattice, on the GPU: a thread to a triangle and a column that it may meet,
+// then a warp to some columns. Sums are of integers, so that their order does not matter.
+#include "platform/atomics.h"
+#include "platform/bits.h"
+#include "platform/warp.h"
+#include "volume/shares.h"
+
+// From steps to shares by warps: a lane to a layer of a column.
+
+namespace geodomain {
+
+// What a lane has, and all the higher lanes; the whole warp together.
+__device__ inline std::uint64_t sum_down(std::uint64_t own) {
+  for (int step = 1; step < 32; step *= 2) {
+    const std::uint64_t higher = shuffle(own, (lane() + step) & 31);
+    if (lane() + step < 32) own += higher;
+  }
+  return own;
+}
+
+// settle_shares of one column; returns how many of this lane's blocks a triangle enters.
+__device__ inline std::uint32_t settle_by_warp(const ShareLattice& lattice,
+                                               const std::uint64_t* labels, std::int64_t column) {
+  std::uint64_t* steps = lattice.steps + column * lattice.layers();
+  std::uint64_t above = 0;
+  std::uint32_t mixed = 0;
+  for (std::int32_t first = (lattice.layers() - 1) / 32 * 32; first >= 0; first -= 32) {
+    const std::int32_t k = first + lane();
+    const bool there = k < lattice.layers();
+    const std::int64_t word = column * lattice.words + first / 64;
+    const std::uint64_t entered = lattice.entered[word] >> k % 64, label = labels[word] >> k % 64;
+    const std::uint64_t sum = sum_down(there ? steps[k] : 0) + above;
+    above = shuffle(sum, 0);
+    if (!there) continue;
+    const double share = share_of_block(sum, entered & 1, label & 1);
+    std::memcpy(steps + k, &share, sizeof share);
+    mixed += entered & 1;
+  }
+  return mixed;
+}
+
+}  // namespace geodomain
+
+using namespace geodomain;
+
+// How many columns each triangle may meet.
+extern "C" __global__ void geodomain_shares_count(ShareLattice lattice, MeshView mesh,
+                                                  const std::int8_t* weights,
+                                                  std::uint64_t* counts) {
+  const std::int64_t i = thread_row();
+  if (i >= mesh.triangle_count) return;
+  std::uint64_t count = 0;
+  if (weights[i] != 0) {
+    count = static_cast<std::uint64_t>(Shedder(lattice, mesh.triangle(i), weights[i]).part_count());
+  }
+  counts[i] = count;
+}
+
+// One of so many pairs of a triangle and a column; a triangle's begin at its start.
+extern "C" __global__ void __launch_bounds__(kBlockThreads, 3)
+    geodomain_shares_shed(ShareLattice lattice, MeshView mesh, const std::int8_t* weights,
+                          const std::uint64_t* starts, std::uint64_t pairs) {
+  const auto place = static_cast<std::uint64_t>(thread_row());
+  if (place >= pairs) return;
+  const std::int64_t owner = owner_of(starts, mesh.triangle_count, place);
+  Shedder(lattice, mesh.triangle(owner), weights[owner])
+      .shed_part(static_cast<std::int64_t>(place - starts[owner]));
+}
+
+// Steps to shares; `labels` are bits of blocks, as `entered` is. `mixed`: blocks that a triangle
+// enters.
+extern "C" __global__ void geodomain_shares_settle(ShareLattice lattice,
+                                                   const std::uint64_t* labels,
+                                                   std::uint64_t* mixed) {
+  const std::int64_t begin = thread_row() / 32 * kColumnsOfWarp, columns = lattice.columns();
+  std::uint32_t found = 0;
+  for (std::int64_t i = begin; i < begin + kColumnsOfWarp && i < columns; ++i) {
+    found += settle_by_warp(lattice, labels, i);
+  }
+  for (int step = 16; step > 0; step /= 2) found += shuffle(found, lane() ^ step);
+  if (lane() == 0 && found != 0) atomic_add(mixed, std::uint64_t{found});
+}

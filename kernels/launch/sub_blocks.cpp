@@ -1,0 +1,116 @@
+// Sub-blocks on the CPU: which blocks a mesh enters, where its sheets cut them, and which are
+// joined.
+#include "volume/sub_blocks.h"
+
+#include <memory>
+
+#include "platform/c_function.h"
+#include "platform/thread_team.h"
+
+using namespace geodomain;
+
+namespace {
+
+Block block_of(const double* low, const double* high) {
+  return {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
+}
+
+}  // namespace
+
+// A mesh, ready to be asked about blocks. The arrays stay the caller's.
+GD_API Status geodomain_boundary_create(const double* vertices, const std::int32_t* triangles,
+                                        std::int64_t triangle_count, void** handle) {
+  return guarded([&] { *handle = new Boundary({vertices, triangles, triangle_count}); });
+}
+GD_DESCRIBE(geodomain_boundary_create);
+
+GD_API void geodomain_boundary_free(void* handle) { delete static_cast<Boundary*>(handle); }
+GD_DESCRIBE(geodomain_boundary_free);
+
+// Sets `entered` to 1 where a triangle enters a block; others are left as they are, and blocks that
+// are marked already are not asked. Corners are (rows, 3); a block with NaN is entered by none.
+GD_API Status geodomain_boundary_enters(const void* handle, const double* lows, const double* highs,
+                                        std::int64_t rows, int threads, std::uint8_t* entered) {
+  return guarded([&] {
+    const Boundary& boundary = *static_cast<const Boundary*>(handle);
+    Team team(rows > 256 ? threads : 1);
+    team.run(rows, 256, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (entered[i]) continue;
+        const Block block = block_of(lows + 3 * i, highs + 3 * i);
+        const bool sound =
+            block.low.x < block.high.x && block.low.y < block.high.y && block.low.z < block.high.z;
+        entered[i] = sound && boundary.enters_block(block);
+      }
+    });
+  });
+}
+GD_DESCRIBE(geodomain_boundary_enters);
+
+// The heights at which sheets cut blocks: how many for each, and all of them, one block's after the
+// other's, in an array of this side's that `geodomain_heights_free` frees.
+GD_API Status geodomain_boundary_seams(const void* handle, const double* lows, const double* highs,
+                                       std::int64_t rows, int threads, std::int64_t* counts,
+                                       double** heights) {
+  return guarded([&] {
+    constexpr std::int64_t kGrain = 256;
+    const Boundary& boundary = *static_cast<const Boundary*>(handle);
+    std::vector<std::vector<double>> found(static_cast<std::size_t>((rows + kGrain - 1) / kGrain));
+    Team team(rows > kGrain ? threads : 1);
+    team.run(rows, kGrain, [&](std::int64_t begin, std::int64_t end, int) {
+      SeamFinder finder(boundary);
+      std::vector<double> some;
+      for (std::int64_t i = begin; i < end; ++i) {
+        finder.find(block_of(lows + 3 * i, highs + 3 * i), some);
+        counts[i] = static_cast<std::int64_t>(some.size());
+        std::vector<double>& all = found[static_cast<std::size_t>(i / kGrain)];
+        all.insert(all.end(), some.begin(), some.end());
+      }
+    });
+    std::size_t total = 0;
+    for (const auto& some : found) total += some.size();
+    double* at = *heights = new double[total + 1];
+    for (const auto& some : found) at = std::copy(some.begin(), some.end(), at);
+  });
+}
+GD_DESCRIBE(geodomain_boundary_seams);
+
+GD_API void geodomain_heights_free(void* heights) { delete[] static_cast<double*>(heights); }
+GD_DESCRIBE(geodomain_heights_free);
+
+// Joins the boxes of each parent: those from starts[p] to starts[p + 1]. `boxes` are lows and
+// highs, (count, 6), and become those of the joined box at its first row. `owner`: the first row of
+// the box that each is part of.
+GD_API Status geodomain_join_boxes(const std::int64_t* starts, std::int64_t parents,
+                                   std::int32_t* boxes, const std::int32_t* keys, int threads,
+                                   std::int64_t* owner) {
+  return guarded([&] {
+    Team team(parents > 64 ? threads : 1);
+    team.run(parents, 64, [&](std::int64_t begin, std::int64_t end, int) {
+      BoxJoiner joiner;
+      std::vector<JoinedBox> some;
+      std::vector<std::int32_t> owners;
+      for (std::int64_t parent = begin; parent < end; ++parent) {
+        const std::int64_t from = starts[parent], count = starts[parent + 1] - from;
+        some.clear();
+        for (std::int64_t i = 0; i < count; ++i) {
+          const std::int32_t* box = boxes + 6 * (from + i);
+          some.push_back({{box[0], box[1], box[2]},
+                          {box[3], box[4], box[5]},
+                          keys[from + i],
+                          static_cast<std::int32_t>(i)});
+        }
+        joiner.join(some, owners);
+        for (std::int64_t i = 0; i < count; ++i) {
+          owner[from + i] = from + owners[static_cast<std::size_t>(i)];
+        }
+        for (const JoinedBox& box : some) {
+          std::int32_t* out = boxes + 6 * (from + box.first);
+          std::copy(box.low, box.low + 3, out);
+          std::copy(box.high, box.high + 3, out + 3);
+        }
+      }
+    });
+  });
+}
+GD_DESCRIBE(geodomain_join_boxes);

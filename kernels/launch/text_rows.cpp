@@ -1,0 +1,106 @@
+// Decimal numbers for Python, and rows that are repeated with other numbers.
+#include <vector>
+
+#include "platform/c_function.h"
+#include "platform/thread_team.h"
+#include "text/repeat.h"
+
+using namespace geodomain;
+using namespace geodomain::text;
+
+// The cells at `places`, (count, 2): whole units, parts of 10^-18 and decimals; 255 decimals where
+// a cell is not so plain.
+GD_API void geodomain_fixed_read(const char* text, const std::int64_t* places, std::int64_t count,
+                                 char mark, std::int64_t* whole, std::int64_t* parts,
+                                 std::uint8_t* decimals) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    Fixed value{0, 0};
+    int found = 0;
+    const bool plain =
+        read_fixed(text + places[2 * i], text + places[2 * i + 1], mark, value, found);
+    whole[i] = value.whole;
+    parts[i] = value.parts;
+    decimals[i] = plain ? static_cast<std::uint8_t>(found) : kNotPlain;
+  }
+}
+GD_DESCRIBE(geodomain_fixed_read);
+
+// The doubles nearest to numbers, NaN where only the caller can tell.
+GD_API Status geodomain_fixed_doubles(const std::int64_t* whole, const std::int64_t* parts,
+                                      std::int64_t count, int threads, double* out) {
+  return guarded([&] {
+    geodomain::Team team(count > 16384 ? threads : 1);
+    team.run(count, 8192, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) out[i] = nearest_double({whole[i], parts[i]});
+    });
+  });
+}
+GD_DESCRIBE(geodomain_fixed_doubles);
+
+// One number as text, for tests and heads; returns its length.
+GD_API int geodomain_fixed_write(std::int64_t whole, std::int64_t parts, int least, char mark,
+                                 char* out) {
+  return static_cast<int>(write_fixed({whole, parts}, least, mark, out) - out);
+}
+GD_DESCRIBE(geodomain_fixed_write);
+
+namespace {
+
+Repeated repeated(const char* text, const std::int64_t* const* rows, std::int64_t count,
+                  const std::int64_t* row, const std::uint8_t* unchanged,
+                  const std::vector<NewNumber>& numbers, const std::vector<NewCell>& cells,
+                  const char* dialect, std::int32_t line_end) {
+  return {text,
+          {rows[0], rows[1], rows[2]},
+          count,
+          row,
+          unchanged,
+          numbers.data(),
+          static_cast<std::int32_t>(numbers.size()),
+          cells.data(),
+          static_cast<std::int32_t>(cells.size()),
+          dialect[0],
+          dialect[1],
+          {dialect + 2, static_cast<std::size_t>(line_end)}};
+}
+
+}  // namespace
+
+// New rows of a text. `rows`: begins, ends and next begins of the old ones. `numbers`: four arrays
+// for each, `cells`: three, as in repeat.h. `dialect`: the delimiter, the decimal mark, a line end.
+// Without `out` it gives the size of the room that it needs to `size`, with it what it wrote.
+GD_API Status geodomain_text_repeat(const char* text, const std::int64_t* const* rows,
+                                    std::int64_t count, const std::int64_t* row,
+                                    const std::uint8_t* unchanged, std::int32_t number_count,
+                                    const void* const* numbers, std::int32_t cell_count,
+                                    const void* const* cells, const char* dialect,
+                                    std::int32_t line_end, char* out, std::int64_t* size) {
+  return guarded([&] {
+    std::vector<NewNumber> kept;
+    for (std::int32_t i = 0; i < number_count; ++i) {
+      const void* const* one = numbers + 4 * i;
+      kept.push_back(
+          {static_cast<const std::int64_t*>(one[0]), static_cast<const std::int64_t*>(one[1]),
+           static_cast<const std::int64_t*>(one[2]), static_cast<const std::uint8_t*>(one[3])});
+    }
+    std::vector<NewCell> added;
+    for (std::int32_t i = 0; i < cell_count; ++i) {
+      const void* const* one = cells + 3 * i;
+      added.push_back({static_cast<const std::int64_t*>(one[0]), static_cast<const char*>(one[1]),
+                       static_cast<const std::int64_t*>(one[2])});
+    }
+    const Repeated all =
+        repeated(text, rows, count, row, unchanged, kept, added, dialect, line_end);
+    *size = out ? repeat(all, out) - out : room_for(all);
+  });
+}
+GD_DESCRIBE(geodomain_text_repeat, 11);
+
+// Codes of rows that are alike but for some cells.
+GD_API Status geodomain_text_alike(const char* text, const std::int64_t* const* rows,
+                                   std::int64_t count, std::int32_t cell_count,
+                                   const std::int64_t* const* places, std::int64_t* codes) {
+  return guarded(
+      [&] { number_alike(text, {rows[0], rows[1], rows[2]}, count, places, cell_count, codes); });
+}
+GD_DESCRIBE(geodomain_text_alike);

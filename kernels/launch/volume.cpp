@@ -1,0 +1,321 @@
+// Volumes and shares on the CPU: loops over triangles, columns and blocks.
+#include <atomic>
+#include <memory>
+
+#include "lattice/recognise.h"
+#include "platform/arithmetic.h"
+#include "platform/bits.h"
+#include "platform/c_function.h"
+#include "platform/float_guard.h"
+#include "platform/mesh_view.h"
+#include "platform/thread_team.h"
+#include "topology/box_tree.h"
+#include "topology/self_crossings.h"
+#include "volume/block_lines.h"
+#include "volume/overlay.h"
+
+using namespace geodomain;
+
+namespace {
+
+struct HostBlocks {
+  MeshView mesh;
+  BoxTree tree;
+  BoxTree rim;  // of edges, without bounds along z
+  const double* edges;
+
+  BlocksView view() const { return {mesh, tree.view(), rim.view(), edges}; }
+};
+
+BoxTree tree_of(const MeshView& mesh) {
+  std::vector<BoxTree::Leaf> leaves(static_cast<std::size_t>(mesh.triangle_count));
+  for (std::int32_t i = 0; i < mesh.triangle_count; ++i) {
+    leaves[static_cast<std::size_t>(i)] = {box_of(mesh.triangle(i)), i};
+  }
+  return BoxTree(std::move(leaves));
+}
+
+BoxTree tree_of_rim(const double* edges, std::int64_t count) {
+  std::vector<BoxTree::Leaf> leaves(static_cast<std::size_t>(count));
+  for (std::int32_t i = 0; i < count; ++i) {
+    leaves[static_cast<std::size_t>(i)] = {box_of(edge_in_plan(edges + 6 * i)), i};
+  }
+  return BoxTree(std::move(leaves));
+}
+
+// The answer along n x n lines; with `below`, for a surface that covers the block's plan everywhere
+// or nowhere.
+BlockAnswer share_by_lines(BlockLines& along, const Block& block, int n, Inside rule, bool below,
+                           double& share) {
+  along.take(block, below);
+  if (below && !along.is_covered()) return kOffRim;
+  share = minimum(maximum(along.along_lines(n, rule), 0.0), 1.0);
+  return kByLines;
+}
+
+}  // namespace
+
+// Shares of the blocks between the edges, (nx, ny, nz), which are doubles in the end. `weights`:
+// what each triangle counts, 0 for not at all. `labels`: bits of blocks, (nx, ny, words), for those
+// that no triangle enters. `mixed` is the number of the others.
+GD_API Status geodomain_shares_lattice(const double* vertices, const std::int32_t* triangles,
+                                       std::int64_t triangle_count, const std::int8_t* weights,
+                                       const double* const* edges, const std::int64_t* counts,
+                                       const std::uint64_t* labels, std::uint64_t* shares,
+                                       int threads, std::int64_t* mixed) {
+  return guarded([&] {
+    FloatGuard guard;  // tables and searches must round alike
+    const RulerTable x(edges[0], counts[0]), y(edges[1], counts[1]), z(edges[2], counts[2]);
+    const std::int64_t columns = (counts[0] - 1) * (counts[1] - 1);
+    const auto words = static_cast<std::int32_t>((counts[2] - 1 + 63) / 64);
+    const std::unique_ptr<std::uint64_t[]> entered(
+        new std::uint64_t[static_cast<std::size_t>(columns * words)]());
+    const auto layers = static_cast<std::int32_t>(counts[0] - 1);
+    const ShareLattice lattice = {x.view(),      y.view(), z.view(), shares,
+                                  entered.get(), words,    0,        layers};
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    Team team(threads);
+    team.run(columns, 1024, [&](std::int64_t begin, std::int64_t end, int) {
+      std::fill(shares + begin * lattice.layers(), shares + end * lattice.layers(), 0);
+    });
+    team.run(triangle_count, 512, [&](std::int64_t begin, std::int64_t end, int) {
+      visit_triangles(mesh, begin, end, [&](const Triangle& t, std::int64_t i) {
+        if (weights[i] != 0) Shedder(lattice, t, weights[i]).shed();
+      });
+    });
+    std::atomic<std::int64_t> found{0};
+    team.run(columns, 1024, [&](std::int64_t begin, std::int64_t end, int) {
+      std::int64_t here = 0;
+      for (std::int64_t i = begin; i < end; ++i) {
+        settle_shares(lattice, labels, i);
+        for (std::int32_t k = 0; k < words; ++k) here += count_bits(entered[i * words + k]);
+      }
+      found += here;
+    });
+    *mixed = found;
+  });
+}
+GD_DESCRIBE(geodomain_shares_lattice);
+
+// Which triangles cross another one of their group, as `SelfCrossings` says, in `crossed`, (t,),
+// which the caller has zeroed. `bounds`, (2, 3), hold all triangles; `parted`, (v,), is as
+// `geodomain_vertex_fans` gives it.
+GD_API Status geodomain_self_crossings(const double* vertices, const std::int32_t* triangles,
+                                       std::int64_t triangle_count, const double* bounds,
+                                       const std::int32_t* group, const std::uint8_t* parted,
+                                       int threads, std::uint8_t* crossed) {
+  return guarded([&] {
+    FloatGuard guard;
+    Team team(threads);
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    const Bounds box = {{bounds[0], bounds[1], bounds[2]}, {bounds[3], bounds[4], bounds[5]}};
+    const SelfCrossings crossings(mesh, box, group, parted, team);
+    std::mutex mutex;
+    team.run(crossings.group_count(), 4, [&](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t group = begin; group < end; ++group) {
+        crossings.visit_group(group, [&](std::int32_t a, std::int32_t b) {
+          const std::lock_guard<std::mutex> lock(mutex);
+          crossed[a] = crossed[b] = 1;
+        });
+      }
+    });
+  });
+}
+GD_DESCRIBE(geodomain_self_crossings);
+
+// What blocks anywhere are asked through. `edges`: (edge_count, 2, 3), the rim of an open surface.
+// The arrays stay the caller's.
+GD_API Status geodomain_blocks_create(const double* vertices, const std::int32_t* triangles,
+                                      std::int64_t triangle_count, const double* edges,
+                                      std::int64_t edge_count, void** handle) {
+  return guarded([&] {
+    const MeshView mesh = {vertices, triangles, triangle_count};
+    *handle = new HostBlocks{mesh, tree_of(mesh), tree_of_rim(edges, edge_count), edges};
+  });
+}
+GD_DESCRIBE(geodomain_blocks_create);
+
+GD_API void geodomain_blocks_free(void* handle) { delete static_cast<HostBlocks*>(handle); }
+GD_DESCRIBE(geodomain_blocks_free);
+
+// The trees of a handle, which keeps them: that of the triangles, and that of the rim's edges;
+// their numbers of leaves in `counts`.
+GD_API void geodomain_blocks_trees(const void* handle, BoxTreeView* trees, std::int64_t* counts) {
+  const HostBlocks& blocks = *static_cast<const HostBlocks*>(handle);
+  trees[0] = blocks.tree.view(), trees[1] = blocks.rim.view();
+  counts[0] = blocks.tree.leaf_count(), counts[1] = blocks.rim.leaf_count();
+}
+GD_DESCRIBE(geodomain_blocks_trees);
+
+// The sign of each triangle's projection; 0 where it is a line.
+GD_API void geodomain_projection_signs(const double* vertices, const std::int32_t* triangles,
+                                       std::int64_t triangle_count, std::int8_t* signs) {
+  FloatGuard guard;
+  const MeshView mesh = {vertices, triangles, triangle_count};
+  for (std::int64_t i = 0; i < triangle_count; ++i) {
+    const Triangle t = mesh.triangle(i);
+    signs[i] = static_cast<std::int8_t>(orient2d(t.a.x, t.a.y, t.b.x, t.b.y, t.c.x, t.c.y));
+  }
+}
+GD_DESCRIBE(geodomain_projection_signs);
+
+// Shares of the blocks from lows to highs, (rows, 3), where a triangle enters them; others are left
+// as they are. `weights` may be null: then all go along n x n lines. With `single`, blocks go along
+// lines whose plan the triangles do not cover once, within `single`.
+GD_API Status geodomain_blocks_shares(const void* handle, const std::int8_t* weights,
+                                      const double* lows, const double* highs, std::int64_t rows,
+                                      std::int32_t inside, std::int32_t lines, double single,
+                                      int threads, double* out, std::uint8_t* answers) {
+  return guarded([&] {
+    const BlocksView blocks = static_cast<const HostBlocks*>(handle)->view();
+    const auto rule = static_cast<Inside>(inside);
+    Team team(rows > 64 ? threads : 1);
+    team.run(rows, 64, [&](std::int64_t begin, std::int64_t end, int) {
+      BlockLines along(blocks);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Block block = block_between(lows + 3 * i, highs + 3 * i);
+        BlockAnswer answer = first_answer(blocks, block);
+        if (answer == kByLines && weights) {
+          answer = by_triangles(blocks, weights, block, single, out[i]);
+        }
+        if (answer == kByLines) {
+          answer = share_by_lines(along, block, lines, rule, single > 0.0, out[i]);
+        }
+        answers[i] = answer;
+      }
+    });
+  });
+}
+GD_DESCRIBE(geodomain_blocks_shares, 1);
+
+// The same of blocks whose plans a surface is known to cover, whatever rims pass over them.
+GD_API Status geodomain_blocks_covered(const void* handle, const std::int8_t* weights,
+                                       const double* lows, const double* highs, std::int64_t rows,
+                                       std::int32_t lines, double single, int threads, double* out,
+                                       std::uint8_t* answers) {
+  return guarded([&] {
+    const BlocksView blocks = static_cast<const HostBlocks*>(handle)->view();
+    Team team(rows > 64 ? threads : 1);
+    team.run(rows, 64, [&](std::int64_t begin, std::int64_t end, int) {
+      BlockLines along(blocks);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Block block = block_between(lows + 3 * i, highs + 3 * i);
+        double share = out[i];
+        BlockAnswer answer = by_triangles(blocks, weights, block, single, share);
+        if (answer == kByLines) {
+          answer = share_by_lines(along, block, lines, Inside::odd, true, share);
+        } else if (!is_entered(blocks, block)) {
+          answer = kByLabel;
+        }
+        if (answer != kByLabel) out[i] = share;
+        answers[i] = answer;
+      }
+    });
+  });
+}
+GD_DESCRIBE(geodomain_blocks_covered);
+
+// What several bodies have in common in each block from lows to highs, (rows, 3): of each set of
+// two or more of the `count` handles its share of the block, in `common`, (rows, 2^count), at the
+// place of the set's bits. Others are left as they are.
+GD_API Status geodomain_blocks_common(const void* const* handles, const std::int8_t* const* weights,
+                                      std::int32_t count, const double* lows, const double* highs,
+                                      std::int64_t rows, int threads, double* common) {
+  return guarded([&] {
+    std::vector<Overlay::Body> bodies;
+    for (std::int32_t i = 0; i < count; ++i) {
+      bodies.push_back({static_cast<const HostBlocks*>(handles[i])->view(), weights[i]});
+    }
+    Team team(rows > 16 ? threads : 1);
+    team.run(rows, 16, [&](std::int64_t begin, std::int64_t end, int) {
+      Overlay overlay(bodies);
+      for (std::int64_t i = begin; i < end; ++i) {
+        overlay.find(block_between(lows + 3 * i, highs + 3 * i), common + (i << count));
+      }
+    });
+  });
+}
+GD_DESCRIBE(geodomain_blocks_common);
+
+namespace {
+
+// What vertical lines through blocks cross: of each line how often above and below the block, and
+// where within it, from the top down.
+struct Lines {
+  struct Task {  // the lines of some blocks, in their order
+    std::vector<double> heights;
+    std::vector<std::int8_t> signs;
+  };
+  std::vector<Task> tasks;
+};
+
+constexpr std::int64_t kLineBlocks = 8;  // of a task
+
+}  // namespace
+
+// Where the n x n lines are in a block's plan, as parts of its sides, (n * n, 2).
+GD_API Status geodomain_line_places(std::int32_t n, double* places) {
+  return guarded([&] {
+    FloatGuard guard;
+    double* next = places;
+    for (const LinePlace& at : line_places(n)) *next++ = at.x, *next++ = at.y;
+  });
+}
+GD_DESCRIBE(geodomain_line_places);
+
+// The crossings of n x n lines through each of the blocks, which `lines_take` gives. `counts`:
+// (rows * n * n, 4) int32, of each line the crossings above the block, the sum of their signs, the
+// crossings within and those below, which are only looked for on request. `total`: within, of all.
+GD_API Status geodomain_blocks_lines(const void* handle, const double* lows, const double* highs,
+                                     std::int64_t rows, std::int32_t n, std::int32_t with_below,
+                                     int threads, std::int32_t* counts, std::int64_t* total,
+                                     void** lines) {
+  return guarded([&] {
+    const BlocksView blocks = static_cast<const HostBlocks*>(handle)->view();
+    auto found = std::make_unique<Lines>();
+    found->tasks.resize(static_cast<std::size_t>((rows + kLineBlocks - 1) / kLineBlocks));
+    Team team(rows > kLineBlocks ? threads : 1);
+    team.run(rows, kLineBlocks, [&](std::int64_t begin, std::int64_t end, int) {
+      Lines::Task& task = found->tasks[static_cast<std::size_t>(begin / kLineBlocks)];
+      BlockLines along(blocks);
+      std::int32_t* count = counts + 4 * begin * n * n;
+      for (std::int64_t i = begin; i < end; ++i) {
+        const double *low = lows + 3 * i, *high = highs + 3 * i;
+        const double roof = high[2] - low[2];
+        along.take(block_between(low, high), with_below != 0);
+        along.visit_lines(n, [&](const std::vector<BlockLines::Crossing>& crossings) {
+          count[0] = count[1] = count[2] = count[3] = 0;
+          for (const BlockLines::Crossing& one : crossings) {
+            if (one.height >= roof) {
+              ++count[0], count[1] += one.sign;
+            } else if (one.height > 0.0) {
+              ++count[2];
+              task.heights.push_back(one.height);
+              task.signs.push_back(static_cast<std::int8_t>(one.sign));
+            } else {
+              ++count[3];
+            }
+          }
+          count += 4;
+        });
+      }
+    });
+    *total = 0;
+    for (const Lines::Task& task : found->tasks) {
+      *total += static_cast<std::int64_t>(task.heights.size());
+    }
+    *lines = found.release();
+  });
+}
+GD_DESCRIBE(geodomain_blocks_lines);
+
+// The heights above the floor of a block and the signs of what `blocks_lines` found, which it
+// frees.
+GD_API void geodomain_lines_take(void* lines, double* heights, std::int8_t* signs) {
+  const std::unique_ptr<Lines> found(static_cast<Lines*>(lines));
+  for (const Lines::Task& task : found->tasks) {
+    heights = std::copy(task.heights.begin(), task.heights.end(), heights);
+    signs = std::copy(task.signs.begin(), task.signs.end(), signs);
+  }
+}
+GD_DESCRIBE(geodomain_lines_take);
