@@ -16,7 +16,6 @@ import pytest
 pytest.importorskip("pyvista")
 import pyvista
 import seeds
-from vtkmodules.vtkCommonCore import vtkBitArray
 
 from geodomain import MeshError, read_mesh
 from geodomain.formats import vtk, vtk_probe
@@ -244,6 +243,8 @@ def furnished(data: pyvista.DataSet) -> pyvista.DataSet:
     units.SetComponentName(0, "R")
     units.GetInformation().Set(units.UNITS_LABEL(), "m")
     units.GetRange(-1)
+    from vtkmodules.vtkCommonCore import vtkBitArray  # PyVista brings it
+
     bits = vtkBitArray()
     bits.SetName("bits")
     for row in range(data.n_cells):
