@@ -49,6 +49,13 @@ _WORK = 1 << 30  # bytes, some 5 million pixels in ten seconds, whatever the fil
 _POINT = 2  # GTRasterTypeGeoKey 1025
 # No height, but a mark such as -3.4028234663852886e38, which headers write with fewer digits.
 _NO_HEIGHT = 1e30
+# What stands for no data where nobody says so, if it is far from all other values.
+_MARKS = {
+    sign * mark
+    for mark in (999.0, 9999.0, 99999.0, 999999.0, 32767.0, 32768.0, 1e10, 1e20, 2147483648.0)
+    for sign in (1, -1)
+} | {65535.0, float(np.float32(1e20)), -float(np.float32(1e20))}
+_APART = 0.25  # of the mark itself
 
 
 def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
@@ -61,7 +68,10 @@ def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
     header, start = _header(text, path.name)
     columns, rows = (_count(header, key, path.name) for key in ("ncols", "nrows"))
     words = text[start:].split()
-    if len(words) != columns * rows:
+    if len(words) > columns * rows:
+        promised = f"{rows:,} rows of {columns:,} values"
+        raise damaged(path.name, f"it promises {promised}, and there are {len(words):,} numbers")
+    if len(words) < columns * rows:
         found = f"there are {len(words):,} numbers"
         raise truncated(path.name, f"{rows:,} rows of {columns:,} values", found)
     if any(b"," in word for word in words):
@@ -76,7 +86,9 @@ def read_ascii(data: bytes, path: Path) -> list[NamedFaces]:
     x = origin[0] + np.arange(columns) * step[0]
     y = origin[1] + np.arange(rows) * step[1]
     place = np.stack([*np.meshgrid(x, y), grid], axis=-1).transpose(1, 0, 2)
-    return [("", _surface(place, _missing(grid, none).T, path.name))]
+    missing = _missing(grid, none)
+    _warn_of_mark(grid, missing, path.name)
+    return [("", _surface(place, missing.T, path.name))]
 
 
 def _header(text: bytes, file: str) -> tuple[dict[str, bytes], int]:
@@ -119,6 +131,23 @@ def _missing(values: NDArray[np.float64], none: float | None) -> NDArray[np.bool
         with np.errstate(over="ignore"):
             missing |= (values == none) | (values == float(np.float32(none)))
     return np.asarray(missing)
+
+
+def _warn_of_mark(values: NDArray[np.float64], missing: NDArray[np.bool_], file: str) -> None:
+    """Warn of the lowest or highest value where it is a usual mark, far from all others."""
+    heights = values[~missing]
+    for value in (heights.min(initial=np.inf), heights.max(initial=-np.inf)):
+        if value not in _MARKS or not (others := heights[heights != value]).size:
+            continue
+        apart = min(abs(float(others.min() - value)), abs(float(others.max() - value)))
+        if apart > others.max() - others.min() and apart > _APART * abs(value):
+            count = len(heights) - len(others)
+            warn(
+                f"{file} has the height {value:g} in {count:,} of {heights.size:,} cells, far from "
+                f"all others ({others.min():g} to {others.max():g}), and does not say that it "
+                "stands for no data: it counts as ground. If it stands for no data, declare it in "
+                "the file (NODATA_value of an ASCII grid, GDAL_NODATA of a GeoTIFF)"
+            )
 
 
 def _surface(place: NDArray[np.float64], missing: NDArray[np.bool_], file: str) -> Faces:
@@ -210,7 +239,9 @@ def _georeferenced(values: NDArray[Any], tags: dict[int, Any], file: str) -> Fac
     y = matrix[1, 0] * column + matrix[1, 1] * row + matrix[1, 2]
     z = _heights(raw, tags, matrix[2, 0] * column + matrix[2, 1] * row, file)
     place = np.stack([x, y, z], axis=-1)[::-1].transpose(1, 0, 2)
-    return _surface(place, _missing(raw, _no_data(tags))[::-1].T, file)
+    missing = _missing(raw, _no_data(tags))
+    _warn_of_mark(raw, missing, file)
+    return _surface(place, missing[::-1].T, file)
 
 
 def _heights(

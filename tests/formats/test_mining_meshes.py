@@ -533,3 +533,39 @@ def test_every_name_survives_or_is_said(tmp_path, extension):
 def test_formats_without_names_get_all_as_one(tmp_path):
     write_mesh({"A": cube(), "B": box((20, 0, 0), (30, 10, 10))}, tmp_path / "a.ply")
     assert len(read_mesh(tmp_path / "a.ply").triangles) == 24
+
+
+@pytest.mark.parametrize("mark", [-9999.0, -99999.0, -32768.0, 1e20])
+@pytest.mark.parametrize("header", ["", "NODATA_value -1\n"])
+def test_a_usual_mark_that_nobody_declares_is_told(mark, header, tmp_path) -> None:
+    heights = 100.0 + np.arange(20.0).reshape(4, 5)
+    heights[1, 2:4] = mark
+    rows = "\n".join(" ".join(map(str, row)) for row in heights.tolist())
+    head = "ncols 5\nnrows 4\nxllcorner 0\nyllcorner 0\ncellsize 10\n"
+    (tmp_path / "a.asc").write_text(head + header + rows)
+    if mark == -9999 and not header:  # what an ASCII grid has where it names no mark
+        read_mesh(tmp_path / "a.asc")
+        return
+    with pytest.warns(
+        GeodomainWarning, match=f"the height {mark:g} in 2 of 20 cells".replace("+", ".")
+    ):
+        read_mesh(tmp_path / "a.asc")
+    tifffile = pytest.importorskip("tifffile")
+    kind = np.int32 if abs(mark) < 1e9 else np.float32
+    tifffile.imwrite(tmp_path / "a.tif", heights.astype(kind), extratags=PLACE)
+    with pytest.warns(GeodomainWarning, match="far from all others"):
+        read_mesh(tmp_path / "a.tif")
+
+
+@pytest.mark.parametrize("sea", [-5000.0, -9990.0])
+def test_a_mark_among_heights_is_a_height(sea: float, tmp_path: Path) -> None:
+    head = "ncols 3\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 10\nNODATA_value -1\n"
+    (tmp_path / "a.asc").write_text(f"{head}-9999 {sea} {sea}\n{sea - 9} {sea} 1500\n")
+    read_mesh(tmp_path / "a.asc")
+
+
+def test_too_many_numbers_are_not_cut_short(tmp_path: Path) -> None:
+    head = "ncols 2\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 10\n"
+    (tmp_path / "a.asc").write_text(head + "1 2 3 4 5")
+    with pytest.raises(MeshError, match="promises 2 rows of 2 values, and there are 5 numbers"):
+        read_mesh(tmp_path / "a.asc")
