@@ -1,1 +1,1 @@
-"""Blocks split at wireframes into sub-blocks, and sub-blocks joined into fewer."""
+"""Split blocks at wireframes, join sub-blocks, and make new models."""

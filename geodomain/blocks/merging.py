@@ -1,4 +1,4 @@
-"""One pass over a sub-blocked model: blocks of one parent that agree are joined."""
+"""Join sub-blocks of one parent that agree into fewer blocks."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _apart_unless_full(sizes: Triple, owner: Ints, at_low: Bools) -> tuple[Ints,
     return np.where(apart, np.arange(count), owner), at_low | apart[:, None]
 
 
-# --- Join the sub-blocks of a model in a file into fewer blocks.
+# Join the sub-blocks of a model file.
 
 
 def merge_file(

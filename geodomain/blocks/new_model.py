@@ -1,4 +1,4 @@
-"""Coordinates along an axis of a regular model, as decimal numbers and as text; nothing rounds."""
+"""Make a regular block model as text, Parquet or a VTK image, with exact decimal axes."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _decimal(value: Number) -> Decimal:
     return Decimal(repr(float(value))) if math.isfinite(value) else Decimal("nan")
 
 
-# --- A regular block model to be made: its axes, and the frame that they are in.
+# The new model: its axes and rotation.
 
 
 @dataclass(frozen=True, repr=False)
@@ -333,7 +333,7 @@ def _rough(value: Decimal) -> str:
     return f"{float(value):.6g}"
 
 
-# --- A regular block model as text, Parquet or a VTK image, in bounded memory; x fastest, z last.
+# Write the model in bounded memory, x fastest and z slowest.
 
 _NAMES = ("x", "y", "z", "dx", "dy", "dz")
 _BUFFER = 1 << 20  # characters of text that are written at a time, at least
@@ -449,7 +449,7 @@ _WRITERS: dict[str, Writer] = {
 }
 
 
-# --- Make a regular block model as a file.
+# Make a model file.
 
 # Bytes that a block takes at least: a row of text is no shorter; the other kinds are compressed,
 # and an image has no rows.

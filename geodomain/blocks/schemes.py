@@ -1,4 +1,4 @@
-"""The wireframes of domains, as far as they bound something inside of blocks."""
+"""Schemes that split blocks at wireframes: octree, grid and seam."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Boundaries:
         return block[order], height[order]
 
 
-# --- Sub-blocks by the cuts between which they lie, before anything is written.
+# Sub-blocks by the cuts on either side.
 
 Places = NDArray[np.int64]
 
@@ -136,7 +136,7 @@ class Pieces:
         return offsets.take(self.low[:, axis]), offsets.take(self.high[:, axis])
 
 
-# --- Cells of a plan cut along z where sheets cross them.
+# Cells in plan, cut along z where sheets cross them.
 
 
 def seam_pieces(
@@ -209,7 +209,7 @@ def _cut(cells: Pieces, parents: Parents, cell: Ints, offset: Numbers, dropped: 
     return Pieces(pieces.parent, pieces.low, pieces.high, (x, y, z), dropped)
 
 
-# --- Where parents are cut along an axis, and into how many parts they can be.
+# Cuts of a parent along an axis.
 
 # A block that is cut into more along an axis, or into more sub-blocks, is a slip.
 MOST_PARTS, MOST_PIECES = 1 << 16, 1 << 24
@@ -321,7 +321,7 @@ def refuse_too_many(counts: NDArray[np.float64], name: str, first: int) -> None:
         raise TableError(message)
 
 
-# --- How blocks are split: octree, grid and seam. What is inside of what is not asked here.
+# The schemes: octree, grid and seam.
 
 Scheme = Literal["octree", "grid", "seam"]
 

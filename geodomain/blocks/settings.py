@@ -1,4 +1,4 @@
-"""Amounts of a block, such as its volume or tonnes, shared among its parts."""
+"""Settings and results of splitting and joining blocks."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def unshared_warnings(
         yield f"{name} looks like an amount of a whole block, and {said} with extensive={name!r}"
 
 
-# --- What a caller asks of splitting and joining, checked; no blocks are read here.
+# Checked settings of splitting and joining.
 
 IN_MEMORY = "write a table in memory to a file first"
 _KINDS = ("parquet", "text", "vtk")
@@ -238,7 +238,7 @@ def amount_columns(model: BlockFile, extensive: str | Sequence[str]) -> list[int
     return list(dict.fromkeys(found))
 
 
-# --- What splitting and joining did, as values, JSON and text.
+# Results of splitting and joining: values, JSON, text.
 
 
 @dataclass(frozen=True)

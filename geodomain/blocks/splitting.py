@@ -1,4 +1,4 @@
-"""One pass over a model's blocks: each is split, its parts are labelled, joined and given out."""
+"""Split the blocks of a model at wireframes: label, join and write the parts."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _stacked(numbers: tuple[Numbers, Numbers, Numbers]) -> Floats:
     return np.column_stack([each.doubles() for each in numbers])
 
 
-# --- Split the blocks of a model in a file at wireframes.
+# Split the blocks of a model file.
 
 
 def subblock_file(

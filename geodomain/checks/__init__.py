@@ -1,1 +1,1 @@
-"""Checks of block models and densities that several commands make, in the same words."""
+"""Checks of block models and densities that several commands share."""

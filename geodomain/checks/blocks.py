@@ -1,4 +1,4 @@
-"""Check block models for impossible coordinates and sizes, and for blocks that are there twice."""
+"""Check blocks for impossible coordinates and sizes, and for duplicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check densities: their unit, and values that no rock has."""
+"""Check columns: units and values of densities, and labels that read as missing values."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class DensityChecks:
             )
 
 
-# --- Check labels: names that read as missing values, and labels that differ by case alone.
+# Labels that read as missing values, or differ only in case.
 
 # What pandas reads as a missing value besides nan, which no domain may be called, in any case.
 _MISSING = {"na", "n/a", "#n/a", "#na", "<na>", "null", "none"}

@@ -1,4 +1,4 @@
-"""Centroids that occur more than once: exact on lattices, and among the first blocks elsewhere."""
+"""Find blocks with the same centroid, and blocks that overlap."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def point_hashes(points: Floats) -> NDArray[np.uint64]:
     return found
 
 
-# --- Blocks that reach into each other: their volume is counted twice, whatever their sizes.
+# Overlapping blocks, of any sizes.
 
 _Places = NDArray[np.int64]
 

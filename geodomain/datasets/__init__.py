@@ -1,1 +1,1 @@
-"""Block models in many files: which parts they have, which are labelled, one summary of all."""
+"""Block models in many files: parts, stores, jobs and one summary."""

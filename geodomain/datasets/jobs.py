@@ -1,4 +1,4 @@
-"""What a dataset is labelled with, as a hash: whether two runs would write the same."""
+"""The job of a dataset: its hash, the state of its parts, its lock and output folder."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def mesh_hash(mesh: Mesh) -> str:
     return digest.hexdigest()
 
 
-# --- What an output folder knows of its parts: whose job it is, and the counts of those done.
+# The state of an output folder: its job, and the counts of finished parts.
 
 # Readers of datasets pass over names with an underscore.
 STATE_FOLDER = "_geodomain"
@@ -268,7 +268,7 @@ def _read_facts(text: str) -> _Facts:
     return cast(_Facts, json.loads(text))
 
 
-# --- One run at a time writes an output: a lock that is created, or that proves to be left behind.
+# The lock: one run at a time writes an output.
 
 _LOCK = f"{STATE_FOLDER}/lock.json"
 
@@ -376,7 +376,7 @@ def _has_ended(holder: Mapping[str, object]) -> bool:
     return _started(pid) != holder.get("started")
 
 
-# --- The folder that a labelled dataset goes to: where it may be, and whose job it holds.
+# The output folder: allowed places, and the job it holds.
 
 # What two jobs may differ in, by its key, in words.
 _DIFFERENCES = {

@@ -1,4 +1,4 @@
-"""Label one part of a dataset, with domains and an index that serve for all of them."""
+"""Label a dataset part by part, in this process or by workers of Dask."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _kept_warnings() -> Iterator[list[str]]:
         yield said
 
 
-# --- Label the parts of a dataset by workers of Dask, which write them where the plain run does.
+# Label the parts by workers of Dask.
 
 _LOCAL = re.compile(r"local:([1-9]\d{0,3})")
 _SECONDS = 30  # to wait for a scheduler, and for its first worker
@@ -310,7 +310,7 @@ def _client(scheduler: str) -> Iterator[distributed.Client]:
         yield client
 
 
-# --- Label the block model in a folder of files, part by part.
+# Label a dataset.
 
 
 class DatasetKeywords(LabelKeywords, TableKeywords, total=False):

@@ -1,4 +1,4 @@
-"""The files of a dataset, by a folder or a pattern, here or on a store; reads none of them."""
+"""List the parts of a dataset, and check that they form one table."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def blaming(part: PartFile) -> Iterator[None]:
         raise type(error)(message) from None
 
 
-# --- Checks that the parts of a dataset are one table: the same columns, with the same meaning.
+# Checks that the parts form one table: the same columns with the same meaning.
 
 _KINDS = {"parquet": "Parquet", "text": "text"}
 

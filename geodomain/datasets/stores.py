@@ -1,4 +1,4 @@
-"""Folders that hold a dataset or its output, on disk or on an object store, by one face."""
+"""Folders of a dataset on disk or on an object store, with one interface."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def is_hidden(name: str) -> bool:
     return any(part.startswith((".", "_")) for part in Path(name).parts)
 
 
-# --- Datasets on object stores, by fsspec: files are copied to disk, and uploaded whole.
+# Object stores, by fsspec: files are copied to disk, and uploaded whole.
 
 # What reads each scheme, and how that is installed.
 _LIBRARIES = {

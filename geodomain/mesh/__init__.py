@@ -1,1 +1,1 @@
-"""The wireframe: triangles checked once, its fitness for a labelling, and what is wrong with it."""
+"""Meshes: the wireframe, its check, repair, shells and fitness for labelling."""

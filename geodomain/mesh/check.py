@@ -1,4 +1,4 @@
-"""Warnings about a mesh that can be used for labelling."""
+"""Check a mesh: count and locate its faults, and report them."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _first(kind: str, where: NDArray[np.generic] | None) -> str:
     return f", the first {'' if kind in _EDGES else 'in the box '}{place(where[0])}"
 
 
-# --- The report of `check`: the faults of a mesh, counted and located.
+# The report: faults counted and located.
 
 PLACES = 100
 # What `check` and all that use a solid say of one whose faces cancel.
@@ -418,7 +418,7 @@ def _resolution(vertices: Floats) -> float:
     return float(np.spacing(np.float32(largest) if is_single(vertices) else largest))
 
 
-# --- A mesh report as a text table.
+# The report as a text table.
 
 # What is said of every mesh, and what only where it is not 0.
 _ALWAYS = ("shells", "boundary_edges", "nonmanifold_edges", "unbalanced_edges")

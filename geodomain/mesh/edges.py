@@ -1,4 +1,4 @@
-"""The edges of a mesh by the values of their ends: which are used how often, and by whom.
+"""Edges of a mesh by the coordinates of their ends, their faults, and the rim of an open mesh.
 
 Exact, and by sorting: no tolerance, no geometry beyond equality. What the faults mean
 and where the gaps are is for `gaps` and `report`.
@@ -150,7 +150,7 @@ def count_edges(triangles: Ints, vertex_count: int) -> tuple[Ints, Ints, Ints]:
     return ends, uses, uses - 2 * backward
 
 
-# --- Exact test whether three points lie on one line.
+# Exact test for collinear points.
 
 # A difference is off by u of itself, a product of two by (2 + u) u + u, their difference by u
 # more: 4 u of the permanent bounds the error of a minor, second-order terms inside the slack.
@@ -229,7 +229,7 @@ def _collinear_fractions(a: Floats, b: Floats, c: Floats) -> bool:
     return all(p[i] * q[j] == p[j] * q[i] for i, j in ((0, 1), (1, 2), (2, 0)))
 
 
-# --- The rim of an open mesh, its boundary edges in a fixed order, and its folds.
+# The rim of an open mesh in a fixed order, and its folds.
 
 
 def signed_rim(mesh: Mesh) -> tuple[Floats, NDArray[np.int32]]:

@@ -1,4 +1,4 @@
-"""Areas and volumes of triangles, rounded to float64."""
+"""`Mesh`: a triangulated wireframe, checked once and read-only."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _mean_above(low: Floats, middle: Floats, high: Floats) -> Floats:
     return np.asarray(np.where(high <= 0, 0.0, found))
 
 
-# --- The wireframe: a triangulated mesh, checked once and read-only.
+# The mesh.
 
 Indices = NDArray[np.int32]
 Number = TypeVar("Number", bound=np.generic)

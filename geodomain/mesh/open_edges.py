@@ -1,4 +1,4 @@
-"""T-junctions of an open mesh, and the width of its gaps."""
+"""Open edges of a mesh: T-junctions, the width of gaps, and advice on closing them."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _covered_evenly(line: Ints, low: Ints, high: Ints) -> Bools:
     return even
 
 
-# --- Sentences about open edges: how many, where, how far apart, and what would close them.
+# Messages about open edges: number, place, gap and remedy.
 
 # The smallest gap is not the widest: welds are tried at it and at so many times as much.
 _WIDER = (1, 10, 100)

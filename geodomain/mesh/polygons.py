@@ -1,4 +1,4 @@
-"""Triangulation of polygons, independent of their first corner and direction."""
+"""Triangulate polygons from files and data sets, whatever their first corner and direction."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _clip_ears(points: Floats) -> Triangles:
     return clip_ears(np.ascontiguousarray(points), normal)
 
 
-# --- Polygons as a file or a data set holds them, checked and cut into triangles.
+# Polygons from a file or a data set.
 
 _LARGE, _PASSES = 1000, 100  # corners of a face, and of them at one place
 

@@ -1,4 +1,4 @@
-"""Surfaces of PyVista as arrays, and arrays as such surfaces; PyVista is imported when used."""
+"""Convert surfaces of PyVista to arrays and back; PyVista is imported on first use."""
 
 from __future__ import annotations
 

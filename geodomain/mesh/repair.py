@@ -1,4 +1,4 @@
-"""Pairs of points that lie close to each other, and the closest pair."""
+"""Repair a mesh: weld close vertices and fill holes."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _closest_in_sweeps(points: Floats) -> float:
     return best
 
 
-# --- Weld vertices within a tolerance that the user chooses.
+# Weld vertices within a tolerance.
 
 _MOST_PAIRS = 200_000_000
 # A mesh that a weld could close has few open vertices near each other.
@@ -273,7 +273,7 @@ def collapsing_weld(mesh: Mesh, tolerance: float) -> WeldResult | None:
     return None if len(edge_table(result.mesh).odd) else result
 
 
-# --- Fill the holes of an open mesh: boundary loops, each closed by triangles between its corners.
+# Fill the holes of an open mesh.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Shells of a mesh: triangles connected by shared vertices."""
+"""Shells of a mesh: orientation, duplicates, nesting, relations, areas and volumes."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def shells(triangles: Ints, vertex_count: int) -> tuple[Ints, int]:
     return rank[label.reshape(-1)], len(first)
 
 
-# --- The triangles of a mesh, component by component.
+# Triangles grouped by component.
 
 
 class ComponentTriangles:
@@ -143,7 +143,7 @@ def find_components(mesh: Mesh) -> tuple[Components, ComponentTriangles]:
     return found, ComponentTriangles(mesh, places, found)
 
 
-# --- Faces that are there twice: duplicate triangles and shells, and faces that all cancel.
+# Duplicate triangles and shells, and components whose faces all cancel.
 
 Vector = tuple[int, int, int]
 
@@ -305,7 +305,7 @@ def _cancelled_shells(faces: Ints, copies: Ints, vertex_count: int) -> int:
     return int(cancelled.sum())
 
 
-# --- How the components of a mesh face: outwards or inwards, exactly.
+# Orientation of components, exactly: outwards or inwards.
 
 
 def facing(mesh: Mesh, fans: VertexFans) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
@@ -377,7 +377,7 @@ def _determinants(a: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
     return total, size
 
 
-# --- Which components of a mesh lie inside others that they meet in points at most.
+# Nesting of components that share at most points.
 
 Pairs = NDArray[np.int32]
 Indices = NDArray[np.integer]
@@ -566,7 +566,7 @@ def _holds(outer: Floats, inner: Floats) -> Bools:
     return held
 
 
-# --- How the components of a mesh lie to each other: apart, nested, touching, overlapping, equal.
+# Relations of components: apart, nested, touching, overlapping or equal.
 
 # Boxes of so many pairs to a component may meet before triangles are compared.
 _FEW = 16
@@ -756,7 +756,7 @@ def _sorted_rows(pairs: NDArray[np.integer]) -> Ints:
     return pairs[np.lexsort(pairs.T[::-1])].astype(np.int64)
 
 
-# --- Counts and places of shells that lie inside, beside and across others.
+# Counts and locations of shell relations.
 
 
 def count_shells(found: Relations) -> tuple[dict[str, int], dict[str, Floats]]:
@@ -809,7 +809,7 @@ def _ascending(boxes: Floats) -> Floats:
     return boxes[np.lexsort(boxes.reshape(-1, 6).T[::-1])]
 
 
-# --- Areas and signed volumes of a mesh, shell by shell, in float64.
+# Areas and signed volumes by shell, in float64.
 
 _BOX_TESTS = 20_000_000
 

@@ -1,1 +1,1 @@
-"""Reports of labelled block models: one HTML file that opens in a browser without a network."""
+"""Reports, sections and inspections of block models."""

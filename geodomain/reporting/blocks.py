@@ -1,4 +1,4 @@
-"""How a label of blocks is shown: its name, its colour, whether it is a domain."""
+"""Read a labelled block model for a report: places, labels and shares in one pass."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ShownLabel:
     hidden: bool
 
 
-# --- The columns of a labelled model that hold shares of blocks, by the names of their domains.
+# Columns of shares, by domain.
 
 _WHOLES = {"prop_": 1.0, "pct_": 100.0}
 _SLACK = 1e-6
@@ -97,7 +97,7 @@ class ShareColumns:
         return shares
 
 
-# --- The texts of a table's cells, as codes into each column's different texts.
+# Texts of cells as codes into the distinct texts of a column.
 
 # A column with more different texts is left out: a report is to stay small.
 MOST_TEXTS = 400_000
@@ -150,7 +150,7 @@ class TextCollector:
         return list(self._places), np.concatenate([np.empty(0, np.int32), *self._codes])
 
 
-# --- Where the blocks of a model are, as codes into what few numbers their places and sizes have.
+# Places and sizes of blocks as codes into their distinct numbers.
 
 Codes = NDArray[np.int32]
 
@@ -275,7 +275,7 @@ def _kinds(sizes: Floats) -> tuple[Codes, Floats]:
     return key.astype(np.int32), sizes[first]
 
 
-# --- Read a labelled block model for a report: where its blocks are, what they say, in one pass.
+# Reading the model in one pass.
 
 # So many blocks are checked at a time.
 _TOGETHER = 1 << 18

@@ -1,4 +1,4 @@
-"""Compare two labellings of one block model: which blocks and what volume changed their domain."""
+"""Compare two labellings of one block model: the blocks and volume that changed domain."""
 
 from __future__ import annotations
 

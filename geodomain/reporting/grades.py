@@ -1,4 +1,4 @@
-"""Tonnes and grades of a model that is in memory, by domain and above cut-offs."""
+"""Grades by domain for a report: histograms, tonnes and mean grades above cut-offs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def add_up(blocks: Blocks, wanted: Wanted) -> Tonnes:
     return report(tonnage)
 
 
-# --- Grades by domain for a report: histograms, tonnes and mean grade above cut-offs.
+# Histograms, tonnes and mean grades.
 
 # Of histograms and of cut-offs; values above this share are left to the last bar.
 _BARS, _CUTOFFS, _SHARE = 30, 24, 0.99

@@ -1,4 +1,4 @@
-"""Colours of domains: by name, so that a domain has the same one in every picture."""
+"""The look of sections: colours of domains, axes, title, scale bar and north arrow."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _candidates(name: str) -> list[str]:
     return [blended(one, towards, share) for towards, share in tiers for one in turned]
 
 
-# --- How sections are drawn, apart from what they show.
+# Style of a section.
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def require_cmap(name: str) -> None:
         raise ValueError(message)
 
 
-# --- What stands about a section: axes, title, scale bar, north arrow, places of other sections.
+# Around a section: axes, title, scale bar, north arrow, other sections.
 
 INK, _MARK = "#222222", "#c2185b"
 _AXES = ("x, east", "y, north", "z, up")

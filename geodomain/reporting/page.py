@@ -1,4 +1,4 @@
-"""A page of HTML that needs nothing but itself, under a policy that allows no request."""
+"""Build the HTML page of a report: its parts, its inputs, and a policy against requests."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{digest}'"
 
 
-# --- How a labelled model and its page were made: files with their hashes, versions, options.
+# Provenance: files with hashes, versions, options.
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ def _file(path: str | Path, digest: Digest) -> FileFacts:
     return {"path": str(path), "bytes": digest.size, "sha256": digest.hexadecimal}
 
 
-# --- What a report says, part by part; nothing is read or written but the hashes of files.
+# The parts of the report.
 
 MOST_SECTIONS = 30
 

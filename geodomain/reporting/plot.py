@@ -1,4 +1,4 @@
-"""The layout of panels of one scale on a page, in columns."""
+"""Draw sections with matplotlib, as pages of panels with a legend."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _divisions(count: int) -> Iterator[list[list[int]]]:
         yield [list(range(*pair)) for pair in pairwise(starts)]
 
 
-# --- One section of a page: its blocks, the traces of wireframes, drillholes near it, its frame.
+# One panel: blocks, traces of wireframes, drillholes, frame.
 
 DOTS = 150
 # The frame is so much longer than what is in it, on each side.
@@ -331,7 +331,7 @@ def _lines(
     )
 
 
-# --- Drawing of sections with matplotlib, off screen: pages of panels and their legend.
+# Pages of panels and their legend, off screen.
 
 # Inches: a line of the legend, a letter in it, what stands before a name, the ramp, the title.
 _LINE, _LETTER, _PATCH, _RAMP, _TITLE = 0.26, 0.088, 0.65, 0.75, 0.45
@@ -572,7 +572,7 @@ def _draw_ramp(figure: Figure, ramp: Ramp, foot: float) -> None:
     bar.ax.tick_params(labelsize=8)
 
 
-# --- Draw sections through a labelled block model in a file, as a picture in another.
+# Draw sections of a model file as a picture.
 
 
 def plot_sections(

@@ -1,4 +1,4 @@
-"""The record of a labelling, as a report reads it; see `geodomain.labelling.files`."""
+"""Read and check the record of a labelling; see `geodomain.labelling.files`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a report of a labelled block model: one file of HTML that opens without a network."""
+"""Write the report of a labelled block model as one HTML file without requests."""
 
 from __future__ import annotations
 

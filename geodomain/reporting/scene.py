@@ -1,4 +1,4 @@
-"""Arrays as text for a page: differences, bytes by place, deflate, base64."""
+"""The 3D view of a report: blocks, wireframes and drillholes, encoded as text."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def runs_of(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.uin
     return codes[starts], np.diff(np.append(starts, len(codes))).astype(np.uint32)
 
 
-# --- Wireframes with fewer triangles, for the eye alone: vertices of one cell become one.
+# Wireframes simplified for display: the vertices of a cell become one.
 
 
 def coarser(mesh: Mesh, most: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -141,7 +141,7 @@ def _clustered(mesh: Mesh, cells: int) -> tuple[NDArray[np.float64], NDArray[np.
     return np.stack(columns, axis=1), found[kept]
 
 
-# --- Which faces of blocks lie on the boundary of their domain; what is within need not be drawn.
+# Block faces on the boundary of their domain, which alone are drawn.
 
 Cells = NDArray[np.int16] | NDArray[np.int32]
 
@@ -228,7 +228,7 @@ def _other_neighbours(cells: Cells) -> NDArray[np.uint8]:
     return other
 
 
-# --- Drillholes for the view: each a line through points along it.
+# Drillholes as lines.
 
 # Points along a hole, at most, and so many to the length of the longest.
 _MOST = 64
@@ -263,7 +263,7 @@ def packed_holes(holes: Drillholes, origin: NDArray[np.float64], pack: Pack) -> 
     }
 
 
-# --- What the view in the browser is given: blocks, their boundary, wireframes, the file's texts.
+# The scene for the browser.
 
 # More are thinned out: a browser without a graphics card draws as many in about a second.
 MOST_DRAWN = 300_000

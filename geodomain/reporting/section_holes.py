@@ -1,4 +1,4 @@
-"""Drillholes near a section, as lines in its plane."""
+"""Drillholes near a section and their samples, as lines in its plane."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _spans(offset: Floats, within: float) -> tuple[Floats, Floats]:
     return np.where(still, np.where(here, 0.0, 1.0), start), np.where(still, here * 1.0, stop)
 
 
-# --- Samples along drillholes near a section, as lines in its plane with a grade each.
+# Samples near a section, each a line with a grade.
 
 # Points along a sample, which is short: a hole bends little in it.
 _POINTS = 5

@@ -1,4 +1,4 @@
-"""Blocks and triangles cut by a plane across an axis: polygons and lines to look at."""
+"""Cut a block model by planes across an axis: polygons of blocks and lines of wireframes."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def box_of(polygons: Sequence[Floats]) -> Floats:
     return np.stack([stacked.min(axis=0), stacked.max(axis=0)])
 
 
-# --- What sections are asked for: one, several, or a run of them from one coordinate to another.
+# The choice of sections: one, several, or a series between two coordinates.
 
 SectionGiven = Section | str | tuple[Axis, float]
 # More sections than this are a slip of the step.
@@ -227,7 +227,7 @@ def _single(given: SectionGiven | str | float) -> SectionGiven:
     raise ValueError(message)
 
 
-# --- Whether a column holds labels of domains, or something that was measured.
+# Columns of labels and columns of measurements.
 
 # So many different numbers may be codes of domains; more are grades or densities.
 _MOST_NUMBERS = 100
@@ -258,7 +258,7 @@ def require_labels(labels: Collection[str], column: str, model: str, where: str 
         raise TableError(message)
 
 
-# --- What a first pass over a model's blocks tells: how it is turned, its spacing, its middle.
+# First pass: rotation, spacing and centre of the model.
 
 
 @dataclass(frozen=True)
@@ -330,7 +330,7 @@ def _amid(survey: Survey, axis: int, middle: float) -> float:
     return float(faces[after - 1 : after + 1].mean())
 
 
-# --- Read the blocks of a labelled model that its sections cut.
+# Second pass: the blocks that sections cut.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The lattice that the blocks of a survey lie on, if any; used for description only."""
+"""Gather the facts about a block model in bounded memory: lattice, extent and duplicates."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def sub_blocking(survey: Survey) -> str:
     return "octree" if whole and alike else "sub-blocked"
 
 
-# --- Blocks that are there twice: with the same centroid and the same size.
+# Duplicate blocks: the same centroid and size.
 
 _Bits = NDArray[np.uint64]
 
@@ -192,7 +192,7 @@ def _mixed(bits: _Bits) -> _Bits:
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
-# --- Gather the facts about a block model, chunk by chunk and in bounded memory.
+# Gather the facts chunk by chunk.
 
 # More different coordinates along one axis, or kinds of sizes, are not remembered.
 MOST_VALUES, MOST_SIZES = 1 << 20, 1000

@@ -1,4 +1,4 @@
-"""Rectangles merged into fewer, and paths of SVG: all in whole numbers."""
+"""Draw sections, drillholes and histograms as SVG."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def lines_path(lines: Ints) -> str:
     return "M0 0" + "".join(f"m{a} {b}l{c} {d}" for a, b, c, d in steps.tolist())
 
 
-# --- The frame of a section as SVG: from coordinates to units, ticks, scale, north.
+# Frame of a section: units, ticks, scale, north.
 
 # Units of the drawing: what is drawn is at most so wide and high, with margins for words.
 _WIDTH, _HEIGHT = 10_000, 6_000
@@ -198,7 +198,7 @@ def _round_factor(factor: float) -> float:
     return min((1, 2, 3, 5, 10, 20, 50, 100), key=lambda one: abs(math.log(one / factor))) * 1.0
 
 
-# --- Drillholes near a section and the grades of their samples, as SVG.
+# Drillholes and the grades of their samples.
 
 # From low to high, told apart by people who see colours differently, in grey too (viridis).
 _COLOURS = (
@@ -324,7 +324,7 @@ def _path(lines: Sequence[Ints]) -> str:
     return "".join("M" + "L".join(f"{x} {y}" for x, y in line.tolist()) for line in lines)
 
 
-# --- One section as SVG, styled by presentation attributes: blocks, traces, frame, scale, words.
+# One section, styled by presentation attributes.
 
 _LOOKING = ("looking west", "looking north", "plan, north up")
 
@@ -580,7 +580,7 @@ def default_sections(
     return found
 
 
-# --- Small drawings of grades as SVG, styled by presentation attributes.
+# Histograms and curves of grades.
 
 _WIDE, _HIGH = 420, 240
 _LEFT, _RIGHT, _TOP, _FOOT = 62, 372, 34, 196

@@ -1,4 +1,4 @@
-"""The summary by domain of a labelled model: blocks, volumes, and those of the wireframes."""
+"""Tables of a report as HTML: the summary by domain, and other facts."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _enclosed(meshes: Sequence[Mesh]) -> float | None:
     return sum(map(mesh_volume, meshes)) if closed else None
 
 
-# --- The tables of a report as HTML, every text escaped.
+# Tables as HTML, with every text escaped.
 
 _POINT = re.compile(r"\((-?[\d.e+]+), (-?[\d.e+]+), (-?[\d.e+]+)\)")
 

@@ -1,1 +1,1 @@
-"""Distances to meshes, shares of blocks, and the tonnes that follow; arrays in, arrays out."""
+"""Distances to meshes, shares of blocks, and tonnes."""

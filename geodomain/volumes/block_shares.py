@@ -1,4 +1,4 @@
-"""The weight of each triangle of a solid in a volume, by shell and rule."""
+"""Shares of blocks inside a solid, or above or below a surface."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _of_shells(
     return weights
 
 
-# --- The weights of triangles of meshes that cross themselves, and beside which they hold.
+# Weights of triangles where a mesh crosses itself.
 
 _MOST = 2000  # patches that are looked at, the largest first; a few milliseconds each at worst
 _TRIES = 4  # triangles of a patch
@@ -273,7 +273,7 @@ def _holds(one: _Sample, weights: dict[int, int], rule: Rule) -> bool:
     return above == _inside(signs, rule) and below == _inside([*signs, one.sign], rule)
 
 
-# --- The shares of blocks anywhere that lie inside a solid, or above or below a surface.
+# Shares of blocks at any place.
 
 Kind = Literal["solid", "above", "below"]
 

@@ -1,4 +1,4 @@
-"""What distances of a block model were found, as plain values and as a table to read."""
+"""Write the distances of blocks from meshes as columns of a block model file."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class DistanceSummary:
         return f"{counted(self.rows, 'block')}{lost}"
 
 
-# --- Distances of the blocks of a file from meshes, as columns; other columns stay unchanged.
+# Distances as new columns of a file.
 
 _IN_MEMORY = "use geodomain.distances for points in memory"
 

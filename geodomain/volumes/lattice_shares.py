@@ -1,4 +1,4 @@
-"""The shares of the blocks of a lattice that lie inside a solid."""
+"""Shares of the blocks of a lattice inside a solid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which benches blocks lie in, and with which part; benches are at multiples of a height."""
+"""Exact sums of volume, tonnes and metal by domain and bench, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _snapped(heights: Floats) -> Floats:
         return np.where(np.abs(heights - nearest) <= _ON_FACE, nearest, heights)
 
 
-# --- Sums of float64 in groups, exactly, as whole numbers: the order and the chunks do not matter.
+# Exact sums of float64 in groups, as whole numbers: order and chunks do not matter.
 
 # Every float64 is a whole multiple of 2^-1126 once its fraction is written with 53 bits.
 _PLACES = 1126
@@ -151,7 +151,7 @@ def _add(totals: list[int], values: NDArray[np.float64], groups: NDArray[np.intp
         totals[group] += ((int(upper) << _HALF) + int(lower)) << shift
 
 
-# --- The unit of metal, which follows from the unit of its grade; tonnes are tonnes.
+# The unit of metal follows from the unit of its grade.
 
 _PER_TONNE = re.compile(r"([A-Za-z]+)/t")
 
@@ -204,7 +204,7 @@ def metal_unit(grade: str, unit: str) -> MetalUnit:
     return MetalUnit(mass[1])
 
 
-# --- Adds up volumes, tonnes and metal, chunk by chunk; where blocks come from is elsewhere.
+# Sums of volume, tonnes and metal, chunk by chunk.
 
 Places = NDArray[np.intp]
 # Gives a column as numbers, NaN where missing, and the labels of rows: all the different ones so

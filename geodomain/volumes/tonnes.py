@@ -1,4 +1,4 @@
-"""Tonnes and grade of a labelled block model, in memory and in a file; sums are made elsewhere."""
+"""Tonnes and grade of a labelled block model, in memory or in a file."""
 
 from __future__ import annotations
 

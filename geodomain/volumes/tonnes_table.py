@@ -1,4 +1,4 @@
-"""What blocks add up to, as plain values, as CSV and as a table to read; nothing is added up."""
+"""The report of tonnes and grade: values, CSV, a text table and warnings."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _missing_notes(found: Tonnes) -> Iterator[str]:
     yield from found.notes
 
 
-# --- Turns sums into the report of tonnes and grade, and says what a geologist should look at.
+# From sums to the report, with warnings for the geologist.
 
 # A domain, and the lower end of a bench.
 _Key = tuple[str, float | None]
