@@ -1,4 +1,4 @@
-"""Where the kernels run: a backend for each machine, and one that chooses between them."""
+"""The backends that run the kernels: the CPU, the GPUs, or a choice between them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from geodomain.compute.api import Backend, PointIndex, SegmentIndex, Taken
+from geodomain.compute.api import Backend, MachineUsed, PointIndex, SegmentIndex
 from geodomain.compute.auto import AutoBackend
 from geodomain.compute.cpu import CpuBackend
 
 if TYPE_CHECKING:
     from geodomain.compute.gpus import GpusBackend
 
-__all__ = ["BACKENDS", "Backend", "choose", "release", "taken"]
+__all__ = ["BACKENDS", "Backend", "choose", "machine_used", "release"]
 
 _cpu = functools.cache(CpuBackend)
 
 
 @functools.cache
 def _cuda() -> GpusBackend:
-    """Return the GPUs' backend, whose modules a process without one need not load."""
+    """Return the GPUs' backend; a process without a GPU does not load its modules."""
     from geodomain.compute.gpus import GpusBackend
 
     return GpusBackend()
@@ -29,19 +29,19 @@ def _cuda() -> GpusBackend:
 
 @functools.cache
 def _choosing() -> AutoBackend:
-    """Return the one that a process has: what it learns about the GPU holds for all calls."""
+    """Return the process's only AutoBackend: what it learns about the GPU holds for all calls."""
     return AutoBackend(_cpu(), _cuda())
 
 
 def _started() -> Backend:
-    """Return the GPU's: DeviceError here, where it is asked for, and not in the middle."""
+    """Return the GPUs' backend, started, so that a DeviceError comes at once."""
     backend = _cuda()
     backend.start()
     return backend
 
 
 def _auto() -> Backend:
-    """Return what chooses call by call; where no GPU can be, there is nothing to choose."""
+    """Return the AutoBackend, or the CPU's backend if PyCUDA is not installed."""
     return _cpu() if importlib.util.find_spec("pycuda") is None else _choosing()
 
 
@@ -49,12 +49,12 @@ BACKENDS: dict[str, Callable[[], Backend]] = {"auto": _auto, "cpu": _cpu, "cuda"
 
 
 def choose(backend: str) -> Backend:
-    """Return the backend that is asked for.
+    """Return a backend by its name.
 
     Raises
     ------
     DeviceError
-        If "cuda" is asked for and cannot be used; the message says why.
+        If the backend is "cuda" and no GPU can be used; the message says why.
     """
     if backend not in BACKENDS:
         message = f"backend is {backend!r}; it can be 'auto', 'cpu' or 'cuda'"
@@ -63,14 +63,16 @@ def choose(backend: str) -> Backend:
 
 
 def release() -> None:
-    """Free the memory that is kept for the next call, on GPUs and page-locked."""
+    """Free the memory that is kept for later calls, on GPUs and page-locked."""
     from geodomain.compute.cuda import buffers
 
     buffers.release()
 
 
-def taken(backend: str, indexes: Sequence[PointIndex] | Sequence[SegmentIndex]) -> Taken:
-    """Return where what indexes were asked was computed, "cpu" or "cuda", and why there."""
+def machine_used(
+    backend: str, indexes: Sequence[PointIndex] | Sequence[SegmentIndex]
+) -> MachineUsed:
+    """Return where the queries of indexes were computed, "cpu" or "cuda", and the reason."""
     chosen = _cuda() if backend == "cuda" else choose(backend)  # which may have failed since
     why = "asked for" if chosen.name == backend else "PyCUDA is not installed"
-    return chosen.taken(indexes, why)
+    return chosen.machine_used(indexes, why)

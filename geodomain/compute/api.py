@@ -1,11 +1,11 @@
-"""What the library asks of a backend, and of the indexes that a backend makes.
+"""The interface of a backend, and of the indexes that it builds.
 
-A `Backend` is an object: the CPU's (`cpu.backend`), a GPU's (`cuda.backend`), or the one that
-chooses between them call by call (`auto`). It makes a `PointIndex` or a `SegmentIndex` of a mesh,
-which is asked from any thread, and it labels lattices, which need no index. Answers are the same
-from all of them, bit for bit.
+There are backends for the CPU (`cpu`), for one GPU (`cuda.backend`), for several (`gpus`), and one
+that chooses between CPU and GPUs call by call (`auto`). A backend indexes a mesh for points,
+segments, distances or blocks; any thread may query an index. It also labels lattices, which need
+no index. All backends give the same answers, bit for bit.
 
-What they are given is in `data`.
+The types of their arguments are in `data`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from geodomain.compute.data import (
     SegmentRows,
 )
 
-Taken = tuple[str, str]  # "cpu" or "cuda", and why there
+MachineUsed = tuple[str, str]  # "cpu" or "cuda", and the reason
 
 
 class PointIndex(Protocol):
-    """The grid over one mesh's triangles. Its answers go to ``out``, a row to a point.
+    """Index of one mesh for points: a grid over its triangles.
 
-    Each returns the first row that the arithmetic refuses, for coordinates below its range, or -1.
+    Queries write an answer for each point to ``out``. They return the first row whose coordinates
+    are below the arithmetic's range, or -1.
     """
 
     def size(self) -> tuple[int, int, int, int]:
@@ -48,11 +49,11 @@ class PointIndex(Protocol):
         ...
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
-        """Write the crossings above each point, int32; signed, each counts by its direction."""
+        """Write the crossings above each point, int32; ``signed`` counts them by direction."""
         ...
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether a winding number is not 0."""
+        """Write whether each point's winding number is not 0."""
         ...
 
     def on_surface(self, points: Points, out: Room, threads: int) -> int:
@@ -69,16 +70,16 @@ class PointIndex(Protocol):
 
 
 class SegmentIndex(Protocol):
-    """The hierarchy over one mesh's triangles."""
+    """Index of one mesh for segments: a hierarchy over its triangles."""
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Return the seconds that each step of building took."""
+        """Seconds that each step of the build took."""
         ...
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes that the index holds, beside the mesh's own arrays."""
+        """Bytes of the index, without the mesh's own arrays."""
         ...
 
     def levels(self) -> list[Floats]:
@@ -86,7 +87,7 @@ class SegmentIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what the index holds, once no thread asks it."""
+        """Free the index's memory once no thread uses it."""
         ...
 
     def boolean(self, segments: SegmentRows, threads: int) -> NDArray[np.bool_]:
@@ -113,7 +114,7 @@ class SegmentIndex(Protocol):
 
 
 class NearestIndex(Protocol):
-    """The hierarchy over one mesh's triangles, asked for the nearest from any thread."""
+    """Index of one mesh for distances: a hierarchy over its triangles."""
 
     def nearest(
         self,
@@ -124,15 +125,15 @@ class NearestIndex(Protocol):
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write the distance of each point, its nearest triangle, and the place on it, (n, 3).
+        """Write the distance of each point, its nearest triangle, and the nearest place, (n, 3).
 
-        Returns the first row beyond a mesh's range, or -1.
+        Returns the first row that is out of a mesh's range, or -1.
         """
         ...
 
 
 class BlockAnswer(IntEnum):
-    """How the share of a block was found; as in kernels/launch/volume.cpp."""
+    """How the share of a block was computed; as in kernels/launch/volume.cpp."""
 
     BY_LABEL = 0
     BY_TRIANGLES = 1
@@ -141,7 +142,7 @@ class BlockAnswer(IntEnum):
 
 
 class BlockIndex(Protocol):
-    """One mesh's triangles, and its rim, ready to be asked about blocks anywhere."""
+    """Index of one mesh, and its rim, for shares of blocks anywhere."""
 
     def shares(
         self,
@@ -155,10 +156,10 @@ class BlockIndex(Protocol):
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write shares where a triangle enters a block; return the `BlockAnswer` of each.
+        """Write the shares of blocks that a triangle enters; return the `BlockAnswer` of each.
 
-        Without weights, all such blocks go along ``lines`` times ``lines`` lines; with ``single``
-        those that the triangles do not cover once, within it.
+        Without weights, all such blocks are computed along ``lines`` times ``lines`` vertical
+        lines; otherwise only those that the triangles do not cover once, within ``single``.
         """
         ...
 
@@ -173,7 +174,7 @@ class BlockIndex(Protocol):
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Do the same for blocks whose plans the surface is known to cover, whatever its rim.
+        """Do as `shares` for blocks whose plan the surface covers, wherever its rim is.
 
         Always on the CPU.
         """
@@ -182,26 +183,26 @@ class BlockIndex(Protocol):
     def cuts(
         self, lows: Floats, highs: Floats, lines: int, threads: int, *, below: bool
     ) -> tuple[Indices, Floats, NDArray[np.int8]]:
-        """Return what ``lines`` times ``lines`` vertical lines through each block cross.
+        """Return the crossings of ``lines`` times ``lines`` vertical lines through each block.
 
-        Of each line, in the order of `line_places`, how many crossings are above the block, the
-        sum of their signs, those within, and those ``below``, 0 if not asked for,
-        (n * lines * lines, 4); then of each crossing within, from the top down, its height above
-        the block's floor and its sign.
+        For each line, in the order of `line_places`: the number of crossings above the block, the
+        sum of their signs, the number within, and the number below (0 unless ``below``),
+        (n * lines * lines, 4). For each crossing within, from the top down: its height above the
+        block's floor, and its sign.
         """
         ...
 
     def host_handle(self) -> ctypes.c_void_p:
-        """Return the handle of the mesh's index on the CPU, which is made if it is not there."""
+        """Return the handle of the mesh's index on the CPU, building it if need be."""
         ...
 
 
 class Backend(Protocol):
-    """A machine to compute on, or the choice between two."""
+    """A machine to compute on, or a choice between machines."""
 
     @property
     def name(self) -> str:
-        """Return "cpu", "cuda" or "auto"."""
+        """The name: "cpu", "cuda" or "auto"."""
         ...
 
     def point_index(self, mesh: MeshArrays, *, threads: int) -> PointIndex:
@@ -223,9 +224,10 @@ class Backend(Protocol):
         ...
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-        """Write which of this backend's indexes first holds each point, int32; refuse as they do.
+        """Write the number of the first index that contains each point, int32.
 
-        -1 where none does, -2 where a point is not finite.
+        -1 if none does, -2 for a point that is not finite. Returns the first refused row, as
+        `PointIndex` does.
         """
         ...
 
@@ -236,10 +238,10 @@ class Backend(Protocol):
         threads: int,
         index: PointIndex | None = None,
     ) -> NDArray[np.uint64] | None:
-        """Return labels of a lattice as bits along z, (nx, ny, words); axes ascend strictly.
+        """Return labels of a lattice as bits along z, (nx, ny, words).
 
-        None where a block cannot be decided, for coordinates below the arithmetic's range. An
-        ``index`` of the same mesh saves a GPU to copy it there.
+        Axes are strictly increasing. None if a block cannot be decided, for coordinates below the
+        arithmetic's range. An ``index`` of the same mesh saves copying it to a GPU.
         """
         ...
 
@@ -273,15 +275,18 @@ class Backend(Protocol):
         out: Floats,
         threads: int,
     ) -> int:
-        """Write the shares of blocks between edges, (nx, ny, nz); return how many are mixed.
+        """Write the shares of a lattice's blocks, (nx, ny, nz); return how many are partly inside.
 
-        ``labels`` are bits along z, (nx, ny, words), of the blocks that no triangle enters.
+        ``edges`` are the blocks' faces along each axis, ``labels`` bits along z, (nx, ny, words),
+        for blocks that no triangle enters.
         """
         ...
 
-    def taken(self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str) -> Taken:
-        """Return where most of what indexes were asked was computed, and why there.
+    def machine_used(
+        self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
+    ) -> MachineUsed:
+        """Return where most queries of indexes were computed, and the reason.
 
-        ``why`` is the reason for which this backend was taken.
+        ``why`` is the reason for using this backend.
         """
         ...

@@ -1,16 +1,23 @@
-"""How much each machine has answered, and why there."""
+"""The backend that chooses between CPU and GPU for each call: the GPU where it pays."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.compute.api import Backend, BlockIndex, NearestIndex, PointIndex, SegmentIndex, Taken
+from geodomain.compute.api import (
+    Backend,
+    BlockIndex,
+    MachineUsed,
+    NearestIndex,
+    PointIndex,
+    SegmentIndex,
+)
 from geodomain.compute.cuda.driver import OutOfDeviceMemory
 from geodomain.compute.data import (
     Columns,
@@ -27,34 +34,32 @@ from geodomain.compute.data import (
 from geodomain.errors import DeviceError, warn
 
 
-class Answered:
-    """How much each machine has answered, and why there."""
+class Tally:
+    """Rows that each machine has answered, and the reason for its last choice."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._by_machine: dict[str, tuple[int, str]] = {}
 
     def add(self, machine: str, count: int, why: str) -> None:
-        """Remember that a machine has answered so many."""
+        """Add rows that a machine has answered."""
         with self._lock:
             before, _ = self._by_machine.get(machine, (0, ""))
             self._by_machine[machine] = before + count, why
 
-    def mostly(self) -> Taken:
-        """Return where most was answered, "cpu" or "cuda", and why there."""
+    def mostly(self) -> MachineUsed:
+        """Return the machine that answered most, "cpu" or "cuda", and the reason."""
         if not self._by_machine:
             return "cpu", "nothing was asked"
         machine = max(self._by_machine, key=lambda name: self._by_machine[name][0])
         return machine, self._by_machine[machine][1]
 
 
-# --- The choice of a machine: the CPU for little work, the GPU where there is one and it pays.
-
-_COLD, _WARM = 0.3, 0.5e-3  # seconds that a GPU takes to start, and for a call
+_COLD, _WARM = 0.3, 0.5e-3  # seconds for a GPU to start, and for a call
 
 
 class Cost(NamedTuple):
-    """Seconds for one of something: the CPU's of one thread."""
+    """Seconds for one item on one CPU thread, and on a GPU."""
 
     cpu: float
     cuda: float
@@ -62,74 +67,73 @@ class Cost(NamedTuple):
 
 COSTS = {
     "point": Cost(15e-9, 1e-9),
-    "block": Cost(3e-10, 3e-12),  # of a lattice, as bits
+    "block": Cost(3e-10, 3e-12),  # of a lattice, labelled as bits
     "segment": Cost(3e-7, 6e-9),
     "distance": Cost(4e-6, 3e-8),
-    "share": Cost(5e-6, 1e-8),  # of a block anywhere
+    "share": Cost(5e-6, 1e-8),  # of a block that is not on a lattice
     "lattice share": Cost(3e-8, 1e-9),
-    "clipped triangle": Cost(2e-6, 1e-8),  # for a lattice's shares
-    "triangle": Cost(3e-7, 1e-8),  # of a hierarchy that is built
+    "clipped triangle": Cost(2e-6, 1e-8),  # for the shares of a lattice
+    "triangle": Cost(3e-7, 1e-8),  # for building a hierarchy
 }
 
 Answer = TypeVar("Answer")
 
 
 class GpuBackend(Backend, Protocol):
-    """A backend that has to be started, which may fail."""
+    """A backend that must be started, which may fail."""
 
     def start(self) -> None:
-        """Make the device ready; DeviceError says why there is none."""
+        """Start the device, or raise a DeviceError with the reason."""
         ...
 
 
 class Record:
-    """What has been chosen so far, and why.
+    """The choices of a process so far, and what it has learnt about its GPU.
 
-    A process learns from call to call: whether work so far would have repaid the GPU's start,
-    whether it has started, and that it has failed. All of it is here, in the one `AutoBackend`
-    that `backends.choose` returns; another one would begin anew.
+    That is whether the work so far would have repaid the GPU's start, whether it has started, and
+    whether it has failed. A process has one record, in the `AutoBackend` of `compute.choose`.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.saved = 0.0  # seconds that the GPU would have saved, of what the CPU was asked
+        self.saved = 0.0  # seconds that the GPU would have saved on the CPU's work
         self.started = False
         self.failed = ""
-        self.taken: Taken = ("cpu", "nothing asked yet")
+        self.machine_used: MachineUsed = ("cpu", "nothing asked yet")
 
     def choose(self, saving: float, count: int) -> bool:
-        """Return whether work that the GPU does faster by ``saving`` seconds goes there."""
+        """Decide whether work on which the GPU saves ``saving`` seconds goes there."""
         with self._lock:
             if self.failed:
-                self.taken = "cpu", self.failed
+                self.machine_used = "cpu", self.failed
                 return False
             self.saved += max(saving, 0.0)
             pays = saving > _WARM if self.started else self.saved > _COLD
             reason = "enough work for the GPU" if pays else "too little work for the GPU to pay"
-            self.taken = "cuda" if pays else "cpu", f"{reason}: {count:,} at once"
+            self.machine_used = "cuda" if pays else "cpu", f"{reason}: {count:,} at once"
             return pays
 
     def give_up(self, error: DeviceError, *, quiet: bool) -> None:
-        """Keep to the CPU from here on, or, for want of memory, this once; say so unless quiet."""
+        """Use the CPU from now on, or only this time if GPU memory was short; warn unless quiet."""
         with self._lock:
             first = not self.failed
             if not isinstance(error, OutOfDeviceMemory):
                 self.failed = str(error)
-            self.taken = "cpu", str(error)
+            self.machine_used = "cpu", str(error)
         if first and not quiet:
             message = f"{error}; the CPU takes over, and the answers are the same"
             warn(message)
 
 
 class MachineChoice:
-    """Send each call to the CPU or to the GPU; the CPU takes over where the GPU fails."""
+    """Sends each call to the CPU or the GPU; the CPU takes over when the GPU fails."""
 
     def __init__(self, cpu: Backend, cuda: GpuBackend) -> None:
         self.cpu, self.cuda = cpu, cuda
         self.record = Record()
 
     def either(self, saving: float, count: int, call: Callable[[Backend], Answer]) -> Answer:
-        """Call with the GPU if it pays and works, and otherwise with the CPU."""
+        """Make the call on the GPU if that pays and works, otherwise on the CPU."""
         if self.record.choose(saving, count) and self._starts():
             try:
                 return call(self.cuda)
@@ -138,7 +142,7 @@ class MachineChoice:
         return call(self.cpu)
 
     def _starts(self) -> bool:
-        """Start the GPU, if it will, and remember why not."""
+        """Start the GPU; if that fails, remember why."""
         try:
             self.cuda.start()
         except DeviceError as error:
@@ -150,48 +154,53 @@ class MachineChoice:
     def ask(
         self, points: Points, out: Room, threads: int, call: Callable[[Backend], Answer]
     ) -> Answer:
-        """Call with the GPU where the points or the answers are there, or where it pays."""
+        """Make the call on the GPU if points or answers are there, or if it pays."""
         if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
-            self.record.taken = "cuda", "the points are on the GPU"
+            self.record.machine_used = "cuda", "the points are on the GPU"
             return call(self.cuda)
         cost = COSTS["point"]
         return self.either(len(out) * (cost.cpu / threads - cost.cuda), len(out), call)
 
 
-# --- A mesh's index for points on whichever machine is asked.
+Index = TypeVar("Index")
 
 
-class AutoPointIndex:
-    """A mesh that is indexed on the CPU, on the GPU, or both, when there are points for it."""
+class MachineIndexes(Generic[Index]):
+    """One mesh's indexes on the CPU and the GPU, each built when it is first needed."""
 
-    def __init__(self, choice: MachineChoice, make: Callable[[Backend], PointIndex]) -> None:
-        self._choice, self._make = choice, make
-        self._indexes: dict[str, PointIndex] = {}  # by machine
+    def __init__(self, choice: MachineChoice, build: Callable[[Backend], Index]) -> None:
+        self._choice, self._build = choice, build
+        self._indexes: dict[str, Index] = {}  # by machine
         self._lock = threading.Lock()
-        self._answered = Answered()
 
-    def on(self, backend: Backend) -> PointIndex:
-        """Return the mesh's index of a backend, made when it is first asked for."""
+    def on(self, backend: Backend) -> Index:
+        """Return the mesh's index on a backend, building it if need be."""
         with self._lock:
             if backend.name not in self._indexes:
-                self._indexes[backend.name] = self._make(backend)
+                self._indexes[backend.name] = self._build(backend)
             return self._indexes[backend.name]
 
-    def made(self, backend: Backend) -> PointIndex | None:
-        """Return the mesh's index of a backend, if there is one."""
+
+class AutoPointIndex(MachineIndexes[PointIndex]):
+    """Point indexes of one mesh on the CPU and the GPU, built when points come for them."""
+
+    def __init__(self, choice: MachineChoice, build: Callable[[Backend], PointIndex]) -> None:
+        super().__init__(choice, build)
+        self._tally = Tally()
+
+    def built(self, backend: Backend) -> PointIndex | None:
+        """Return the mesh's index on a backend, if it has been built."""
         return self._indexes.get(backend.name)
 
     def note(self, backend: Backend, count: int) -> None:
-        """Remember that a backend has answered so many points."""
-        self._answered.add(backend.name, count, self._choice.record.taken[1])
+        """Add points that a backend has answered to the tally."""
+        self._tally.add(backend.name, count, self._choice.record.machine_used[1])
 
-    def taken(self) -> Taken:
-        """Return where most points were answered so far, "cpu" or "cuda", and why there."""
-        machine, why = self._answered.mostly()
-        if machine == "cpu":
-            return machine, why
+    def machine_used(self) -> MachineUsed:
+        """Return where most points were answered, "cpu" or "cuda", and the reason."""
+        machine, why = self._tally.mostly()
         cuda = self._choice.cuda
-        return cuda.taken([self.on(cuda)], why)
+        return (machine, why) if machine == "cpu" else cuda.machine_used([self.on(cuda)], why)
 
     def size(self) -> tuple[int, int, int, int]:
         """Return the numbers of the CPU's cells, entries, grids and bundled triangles."""
@@ -208,7 +217,7 @@ class AutoPointIndex:
         )
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether a winding number is not 0."""
+        """Write whether each point's winding number is not 0."""
         return self._ask(points, out, threads, lambda on: on.winds(points, out, threads))
 
     def on_surface(self, points: Points, out: Room, threads: int) -> int:
@@ -227,53 +236,42 @@ class AutoPointIndex:
         self, points: Points, out: Room, threads: int, question: Callable[[PointIndex], int]
     ) -> int:
         def call(on: Backend) -> int:
-            refused = question(self.on(on))
+            row = question(self.on(on))
             self.note(on, len(out))
-            return refused
+            return row
 
         return self._choice.ask(points, out, threads, call)
 
 
-# --- A mesh's index for segments on whichever machine is asked.
-
-
-class AutoSegmentIndex:
-    """A surface that is made ready on the CPU, on the GPU, or both, when there are segments."""
+class AutoSegmentIndex(MachineIndexes[SegmentIndex]):
+    """Segment indexes of one mesh on the CPU and the GPU, built when segments come for them."""
 
     def __init__(
-        self, choice: MachineChoice, make: Callable[[Backend], SegmentIndex], triangles: int
+        self, choice: MachineChoice, build: Callable[[Backend], SegmentIndex], triangles: int
     ) -> None:
-        self._choice, self._make, self._triangles = choice, make, triangles
-        self._indexes: dict[str, SegmentIndex] = {}  # by machine
-        self._lock = threading.Lock()
-        self._answered = Answered()
+        super().__init__(choice, build)
+        self._triangles = triangles
+        self._tally = Tally()
 
-    def on(self, backend: Backend) -> SegmentIndex:
-        """Return the surface of a backend, made when it is first asked for."""
-        with self._lock:
-            if backend.name not in self._indexes:
-                self._indexes[backend.name] = self._make(backend)
-            return self._indexes[backend.name]
-
-    def taken(self) -> Taken:
-        """Return where most segments were asked so far, "cpu" or "cuda", and why there."""
-        machine, why = self._answered.mostly()
+    def machine_used(self) -> MachineUsed:
+        """Return where most segments were answered, "cpu" or "cuda", and the reason."""
+        machine, why = self._tally.mostly()
         cuda = self._choice.cuda
-        return (machine, why) if machine == "cpu" else cuda.taken([self.on(cuda)], why)
+        return (machine, why) if machine == "cpu" else cuda.machine_used([self.on(cuda)], why)
 
     @property
     def _first(self) -> SegmentIndex:
-        """Return the surface that was made first; the CPU's if none was."""
+        """The index that was built first, or the CPU's if there is none."""
         return next(iter(self._indexes.values()), None) or self.on(self._choice.cpu)
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Return the seconds that each step of building took where it was first asked."""
+        """Seconds that each step of the first build took."""
         return self._first.build_times
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes that all of them hold, beside the mesh's own arrays."""
+        """Bytes of all indexes, without the mesh's own arrays."""
         return sum(index.nbytes for index in self._indexes.values())
 
     def levels(self) -> list[Floats]:
@@ -281,7 +279,7 @@ class AutoSegmentIndex:
         return self._first.levels()
 
     def close(self) -> None:
-        """Free what both hold, once no thread asks."""
+        """Free both indexes once no thread uses them."""
         with self._lock:
             for index in self._indexes.values():
                 index.close()
@@ -306,7 +304,7 @@ class AutoSegmentIndex:
     def describe(
         self, segments: SegmentRows, rows: NDArray[np.int64], triangle: Indices, threads: int
     ) -> Floats:
-        """Return t, u, v, distance, x, y, z of each hit, (k, 7): where they were asked, mostly."""
+        """Return t, u, v, distance, x, y, z of each hit, (k, 7)."""
         return self._ask(
             segments, threads, lambda on: on.describe(segments, rows, triangle, threads)
         )
@@ -314,40 +312,25 @@ class AutoSegmentIndex:
     def _ask(
         self, segments: SegmentRows, threads: int, question: Callable[[SegmentIndex], Answer]
     ) -> Answer:
-        """Put a question where it pays."""
         rows = len(segments.packed)
 
         def call(on: Backend) -> Answer:
             answer = question(self.on(on))
-            self._answered.add(on.name, rows, self._choice.record.taken[1])
+            self._tally.add(on.name, rows, self._choice.record.machine_used[1])
             return answer
 
         return self._choice.either(self._saving(rows, threads), rows, call)
 
     def _saving(self, rows: int, threads: int) -> float:
-        """Return the seconds that the GPU saves, building what there is not yet included."""
+        """Return the seconds that the GPU saves, counting builds that are still to be done."""
         segment, triangle = COSTS["segment"], COSTS["triangle"]
         cpu = rows * segment.cpu + ("cpu" not in self._indexes) * self._triangles * triangle.cpu
         cuda = rows * segment.cuda + ("cuda" not in self._indexes) * self._triangles * triangle.cuda
         return cpu / threads - cuda
 
 
-# --- A mesh's index for distances on whichever machine is asked.
-
-
-class AutoNearestIndex:
-    """A mesh that is indexed on the CPU, on the GPU, or both, when there are points for it."""
-
-    def __init__(self, choice: MachineChoice, make: Callable[[Backend], NearestIndex]) -> None:
-        self._choice, self._make = choice, make
-        self._indexes: dict[str, NearestIndex] = {}  # by machine
-        self._lock = threading.Lock()
-
-    def _on(self, backend: Backend) -> NearestIndex:
-        with self._lock:
-            if backend.name not in self._indexes:
-                self._indexes[backend.name] = self._make(backend)
-            return self._indexes[backend.name]
+class AutoNearestIndex(MachineIndexes[NearestIndex]):
+    """Distance indexes of one mesh on the CPU and the GPU, built when points come for them."""
 
     def nearest(
         self,
@@ -358,32 +341,18 @@ class AutoNearestIndex:
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write what is nearest to each point; see `NearestIndex.nearest`."""
+        """Write distances and nearest triangles; see `NearestIndex.nearest`."""
         cost = COSTS["distance"]
         return self._choice.either(
             len(distance) * (cost.cpu / threads - cost.cuda), len(distance),
-            lambda on: self._on(on).nearest(
+            lambda on: self.on(on).nearest(
                 points, distance, threads, triangle=triangle, place=place
             ),
         )  # fmt: skip
 
 
-# --- A mesh's index for shares of blocks on whichever machine is asked.
-
-
-class AutoBlockIndex:
-    """A mesh that is indexed on the CPU, on the GPU, or both, when there are blocks for it."""
-
-    def __init__(self, choice: MachineChoice, make: Callable[[Backend], BlockIndex]) -> None:
-        self._choice, self._make = choice, make
-        self._indexes: dict[str, BlockIndex] = {}  # by machine
-        self._lock = threading.Lock()
-
-    def _on(self, backend: Backend) -> BlockIndex:
-        with self._lock:
-            if backend.name not in self._indexes:
-                self._indexes[backend.name] = self._make(backend)
-            return self._indexes[backend.name]
+class AutoBlockIndex(MachineIndexes[BlockIndex]):
+    """Block indexes of one mesh on the CPU and the GPU, built when blocks come for them."""
 
     def shares(
         self,
@@ -397,13 +366,13 @@ class AutoBlockIndex:
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write shares where a triangle enters a block; see `BlockIndex.shares`.
+        """Write the shares of blocks that a triangle enters; see `BlockIndex.shares`.
 
-        Without weights nearly all the work is along lines, and that is the CPU's.
+        Without weights nearly all the work is along lines, which the CPU does.
         """
 
         def call(on: Backend) -> NDArray[np.uint8]:
-            return self._on(on).shares(
+            return self.on(on).shares(
                 weights, lows, highs, out, threads, wound=wound, lines=lines, single=single
             )
 
@@ -423,23 +392,20 @@ class AutoBlockIndex:
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write shares of blocks whose plans are covered, which the CPU finds."""
-        return self._on(self._choice.cpu).covered_shares(
+        """Write the shares of blocks whose plan the surface covers, on the CPU."""
+        return self.on(self._choice.cpu).covered_shares(
             weights, lows, highs, out, threads, lines=lines, single=single
         )
 
     def cuts(
         self, lows: Floats, highs: Floats, lines: int, threads: int, *, below: bool
     ) -> tuple[Indices, Floats, NDArray[np.int8]]:
-        """Return what vertical lines through each block cross, which the CPU finds."""
-        return self._on(self._choice.cpu).cuts(lows, highs, lines, threads, below=below)
+        """Return the crossings of vertical lines through each block, on the CPU."""
+        return self.on(self._choice.cpu).cuts(lows, highs, lines, threads, below=below)
 
     def host_handle(self) -> ctypes.c_void_p:
         """Return the handle of the CPU's index."""
-        return self._on(self._choice.cpu).host_handle()
-
-
-# --- The backend that chooses between the CPU and the GPU, call by call: see `choice`.
+        return self.on(self._choice.cpu).host_handle()
 
 
 class AutoBackend:
@@ -451,13 +417,13 @@ class AutoBackend:
         self.choice = MachineChoice(cpu, cuda)
 
     def point_index(self, mesh: MeshArrays, *, threads: int) -> AutoPointIndex:
-        """Index a mesh for points, where and when there are points for it."""
+        """Index a mesh for points, when they come."""
         return AutoPointIndex(self.choice, lambda on: on.point_index(mesh, threads=threads))
 
     def segment_index(
         self, mesh: MeshArrays, *, strategy: str, grid: int | None, threads: int
     ) -> AutoSegmentIndex:
-        """Index a mesh for segments, where and when there are segments for it."""
+        """Index a mesh for segments, when they come."""
         return AutoSegmentIndex(
             self.choice,
             lambda on: on.segment_index(mesh, strategy=strategy, grid=grid, threads=threads),
@@ -465,22 +431,22 @@ class AutoBackend:
         )
 
     def nearest_index(self, mesh: MeshArrays, *, threads: int) -> AutoNearestIndex:
-        """Index a mesh for distances, where and when there are points for it."""
+        """Index a mesh for distances, when points come."""
         return AutoNearestIndex(self.choice, lambda on: on.nearest_index(mesh, threads=threads))
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> AutoBlockIndex:
-        """Index a mesh for the shares of blocks, where and when there are blocks for it."""
+        """Index a mesh for the shares of blocks, when they come."""
         return AutoBlockIndex(self.choice, lambda on: on.block_index(mesh, rim))
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-        """Write which index first holds each point; see `Backend.codes`."""
+        """Write the number of the first index that contains each point; see `Backend.codes`."""
         own = [index for index in indexes if isinstance(index, AutoPointIndex)]
 
         def call(on: Backend) -> int:
-            refused = on.codes([index.on(on) for index in own], points, out, threads)
+            row = on.codes([index.on(on) for index in own], points, out, threads)
             for index in own:
                 index.note(on, len(out))
-            return refused
+            return row
 
         return self.choice.ask(points, out, threads, call)
 
@@ -489,7 +455,7 @@ class AutoBackend:
     ) -> NDArray[np.uint64] | None:
         """Return labels of a lattice as bits along z; see `Backend.lattice_bits`."""
         return self._lattice(
-            axes, threads, lambda on: on.lattice_bits(mesh, axes, threads, _made(index, on))
+            axes, threads, lambda on: on.lattice_bits(mesh, axes, threads, _built(index, on))
         )
 
     def lattice_packed(
@@ -502,16 +468,16 @@ class AutoBackend:
     ) -> bool:
         """Write labels of a lattice as bits along z; see `Backend.lattice_packed`."""
         return self._lattice(
-            axes, threads, lambda on: on.lattice_packed(mesh, axes, out, threads, _made(index, on))
+            axes, threads, lambda on: on.lattice_packed(mesh, axes, out, threads, _built(index, on))
         )
 
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Write labels of a lattice to an array on the GPU, which is where they are made."""
+        """Write labels of a lattice to an array on the GPU, where they are computed."""
         cuda = self.choice.cuda
-        self.choice.record.taken = "cuda", "the labels are to be on the GPU"
-        return cuda.lattice_there(mesh, axes, room, _made(index, cuda))
+        self.choice.record.machine_used = "cuda", "the labels are to be on the GPU"
+        return cuda.lattice_there(mesh, axes, room, _built(index, cuda))
 
     def lattice_shares(
         self,
@@ -535,12 +501,14 @@ class AutoBackend:
         blocks, cost = len(axes[0]) * len(axes[1]) * len(axes[2]), COSTS["block"]
         return self.choice.either(blocks * (cost.cpu / threads - cost.cuda), blocks, call)
 
-    def taken(self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str) -> Taken:
-        """Return the GPU if it took anything that these indexes were asked, and why there."""
+    def machine_used(
+        self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
+    ) -> MachineUsed:
+        """Return "cuda" if it answered any query of these indexes, else "cpu", and the reason."""
         own = (index for index in indexes if isinstance(index, AutoPointIndex | AutoSegmentIndex))
-        return max([index.taken() for index in own], default=("cpu", "nothing was asked"))
+        return max([index.machine_used() for index in own], default=("cpu", "nothing was asked"))
 
 
-def _made(index: PointIndex | None, on: Backend) -> PointIndex | None:
-    """Return what a backend has of an index that this one made."""
-    return index.made(on) if isinstance(index, AutoPointIndex) else None
+def _built(index: PointIndex | None, on: Backend) -> PointIndex | None:
+    """Return the index that a backend has built for an AutoPointIndex."""
+    return index.built(on) if isinstance(index, AutoPointIndex) else None

@@ -1,4 +1,4 @@
-"""The nodes of a hierarchy as arrays, for inspection; see kernels/bvh/nodes.h."""
+"""The CPU as a backend: indexes and lattices in the compiled core."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute import layout, native
-from geodomain.compute.api import PointIndex, SegmentIndex, Taken
+from geodomain.compute.api import MachineUsed, PointIndex, SegmentIndex
 from geodomain.compute.data import (
     Columns,
     DeviceRoom,
@@ -25,51 +25,24 @@ from geodomain.compute.data import (
 )
 from geodomain.compute.native import addresses, column_pointers, core, counts
 
-
-def boxes_of_levels(nodes: NDArray[np.void], firsts: Sequence[int], frame: np.void) -> list[Floats]:
-    """Return the boxes in the nodes of each level, (k, 2, 3); `firsts` ends with their number."""
-    return [_boxes(nodes[begin:end], frame) for begin, end in pairwise(firsts)]
-
-
-def _boxes(nodes: NDArray[np.void], frame: np.void) -> Floats:
-    """Return the boxes in nodes' slots in the mesh's coordinates, (k, 2, 3)."""
-    steps = np.ldexp(1.0, nodes["exponent"].astype(np.int32))[:, :, None]
-    origin = nodes["origin"].astype(np.float64)[:, :, None]
-    corners = [
-        (origin + _bytes(nodes[side]) * steps).transpose(0, 2, 1) for side in ("low", "high")
-    ]
-    there = np.unpackbits((nodes["inner"] | nodes["leaf"])[:, None], axis=1, bitorder="little")
-    boxes = np.stack(corners, axis=2)[there.astype(bool)]
-    scaled: Floats = boxes / frame["scale"] + frame["centre"]
-    return scaled
-
-
-def _bytes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return the bytes of words, the lowest first, along a new last axis."""
-    rows = np.ascontiguousarray(words, dtype="<u8")[..., None]
-    return rows.view(np.uint8)
-
-
-# --- Point queries on the CPU, through ctypes.
-
-NOT_HERE = "the CPU's backend was given an array on a GPU, or an index of another backend"
-# The arrays of an index, as `geodomain_grid_arrays` gives them.
+NOT_HERE = "the CPU's backend received an array on a GPU, or an index of another backend"
+# Names of the arrays of `geodomain_grid_arrays`, in its order.
 PARTS = ("grids", "slabs", "lists", "entries", "bundles", "bundled")
 
 
-class _Question(NamedTuple):
-    """What a kernel over points is given before its options, and what it writes to."""
+class _PointCall(NamedTuple):
+    """Arguments of a core function over points, before and after its options."""
 
-    given: tuple[object, ...]
-    wanted: tuple[object, ...]
+    inputs: tuple[object, ...]
+    outputs: tuple[object, ...]
     refused: ctypes.c_int64  # the first refused row, or -1
 
 
 class CpuPointIndex:
-    """The grid over one mesh's triangles; made once, asked from any thread.
+    """A grid over one mesh's triangles; any thread may query it.
 
-    ``density`` is the number of triangles to a cell: 8 balances making the index
-    and asking it about as many points as there are triangles.
+    ``density`` is the number of triangles per cell: 8 balances building the index
+    and querying as many points as there are triangles.
     """
 
     def __init__(self, mesh: MeshArrays, *, threads: int, density: float = 8.0) -> None:
@@ -99,7 +72,7 @@ class CpuPointIndex:
         return size[0], size[1], size[2], size[3]
 
     def arrays(self) -> dict[str, NDArray[np.uint8]]:
-        """Return the bytes of the index's arrays by their names; views that need this object."""
+        """Return the bytes of the index's arrays by name; they are views of this object."""
         count = len(PARTS)
         addresses, sizes = (ctypes.c_void_p * count)(), (ctypes.c_int64 * count)()
         core().grid_arrays(self.handle, addresses, sizes)
@@ -112,28 +85,28 @@ class CpuPointIndex:
             for name, address, size in zip(PARTS, addresses, sizes, strict=True)
         }
 
-    def _question(self, points: Points, out: Room) -> _Question:
-        """Return what the kernels over points take."""
-        columns, room = _here(points, out)
+    def _call(self, points: Points, out: Room) -> _PointCall:
+        """Return the arguments that core functions over points share."""
+        columns, room = _in_memory(points, out)
         addresses, strides = column_pointers(columns)
         refused = ctypes.c_int64(-1)
-        return _Question((self.handle, addresses, strides, len(room)), (room, refused), refused)
+        return _PointCall((self.handle, addresses, strides, len(room)), (room, refused), refused)
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
         """Write whether each point is inside; return the first refused row or -1."""
-        asked = self._question(points, out)
-        core().grid_contains(*asked.given, threads, *asked.wanted)
-        return asked.refused.value
+        call = self._call(points, out)
+        core().grid_contains(*call.inputs, threads, *call.outputs)
+        return call.refused.value
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
         """Write the crossings above each point; return the first refused row or -1."""
-        asked = self._question(points, out)
-        core().grid_crossings(*asked.given, int(signed), threads, *asked.wanted)
-        return asked.refused.value
+        call = self._call(points, out)
+        core().grid_crossings(*call.inputs, int(signed), threads, *call.outputs)
+        return call.refused.value
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
         """Write whether a winding number is not 0; return the first refused row or -1."""
-        columns, room = _here(points, out)
+        columns, room = _in_memory(points, out)
         numbers = np.empty(len(room), np.int32)
         refused = self.crossings(columns, numbers, threads, signed=True)
         np.not_equal(numbers, 0, out=room)
@@ -141,37 +114,37 @@ class CpuPointIndex:
 
     def on_surface(self, points: Points, out: Room, threads: int) -> int:
         """Write whether each point is on a triangle; return the first refused row or -1."""
-        asked = self._question(points, out)
-        core().grid_on_surface(*asked.given, threads, *asked.wanted)
-        return asked.refused.value
+        call = self._call(points, out)
+        core().grid_on_surface(*call.inputs, threads, *call.outputs)
+        return call.refused.value
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
-        """Write the crossings above and below each point, (n, 2); the first refused row or -1."""
-        asked = self._question(points, out)
-        core().grid_sides(*asked.given, threads, *asked.wanted)
-        return asked.refused.value
+        """Write the crossings above and below each point, (n, 2); return the first refused row."""
+        call = self._call(points, out)
+        core().grid_sides(*call.inputs, threads, *call.outputs)
+        return call.refused.value
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
-        """Write generalised winding numbers and their bounds, (n, 2); the first refused row or -1.
+        """Write generalised winding numbers and their bounds, (n, 2); return the first refused row.
 
-        ``rim`` has the ends (m, 2, 3) and the weights (m,) of its edges, in the order of the sum.
+        ``rim`` has the ends (m, 2, 3) and weights (m,) of its edges, in summation order.
         """
         ends, weights = rim
-        asked = self._question(points, out)
-        core().grid_winding(*asked.given, ends, weights, len(weights), threads, *asked.wanted)
-        return asked.refused.value
+        call = self._call(points, out)
+        core().grid_winding(*call.inputs, ends, weights, len(weights), threads, *call.outputs)
+        return call.refused.value
 
 
-def _here(points: Points, out: Room) -> tuple[Columns, NDArray[np.generic]]:
-    """Return what is in memory; TypeError for what is not."""
+def _in_memory(points: Points, out: Room) -> tuple[Columns, NDArray[np.generic]]:
+    """Return points and answers that are in memory; TypeError otherwise."""
     if isinstance(points, tuple) and isinstance(out, np.ndarray):
         return points, out
     raise TypeError(NOT_HERE)
 
 
 def codes(indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-    """Write which index first holds each point, -1 none, -2 not finite; as ``contains``."""
-    columns, room = _here(points, out)
+    """Write the number of the first index that contains each point; see `Backend.codes`."""
+    columns, room = _in_memory(points, out)
     handles = [index.handle for index in indexes if isinstance(index, CpuPointIndex)]
     if len(handles) != len(indexes):
         raise TypeError(NOT_HERE)
@@ -190,14 +163,12 @@ def codes(indexes: Sequence[PointIndex], points: Points, out: Room, threads: int
     return refused.value
 
 
-# --- Segment queries on the CPU, through ctypes.
-
 STEPS = ("boxes", "codes", "sort", "tree")  # of building the hierarchy
-CLOSED = "the surface was closed while it was asked"
+CLOSED = "the surface was closed during a query"
 
 
-class _Core:
-    """What the core holds of a surface; freed when the last question that is under way is done."""
+class _CoreSurface:
+    """The core's memory for a surface, freed when the last running query ends."""
 
     def __init__(self) -> None:
         self.handle = ctypes.c_void_p()
@@ -209,11 +180,11 @@ class _Core:
 
 
 class CpuSegmentIndex:
-    """One surface's triangles, ready to be asked about segments from any thread."""
+    """A hierarchy of boxes over one surface's triangles; any thread may query it."""
 
     def __init__(self, mesh: MeshArrays, *, strategy: str, threads: int) -> None:
         self._arrays = (mesh.vertices, mesh.triangles)  # the core reads them where they are
-        core = _Core()
+        core = _CoreSurface()
         limits = np.ascontiguousarray(mesh.bounds, dtype=np.float64)
         times = (ctypes.c_double * len(STEPS))()
         native.core().surface_create(
@@ -226,21 +197,21 @@ class CpuSegmentIndex:
             times,
             core.handle,
         )
-        self._core: _Core | None = core
+        self._core: _CoreSurface | None = core
         self.build_times: Mapping[str, float] = dict(zip(STEPS, times, strict=True))
         self._strategy = strategy
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes that the core holds, beside the mesh's own arrays."""
-        return native.core().surface_bytes(self._held().handle)
+        """Bytes of the hierarchy, without the mesh's own arrays."""
+        return native.core().surface_bytes(self._open().handle)
 
     def close(self) -> None:
-        """Free what the core holds, once no thread asks it."""
+        """Free the core's memory once no thread uses it."""
         self._core = None
 
-    def _held(self) -> _Core:
-        """Return what the core holds; ValueError once it is freed."""
+    def _open(self) -> _CoreSurface:
+        """Return the core's surface; ValueError after `close`."""
         core = self._core
         if core is None:
             raise ValueError(CLOSED)
@@ -249,7 +220,7 @@ class CpuSegmentIndex:
     def _ask(
         self, function: str, segments: SegmentRows, threads: int, *out: NDArray[np.generic]
     ) -> None:
-        core = self._held()
+        core = self._open()
         ask: native.CoreFunction = getattr(native.core(), f"segments_{function}")
         ask(core.handle, segments.packed, len(segments.packed), threads, *out)
 
@@ -306,7 +277,7 @@ class CpuSegmentIndex:
         """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
         if self._strategy == "brute" or not len(self._arrays[1]):
             return []
-        core = self._held()
+        core = self._open()
         nodes, firsts = ctypes.c_void_p(), ctypes.POINTER(ctypes.c_int64)()
         node, frame = layout.structure("WideNode"), layout.structure("BoxFrame").empty()
         count = ctypes.c_int64()
@@ -322,11 +293,32 @@ class CpuSegmentIndex:
         return boxes_of_levels(np.frombuffer(raw, dtype=node.dtype), ends, frame[0])
 
 
-# --- Distances on the CPU: the kernels' launch loops through ctypes; no geometry.
+def boxes_of_levels(nodes: NDArray[np.void], firsts: Sequence[int], frame: np.void) -> list[Floats]:
+    """Return the boxes in the nodes of each level, (k, 2, 3); `firsts` ends with their number."""
+    return [_boxes(nodes[begin:end], frame) for begin, end in pairwise(firsts)]
+
+
+def _boxes(nodes: NDArray[np.void], frame: np.void) -> Floats:
+    """Return the boxes in nodes' slots in the mesh's coordinates, (k, 2, 3)."""
+    steps = np.ldexp(1.0, nodes["exponent"].astype(np.int32))[:, :, None]
+    origin = nodes["origin"].astype(np.float64)[:, :, None]
+    corners = [
+        (origin + _bytes(nodes[side]) * steps).transpose(0, 2, 1) for side in ("low", "high")
+    ]
+    there = np.unpackbits((nodes["inner"] | nodes["leaf"])[:, None], axis=1, bitorder="little")
+    boxes = np.stack(corners, axis=2)[there.astype(bool)]
+    scaled: Floats = boxes / frame["scale"] + frame["centre"]
+    return scaled
+
+
+def _bytes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Return the bytes of words, the lowest first, along a new last axis."""
+    rows = np.ascontiguousarray(words, dtype="<u8")[..., None]
+    return rows.view(np.uint8)
 
 
 class CpuNearestIndex:
-    """The hierarchy over one mesh's triangles, asked for the nearest from any thread."""
+    """A hierarchy over one mesh's triangles for distances; any thread may query it."""
 
     def __init__(self, mesh: MeshArrays, *, threads: int) -> None:
         self._arrays = (mesh.vertices, mesh.triangles)  # the core reads them where they are
@@ -355,10 +347,7 @@ class CpuNearestIndex:
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write the distance of each point, its nearest triangle, and the place on it, (n, 3).
-
-        Returns the first row beyond a mesh's range, or -1.
-        """
+        """Write distances, nearest triangles and nearest places; see `NearestIndex.nearest`."""
         addresses, strides = column_pointers(points)
         refused = ctypes.c_int64(-1)
         core().distance_nearest(
@@ -375,11 +364,8 @@ class CpuNearestIndex:
         return refused.value
 
 
-# --- Volumes of blocks on the CPU: the kernels' launch loops through ctypes; no geometry.
-
-
 class CpuBlockIndex:
-    """One mesh's triangles, and its rim (m, 2, 3), ready to be asked about blocks anywhere."""
+    """Index of one mesh, and its rim (m, 2, 3), for shares of blocks anywhere."""
 
     def __init__(self, mesh: MeshArrays, rim: Floats) -> None:
         self._arrays = (mesh.vertices, mesh.triangles, rim)  # the core reads them where they are
@@ -403,7 +389,7 @@ class CpuBlockIndex:
         return self.handle
 
     def trees(self) -> tuple[NDArray[np.void], list[int]]:
-        """Return the `BoxTreeView` of triangles and that of the rim, and their leaves' numbers."""
+        """Return the `BoxTreeView`s of triangles and rim, and their numbers of leaves."""
         views, counts = layout.structure("BoxTreeView").empty(2), np.zeros(2, np.int64)
         core().blocks_trees(self.handle, views, counts)
         return views, counts.tolist()
@@ -420,11 +406,7 @@ class CpuBlockIndex:
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write shares where a triangle enters a block; return how each was answered.
-
-        Without weights, all such blocks go along ``lines`` times ``lines`` lines; with ``single``
-        those that the triangles do not cover once, within it.
-        """
+        """Write the shares of blocks that a triangle enters; see `BlockIndex.shares`."""
         answers = np.empty(len(out), np.uint8)
         core().blocks_shares(
             self.handle,
@@ -452,7 +434,7 @@ class CpuBlockIndex:
         lines: int,
         single: float,
     ) -> NDArray[np.uint8]:
-        """Write shares of blocks whose plans are covered; see `BlockIndex`."""
+        """Write the shares of blocks whose plan the surface covers; see `BlockIndex`."""
         answers = np.empty(len(out), np.uint8)
         core().blocks_covered(
             self.handle,
@@ -471,9 +453,9 @@ class CpuBlockIndex:
     def cuts(
         self, lows: Floats, highs: Floats, lines: int, threads: int, *, below: bool
     ) -> tuple[NDArray[np.int32], Floats, NDArray[np.int8]]:
-        """Return what vertical lines through each block cross; see `BlockIndex`."""
+        """Return the crossings of vertical lines through each block; see `BlockIndex.cuts`."""
         counts = np.empty((len(lows) * lines * lines, 4), np.int32)
-        total, found = ctypes.c_int64(), ctypes.c_void_p()
+        total, crossings = ctypes.c_int64(), ctypes.c_void_p()
         core().blocks_lines(
             self.handle,
             lows,
@@ -484,14 +466,11 @@ class CpuBlockIndex:
             threads,
             counts,
             total,
-            found,
+            crossings,
         )
         heights, signs = np.empty(total.value), np.empty(total.value, np.int8)
-        core().lines_take(found, heights, signs)
+        core().lines_take(crossings, heights, signs)
         return counts, heights, signs
-
-
-# --- Labels and volumes of a lattice's blocks on the CPU, through ctypes; no geometry.
 
 
 def lattice_bits(
@@ -500,10 +479,7 @@ def lattice_bits(
     threads: int,
     index: PointIndex | None = None,
 ) -> NDArray[np.uint64] | None:
-    """Return labels of a lattice as bits along z, shape (nx, ny, words); axes ascend strictly.
-
-    None where a block cannot be decided, for coordinates below the arithmetic's range.
-    """
+    """Return labels of a lattice as bits along z; see `Backend.lattice_bits`."""
     lengths = [len(axis) for axis in axes]
     bits = np.zeros((lengths[0], lengths[1], (lengths[2] + 63) // 64), dtype=np.uint64)
     status = core().lattice_contains(
@@ -528,7 +504,7 @@ def lattice_packed(
 ) -> bool:
     """Write labels of a lattice as bits along z to ``out``, (nx, ny, bytes); False if undecided.
 
-    ``bytes`` is that of whole words of 64 bits, or of as few bytes as hold the column.
+    ``bytes`` may be whole words of 64 bits, or the fewest bytes that hold a column.
     """
     bits = lattice_bits(mesh, axes, threads)
     if bits is not None:
@@ -544,10 +520,7 @@ def lattice_shares(
     out: Floats,
     threads: int,
 ) -> int:
-    """Write the shares of blocks between edges, (nx, ny, nz); return how many are mixed.
-
-    ``labels`` are bits along z, (nx, ny, words), of the blocks that no triangle enters.
-    """
+    """Write the shares of a lattice's blocks; see `Backend.lattice_shares`."""
     mixed = ctypes.c_int64()
     core().shares_lattice(
         mesh.vertices,
@@ -557,18 +530,15 @@ def lattice_shares(
         addresses(edges),
         counts([len(axis) for axis in edges]),
         labels,
-        out.view(np.uint64),  # bits of doubles, in fixed point until the end
+        out.view(np.uint64),  # fixed point during the sum, bits of doubles at the end
         threads,
         mixed,
     )
     return mixed.value
 
 
-# --- The CPU as a backend.
-
-
 class CpuBackend:
-    """The kernels on the host, by as many threads as are asked for."""
+    """The kernels on the host, with several threads."""
 
     name = "cpu"
     codes = staticmethod(codes)
@@ -583,7 +553,7 @@ class CpuBackend:
     def segment_index(
         self, mesh: MeshArrays, *, strategy: str, grid: int | None, threads: int
     ) -> CpuSegmentIndex:
-        """Index a mesh for segments; ``grid`` is for GPUs."""
+        """Index a mesh for segments; ``grid`` applies to GPUs only."""
         return CpuSegmentIndex(mesh, strategy=strategy, threads=threads)
 
     def nearest_index(self, mesh: MeshArrays, *, threads: int) -> CpuNearestIndex:
@@ -597,9 +567,11 @@ class CpuBackend:
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Refuse: what is on a GPU never comes here (`arrays.require_gpu`)."""
+        """Raise TypeError: `arrays.require_gpu` lets no array on a GPU come here."""
         raise TypeError(NOT_HERE)
 
-    def taken(self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str) -> Taken:
-        """Return "cpu" and why."""
+    def machine_used(
+        self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
+    ) -> MachineUsed:
+        """Return "cpu" and the reason."""
         return "cpu", why

@@ -1,4 +1,4 @@
-"""Points and outputs of the caller that are on a GPU, as addresses."""
+"""The data that backends take: arrays in memory and on a GPU, meshes and segments."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 from geodomain.compute import layout
 
 
-@dataclass(slots=True, eq=False)  # one that is frozen takes as long to make as a launch
+@dataclass(slots=True, eq=False)  # making a frozen one takes as long as a launch
 class DevicePoints:
-    """The caller's points on the device, used where they are.
+    """The caller's points on the device, used in place.
 
     Attributes
     ----------
     address : int
-        Of the first x.
+        Address of the first x.
     rows : int
-        How many points.
+        Number of points.
     strides : tuple of int
         Bytes from a row to the next, and from x to y to z.
     stream : int, optional
-        Whose work comes first; None where there is nothing to wait for, -1 for all of it.
+        Stream to wait for: None for no wait, -1 for all work on the device.
     owner : object
-        What keeps the memory.
+        The object that owns the memory.
     """
 
     address: int
@@ -41,18 +41,18 @@ class DevicePoints:
         return self.rows
 
     def view(self, begin: int) -> bytes:
-        """Return the kernels' view of the points from a row on."""
+        """Return the kernels' view of the points from row ``begin`` on."""
         step, across = self.strides
         x = self.address + begin * step
         return layout.points_view((x, x + across, x + 2 * across), (step, step, step))
 
     def overlaps(self, room: DeviceRoom) -> bool:
-        """Return whether answers are among the coordinates, or what lies between their rows."""
+        """Whether ``room`` overlaps the coordinates or the bytes between them."""
         if self.rows == 0:
             return False
         step, across = self.strides
         last = step * (self.rows - 1)
-        low, high = min(last, 0), max(last, 0) + 8  # of x, y or z, from its first
+        low, high = min(last, 0), max(last, 0) + 8  # bytes of x, y or z, from its first
         begin = room.address - self.address
         end = begin + room.size * room.dtype.itemsize
         firsts = (0, across, 2 * across)
@@ -61,7 +61,7 @@ class DevicePoints:
 
 @dataclass(slots=True, eq=False)
 class DeviceRoom:
-    """The caller's contiguous array on the device that answers are written to."""
+    """The caller's contiguous array on the device for answers."""
 
     address: int
     shape: tuple[int, ...]
@@ -70,7 +70,7 @@ class DeviceRoom:
     owner: object = field(repr=False)
 
     def __len__(self) -> int:
-        """Return the number of answers, or of layers of them."""
+        """Return the length of the first axis: answers, or layers of a lattice."""
         return self.shape[0]
 
     @property
@@ -78,8 +78,6 @@ class DeviceRoom:
         """Return the number of elements."""
         return math.prod(self.shape)
 
-
-# --- What a backend is given: arrays, a mesh's and segments', in memory or on a GPU.
 
 Floats = NDArray[np.float64]
 Coordinates = NDArray[np.float32 | np.float64]
@@ -90,11 +88,11 @@ Bytes = NDArray[np.uint8]
 Columns = tuple[Floats, Floats, Floats]  # x, y and z, with any strides
 Points = Columns | DevicePoints
 Room = NDArray[np.generic] | DeviceRoom
-Rim = tuple[Floats, Indices]  # ends (m, 2, 3) and weights (m,), in the order of the sum
+Rim = tuple[Floats, Indices]  # ends (m, 2, 3) and weights (m,) of edges, in summation order
 
 
 class MeshArrays(Protocol):
-    """What a backend needs of a mesh, which its owner holds."""
+    """The parts of a mesh that a backend needs."""
 
     @property
     def vertices(self) -> Floats:
@@ -118,28 +116,28 @@ class MeshArrays(Protocol):
 
 
 class Held(Protocol):
-    """Memory that a backend keeps for the owner of what it is a copy of."""
+    """A backend's copy of data on a device."""
 
     @property
     def nbytes(self) -> int:
-        """Return its bytes."""
+        """Size of the copy in bytes."""
         ...
 
 
 class SegmentRows(Protocol):
-    """What a backend needs of segments, which their owner holds."""
+    """The parts of segments that a backend needs."""
 
     @property
     def packed(self) -> Floats:
-        """Return the rows, start and end, (n, 6); a row with a NaN crosses nothing."""
+        """The rows, start and end, (n, 6); a row with a NaN crosses nothing."""
         ...
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """Return the caller's row of each, where they were sorted."""
+        """The caller's row of each segment, if they were sorted."""
         ...
 
     @property
     def device(self) -> dict[str, Held]:
-        """Return what backends keep of them from question to question, by the backend's name."""
+        """Copies that backends keep between queries, by the backend's name."""
         ...

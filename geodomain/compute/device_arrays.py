@@ -1,4 +1,4 @@
-"""Arrays that are on a GPU: the caller's, by their protocols, and the answers given back."""
+"""Arrays on a GPU: the caller's, read by their protocols, and new ones for answers."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _CUDA_LEGACY_STREAM = 1
 
 
 class DeviceArray:
-    """Answers in a GPU's memory, which this object owns.
+    """An array in a GPU's memory, which this object owns.
 
-    It has ``__cuda_array_interface__``, so that CuPy (``cupy.asarray``), PyTorch
-    (``torch.as_tensor(array, device="cuda")``) and Numba use it without a copy. The answers are
-    there when a function returns one: there is no stream to wait for.
+    Its ``__cuda_array_interface__`` lets CuPy (``cupy.asarray``), PyTorch
+    (``torch.as_tensor(array, device="cuda")``) and Numba use it without a copy. Answers are
+    complete when a function returns them: there is no stream to wait for.
 
     Parameters
     ----------
     shape : int or tuple of int
-        Of a new array, which is filled with nothing; it is contiguous, the last axis fastest.
+        Shape of the new array, which is contiguous, in C order, and not initialised.
     dtype : data type
 
     Attributes
@@ -46,7 +46,7 @@ class DeviceArray:
         self.dtype: np.dtype[np.generic] = np.dtype(dtype)
         with device.current():
             self._memory = allocate(self.nbytes)
-        self._told: CudaInterface = {
+        self._interface: CudaInterface = {
             "shape": self.shape,
             "typestr": self.dtype.str,
             "data": (int(self._memory), False),
@@ -61,20 +61,20 @@ class DeviceArray:
 
     @property
     def nbytes(self) -> int:
-        """Return the size of the answers in bytes."""
+        """Size of the array in bytes."""
         return math.prod(self.shape) * int(self.dtype.itemsize)
 
     @property
     def __cuda_array_interface__(self) -> CudaInterface:
-        """Return where the answers are, as version 3 of the interface has it."""
-        return self._told
+        """The CUDA array interface, version 3."""
+        return self._interface
 
     def __len__(self) -> int:
         """Return the length of the first axis."""
         return self.shape[0]
 
     def __repr__(self) -> str:
-        """Say what is here, without a copy."""
+        """Show shape and type only."""
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype.name})"
 
     def get(self) -> NDArray[np.generic]:
@@ -87,7 +87,7 @@ class DeviceArray:
 
 
 def beside(points: DevicePoints, dtype: DTypeLike) -> DeviceArray:
-    """Return an array for an answer to each point, on the device that has them."""
+    """Return an array for one answer per point, on the points' device."""
     with device.using(home(points)):
         return DeviceArray(points.rows, dtype)
 
@@ -98,20 +98,22 @@ def home(array: DevicePoints | DeviceRoom) -> int:
 
 
 def read_points(values: object) -> DevicePoints:
-    """Return the caller's points on the device, or say why they cannot be used."""
-    told = _interface(values)
-    shape = told.shape
+    """Return the caller's points on the device; refuse those that cannot be used."""
+    interface = _interface(values)
+    shape = interface.shape
     if len(shape) != 2 or shape[1] != 3:
         message = f"points must have shape (n, 3), not {shape}"
         raise ValueError(message)
-    if told.typestr != "<f8":
+    if interface.typestr != "<f8":
         message = (
-            f"points on a GPU must be float64, not {np.dtype(told.typestr)}: convert them "
+            f"points on a GPU must be float64, not {np.dtype(interface.typestr)}: convert them "
             "there, which is exact for float32"
         )
         raise TypeError(message)
-    step, across = (24, 8) if told.strides is None else told.strides
-    points = DevicePoints(told.address, shape[0], (step, across), told.stream, told.owner)
+    step, across = (24, 8) if interface.strides is None else interface.strides
+    points = DevicePoints(
+        interface.address, shape[0], (step, across), interface.stream, interface.owner
+    )
     if points.rows and (points.address | step | across) % 8:
         message = (
             "points on a GPU must lie at multiples of 8 bytes, as a double's do: copy them there, "
@@ -123,18 +125,18 @@ def read_points(values: object) -> DevicePoints:
 
 
 def read_room(values: object, wanted_shape: tuple[int, ...], dtype: DTypeLike) -> DeviceRoom:
-    """Return the caller's array for answers on the device, or say why it does not fit."""
-    told = _interface(values)
-    shape, wanted = told.shape, _as_dtype(dtype)
-    fits = shape == wanted_shape and told.typestr == wanted.str and not told.read_only
-    if not fits or not _is_contiguous(shape, told.strides, wanted.itemsize):
+    """Return the caller's array for answers on the device; refuse one that does not fit."""
+    interface = _interface(values)
+    shape, wanted = interface.shape, _as_dtype(dtype)
+    fits = shape == wanted_shape and interface.typestr == wanted.str and not interface.read_only
+    if not fits or not _is_contiguous(shape, interface.strides, wanted.itemsize):
         message = (
             f"out must be a contiguous, writable array of {wanted}, shape {wanted_shape}, not of "
-            f"{np.dtype(told.typestr)}, shape {shape}"
+            f"{np.dtype(interface.typestr)}, shape {shape}"
         )
         raise ValueError(message)
-    _require_our_device(told.address if math.prod(shape) else 0)
-    return DeviceRoom(told.address, shape, wanted, told.stream, told.owner)
+    _require_our_device(interface.address if math.prod(shape) else 0)
+    return DeviceRoom(interface.address, shape, wanted, interface.stream, interface.owner)
 
 
 def _as_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
@@ -142,7 +144,7 @@ def _as_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
 
 
 def row_of(points: DevicePoints, number: int) -> tuple[float, ...]:
-    """Return one point."""
+    """Return the coordinates of one point."""
     step, across = points.strides
     place = np.empty(3)
     with device.using(home(points)), device.current() as cuda:
@@ -153,7 +155,7 @@ def row_of(points: DevicePoints, number: int) -> tuple[float, ...]:
 
 
 def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...] | None, size: int) -> bool:
-    """Return whether elements follow each other, the last axis fastest."""
+    """Whether the array is contiguous in C order."""
     if strides is None or math.prod(shape) == 0:
         return True
     return all(
@@ -163,46 +165,46 @@ def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...] | None, size
 
 
 def _interface(values: object) -> ArrayInterface:
-    """Return what the CUDA array interface tells, from it or from DLPack.
+    """Return an array's address, shape and stream, from the CUDA array interface or DLPack.
 
-    Version 3 names the stream. Older ones, PyTorch's among them, leave that to the user: all work
-    is awaited. So it is after DLPack, which makes the legacy stream wait for the array's own.
+    Version 3 of the interface names the stream. Older versions, as in PyTorch, do not, so all work
+    is awaited; likewise after DLPack, which makes the legacy stream wait for the array's own.
     """
-    told: CudaInterface | None = getattr(values, "__cuda_array_interface__", None)
-    if told is None:
+    fields: CudaInterface | None = getattr(values, "__cuda_array_interface__", None)
+    if fields is None:
         return driver.interface(cast("DlpackArray", values), _CUDA_LEGACY_STREAM)
-    if told.get("mask") is not None:
-        message = "a masked array on a GPU is not taken: fill it first"
+    if fields.get("mask") is not None:
+        message = "masked arrays on a GPU are not supported: fill it first"
         raise ValueError(message)
-    address, read_only = told["data"]
-    strides = told.get("strides")
+    address, read_only = fields["data"]
+    strides = fields.get("strides")
     return ArrayInterface(
         address=address,
         read_only=read_only,
-        shape=tuple(told["shape"]),
+        shape=tuple(fields["shape"]),
         strides=None if strides is None else tuple(strides),
-        typestr=told["typestr"],
-        stream=told.get("stream") if told.get("version", 0) >= 3 else -1,
+        typestr=fields["typestr"],
+        stream=fields.get("stream") if fields.get("version", 0) >= 3 else -1,
         owner=values,
     )
 
 
 def _require_our_device(address: int) -> None:
-    """Refuse memory of another device than those that are used."""
+    """Refuse memory of a device that is not in use."""
     if address == 0 or device.driver().Device.count() == 1:
         return
     with device.current():
-        found = driver.ordinal(address)
-    if found is not None and found not in device.numbers():
-        used = " and ".join(f"GPU {number}" for number in device.numbers())
+        number = driver.ordinal(address)
+    if number is not None and number not in device.numbers():
+        used = " and ".join(f"GPU {each}" for each in device.numbers())
         message = (
-            f"the array is on GPU {found}, and {used} {'is' if used.count('GPU') == 1 else 'are'} "
-            f"used: set GEODOMAIN_DEVICE={found} before the first call, or copy it there"
+            f"the array is on GPU {number}, and {used} {'is' if used.count('GPU') == 1 else 'are'} "
+            f"used: set GEODOMAIN_DEVICE={number} before the first call, or copy it there"
         )
         raise DeviceError(message)
 
 
-# --- Page-locked arrays, for fast copies to a GPU.
+# Page-locked arrays, for fast copies to a GPU.
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -214,9 +216,9 @@ def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.g
 def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.generic]:
     """Return a new NumPy array in page-locked memory, which a GPU reads and writes directly.
 
-    Points and ``out`` arrays in such memory, made here, by PyTorch, CuPy or PyCUDA, go over the
-    bus without a copy on the way. It is taken from the system for as long as the array lives, and
-    to get it is slow: make such arrays once, and use them again.
+    Points and ``out`` arrays in such memory, whether made here or by PyTorch, CuPy or PyCUDA, cross
+    the bus without an intermediate copy. The memory is reserved as long as the array lives, and
+    allocating it is slow: make such arrays once, and use them again.
 
     Parameters
     ----------
@@ -232,7 +234,7 @@ def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.g
     Raises
     ------
     DeviceError
-        If there is no GPU that can be used, or no such memory to be had.
+        If no GPU can be used, or no page-locked memory is available.
 
     Examples
     --------
@@ -251,7 +253,7 @@ def pinned_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[np.g
 
 
 class _Pinned:
-    """Own page-locked memory, and give it back from whatever thread the last array goes in."""
+    """Page-locked memory, which any thread can free."""
 
     def __init__(self, size: int) -> None:
         self._home = device.number()
@@ -267,7 +269,7 @@ class _Pinned:
         self.__array_interface__ = self._memory.__array_interface__
 
     def __del__(self) -> None:
-        """Let PyCUDA free it while its context is current; elsewhere it would leak."""
+        """Free it while its context is current; without, PyCUDA would leak it."""
         if "_memory" in self.__dict__:
             with device.using(self._home):
                 device.drop(lambda: self.__dict__.pop("_memory", None))

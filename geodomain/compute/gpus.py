@@ -1,4 +1,4 @@
-"""The GPUs that share the parts of a question: a thread to each, and what becomes of failures."""
+"""All GPUs of a process as a backend: they share the rows of a query, each in a thread."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.compute import cpu as cpu_lattices
-from geodomain.compute import cpu as cpu_points
-from geodomain.compute import device_arrays
-from geodomain.compute.api import BlockIndex, NearestIndex, PointIndex, SegmentIndex, Taken
+from geodomain.compute import cpu, device_arrays
+from geodomain.compute.api import BlockIndex, MachineUsed, NearestIndex, PointIndex, SegmentIndex
 from geodomain.compute.cpu import CpuNearestIndex, CpuPointIndex, CpuSegmentIndex
 from geodomain.compute.cuda import device, points
 from geodomain.compute.cuda.backend import CudaBackend
@@ -44,22 +42,21 @@ Answer = TypeVar("Answer")
 
 
 def cut(rows: int, workers: int, least: int) -> list[slice]:
-    """Cut rows into equal parts, one for each of so many workers.
+    """Cut rows into equal parts, at most one for each worker and none below ``least`` rows.
 
-    Each part fills and empties a pipeline once, which takes as long as some copies of millions of
-    rows: more and smaller parts cost more than they save. No part is smaller than ``least``, but
-    for one alone.
+    Each part fills and drains a pipeline once, which takes as long as copying millions of rows, so
+    more and smaller parts would cost more than they save. There is always at least one part.
     """
     count = max(1, min(workers, rows // max(1, least)))
     bounds = [rows * place // count for place in range(count + 1)]
     return [slice(*ends) for ends in pairwise(bounds)]
 
 
-class Shift(Generic[Part, Answer]):
-    """One question's parts: those that wait, the answers so far, and what went wrong.
+class WorkQueue(Generic[Part, Answer]):
+    """The parts of one query that still wait, the answers so far, and the errors.
 
-    A part goes to the GPU that is its home, if it has one that works; of the others the first
-    GPU takes the first part, the second GPU the second, and so on.
+    A part goes to its home GPU, if that works. Of the other parts, the first GPU takes the first
+    one, the second GPU the second one, and so on.
     """
 
     def __init__(
@@ -77,27 +74,24 @@ class Shift(Generic[Part, Answer]):
         self.fatal: BaseException | None = None
 
     def work(self, number: int) -> None:
-        """Answer part after part on a device, until none is left for it or it fails."""
+        """Answer parts on a device until none is left for it, or it fails."""
         with device.using(number):
-            while self.fatal is None and (taken := self._take(number)) is not None:
-                place, part = taken
+            while self.fatal is None and (item := self._take(number)) is not None:
+                place, part = item
                 try:
-                    self._answer(place, part)
-                except RefusedCall as error:  # as on any other GPU
-                    _let_go(error)
+                    self.answers[place] = self._ask(part)
+                except RefusedCall as error:  # any other GPU would refuse it too
+                    _drop_frames(error)
                     self.fatal = error
                 except DeviceError as error:
-                    _let_go(error)
+                    _drop_frames(error)
                     with self._lock:
                         self.left[place] = part
                         self.errors[number] = error
                     return
                 except BaseException as error:
-                    _let_go(error)
+                    _drop_frames(error)
                     self.fatal = error
-
-    def _answer(self, place: int, part: Part) -> None:
-        self.answers[place] = self._ask(part)
 
     def _take(self, number: int) -> tuple[int, Part] | None:
         with self._lock:
@@ -109,23 +103,23 @@ class Shift(Generic[Part, Answer]):
         return None
 
 
-def _let_go(error: BaseException | None) -> None:
-    """Drop what the calls that failed held: PyCUDA frees streams only in the thread that made them.
+def _drop_frames(error: BaseException | None) -> None:
+    """Clear the frames of failed calls, so that this thread frees its PyCUDA streams.
 
-    The error outlives the thread.
+    The error outlives the thread, and PyCUDA frees streams only in the thread that made them.
     """
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__cause__ or error.__context__
 
 
-class Crew:
-    """The GPUs that a process uses, which of them are busy, and which have failed.
+class DevicePool:
+    """The GPUs of a process: which of them are busy, and which have failed.
 
     Attributes
     ----------
     failed : dict of int to str
-        Why a GPU is asked no more.
+        Reason why a GPU is no longer used.
     """
 
     def __init__(self) -> None:
@@ -136,10 +130,10 @@ class Crew:
 
     @property
     def able(self) -> list[int]:
-        """Return the GPUs that can be asked, those with the least to do first."""
+        """The GPUs that have not failed, the least busy first."""
         with self._lock:
-            some = [number for number in device.numbers() if number not in self.failed]
-            return sorted(some, key=lambda number: self._busy[number])
+            working = [number for number in device.numbers() if number not in self.failed]
+            return sorted(working, key=lambda number: self._busy[number])
 
     def share(
         self,
@@ -148,44 +142,44 @@ class Crew:
         on_cpu: Callable[[Part], Answer],
         home_of: Callable[[Part], int | None] = lambda part: None,
     ) -> list[Answer]:
-        """Return the answers to all parts, each from whichever GPU is free, or from its home.
+        """Return the answers for all parts, each from its home GPU or from any that is free.
 
-        ``ask`` runs in a thread that works on one GPU. A GPU that fails is out: its part goes to
-        another one, and to the CPU where none is left.
+        ``ask`` runs in a thread that works on one GPU. The part of a GPU that fails goes to
+        another GPU, or to the CPU if none is left.
 
         Raises
         ------
         DeviceError
-            If all of them fail, and none has ever answered anything; or one whose GPU still works,
-            since the others would refuse the call as well.
+            If all GPUs fail and none has ever answered; or if a GPU that still works refuses the
+            call, because the others would refuse it too.
         """
-        shift = Shift(parts, ask, home_of)
-        while shift.left:
-            able = [number for number in self.able if number not in shift.errors]
+        queue = WorkQueue(parts, ask, home_of)
+        while queue.left:
+            able = [number for number in self.able if number not in queue.errors]
             if not able:
                 break
-            self._run(shift, able[: len(shift.left)])
-            if shift.fatal is not None:
-                raise shift.fatal
-        self._worked = self._worked or bool(shift.answers)
-        self._note(shift)
-        for place, part in shift.left.items():
-            shift.answers[place] = on_cpu(part)
-        return [shift.answers[place] for place in range(len(parts))]
+            self._run(queue, able[: len(queue.left)])
+            if queue.fatal is not None:
+                raise queue.fatal
+        self._worked = self._worked or bool(queue.answers)
+        self._note(queue)
+        for place, part in queue.left.items():
+            queue.answers[place] = on_cpu(part)
+        return [queue.answers[place] for place in range(len(parts))]
 
-    def _run(self, shift: Shift[Part, Answer], numbers: Sequence[int]) -> None:
-        """Let GPUs work until they are done; the caller's thread is the one of the first."""
-        shift.at_work = numbers
+    def _run(self, queue: WorkQueue[Part, Answer], numbers: Sequence[int]) -> None:
+        """Run the queue on GPUs until it is done; the first one uses the caller's thread."""
+        queue.at_work = numbers
         with self._lock:
             self._busy.update(numbers)
         threads = [
-            threading.Thread(target=shift.work, args=(number,), name=f"geodomain GPU {number}")
+            threading.Thread(target=queue.work, args=(number,), name=f"geodomain GPU {number}")
             for number in numbers[1:]
         ]
         try:
             for thread in threads:
                 thread.start()
-            shift.work(numbers[0])
+            queue.work(numbers[0])
         finally:
             for thread in threads:
                 if thread.ident is not None:
@@ -193,33 +187,31 @@ class Crew:
             with self._lock:
                 self._busy.subtract(numbers)
 
-    def _note(self, shift: Shift[Part, Answer]) -> None:
-        """Remember which GPUs have failed, and say so; those short of memory may do next time."""
-        if shift.left and not self._worked:
-            raise next(iter(shift.errors.values()), None) or DeviceError(
-                self.told("no GPU is left")
+    def _note(self, queue: WorkQueue[Part, Answer]) -> None:
+        """Record which GPUs failed, and warn; one short of memory may be used next time."""
+        if queue.left and not self._worked:
+            raise next(iter(queue.errors.values()), None) or DeviceError(
+                self.with_failures("no GPU is left")
             )
-        for number, error in shift.errors.items():
+        for number, error in queue.errors.items():
             cause = error.__cause__ or error
             if not isinstance(error, OutOfDeviceMemory):
                 with self._lock:
                     self.failed[number] = str(cause)
-            others = "the CPU takes" if shift.left else "the others take"
+            others = "the CPU takes" if queue.left else "the others take"
             warn(f"GPU {number} failed ({cause}): {others} over, and the answers are the same")
 
-    def told(self, why: str) -> str:
-        """Return why something was computed on GPUs, and which of them failed."""
+    def with_failures(self, why: str) -> str:
+        """Return the reason for using GPUs, followed by those that failed."""
         return "; ".join([why, *(f"GPU {n} failed: {text}" for n, text in self.failed.items())])
 
-
-# --- One index on each GPU, and on the CPU, each made where it is first asked.
 
 OnGpu = TypeVar("OnGpu")
 OnCpu = TypeVar("OnCpu")
 
 
 class Copies(Generic[OnGpu, OnCpu]):
-    """What is made of one mesh on each GPU, and, where none is left, on the CPU."""
+    """One mesh's index on each GPU, and on the CPU if no GPU is left; built when first needed."""
 
     def __init__(self, make: Callable[[], OnGpu], make_on_cpu: Callable[[], OnCpu]) -> None:
         self._make, self._make_on_cpu = make, make_on_cpu
@@ -228,7 +220,7 @@ class Copies(Generic[OnGpu, OnCpu]):
         self._locks: dict[int | None, threading.Lock] = {}
 
     def here(self) -> OnGpu:
-        """Return that of the GPU that this thread works on."""
+        """Return the index on this thread's GPU, building it if need be."""
         number = device.number()
         with self._locks.setdefault(number, threading.Lock()):
             if number not in self._made:
@@ -236,50 +228,48 @@ class Copies(Generic[OnGpu, OnCpu]):
             return self._made[number]
 
     def made(self) -> list[OnGpu]:
-        """Return those of all GPUs that have been asked."""
+        """Return the indexes that GPUs have built."""
         return [*self._made.values()]
 
     def on_cpu(self) -> OnCpu:
-        """Return the CPU's."""
+        """Return the CPU's index, building it if need be."""
         with self._locks.setdefault(None, threading.Lock()):
             if self._on_cpu is None:
                 self._on_cpu = self._make_on_cpu()
             return self._on_cpu
 
     def made_on_cpu(self) -> list[OnCpu]:
-        """Return the CPU's, if there is one."""
+        """Return the CPU's index in a list, which is empty if it has not been built."""
         return [] if self._on_cpu is None else [self._on_cpu]
 
 
-# --- Point queries that several GPUs share.
+LEAST_POINTS = 1 << 22  # in a part: one GPU answers fewer before another has started
 
-LEAST_POINTS = 1 << 22  # of a part: fewer points are through one GPU before another has begun
-
-# A question about points, with room for the answers and threads; returns the first refused row.
-Asking = Callable[[Points, Room, int], int]
+# A query of points that writes to an array with threads; it returns the first refused row.
+PointQuery = Callable[[Points, Room, int], int]
 
 
 class SharedPointIndex:
-    """One mesh's grids on several GPUs, each made where it is first asked for."""
+    """One mesh's grids on several GPUs."""
 
-    def __init__(self, mesh: MeshArrays, *, threads: int, crew: Crew) -> None:
-        self._crew = crew
+    def __init__(self, mesh: MeshArrays, *, threads: int, pool: DevicePool) -> None:
+        self._pool = pool
         self.copies = Copies(
             partial(CudaPointIndex, mesh, threads=threads),
             partial(CpuPointIndex, mesh, threads=threads),
         )
-        self.on_the_cpu = 0  # answers, since no GPU was left
+        self.cpu_answers = 0  # for want of a GPU
 
     def here(self) -> CudaPointIndex:
-        """Return the index of the GPU that this thread works on; OutOfDeviceMemory without one."""
-        made = self.copies.here()
-        if made.grid is None:
-            raise OutOfDeviceMemory(made.want)
-        return made
+        """Return the index on this thread's GPU; OutOfDeviceMemory if it does not fit there."""
+        index = self.copies.here()
+        if index.grid is None:
+            raise OutOfDeviceMemory(index.want)
+        return index
 
     def on_cpu(self, answers: int) -> CpuPointIndex:
-        """Return the CPU's index, for so many answers."""
-        self.on_the_cpu += answers
+        """Return the CPU's index, and count the answers that it will give."""
+        self.cpu_answers += answers
         return self.copies.on_cpu()
 
     def size(self) -> tuple[int, int, int, int]:
@@ -288,29 +278,27 @@ class SharedPointIndex:
 
     def contains(self, points: Points, out: Room, threads: int) -> int:
         """Write whether each point is inside, by parity."""
-        return self._ask(points, out, threads, lambda on, *given: on.contains(*given))
+        return self._ask(points, out, threads, lambda on, *call: on.contains(*call))
 
     def crossings(self, points: Points, out: Room, threads: int, *, signed: bool) -> int:
         """Write the crossings above each point."""
-        return self._ask(
-            points, out, threads, lambda on, *given: on.crossings(*given, signed=signed)
-        )
+        return self._ask(points, out, threads, lambda on, *call: on.crossings(*call, signed=signed))
 
     def winds(self, points: Points, out: Room, threads: int) -> int:
-        """Write whether a winding number is not 0."""
-        return self._ask(points, out, threads, lambda on, *given: on.winds(*given))
+        """Write whether each point's winding number is not 0."""
+        return self._ask(points, out, threads, lambda on, *call: on.winds(*call))
 
     def on_surface(self, points: Points, out: Room, threads: int) -> int:
         """Write whether each point is exactly on a triangle."""
-        return self._ask(points, out, threads, lambda on, *given: on.on_surface(*given))
+        return self._ask(points, out, threads, lambda on, *call: on.on_surface(*call))
 
     def sides(self, points: Points, out: Room, threads: int) -> int:
         """Write the crossings above and below each point."""
-        return self._ask(points, out, threads, lambda on, *given: on.sides(*given))
+        return self._ask(points, out, threads, lambda on, *call: on.sides(*call))
 
     def winding(self, points: Points, out: Room, threads: int, *, rim: Rim) -> int:
         """Write generalised winding numbers and bounds on their errors."""
-        return self._ask(points, out, threads, lambda on, *given: on.winding(*given, rim=rim))
+        return self._ask(points, out, threads, lambda on, *call: on.winding(*call, rim=rim))
 
     def _ask(
         self,
@@ -320,26 +308,31 @@ class SharedPointIndex:
         question: Callable[[PointIndex, Points, Room, int], int],
     ) -> int:
         return ask_all(
-            self._crew, points, out, threads,
-            lambda *given: question(self.here(), *given),
-            lambda *given: question(self.on_cpu(len(given[1])), *given),
+            self._pool, points, out, threads,
+            lambda *call: question(self.here(), *call),
+            lambda *call: question(self.on_cpu(len(call[1])), *call),
         )  # fmt: skip
 
 
 def ask_all(
-    crew: Crew, points: Points, out: Room, threads: int, on_gpu: Asking, on_cpu: Asking
+    pool: DevicePool,
+    points: Points,
+    out: Room,
+    threads: int,
+    on_gpu: PointQuery,
+    on_cpu: PointQuery,
 ) -> int:
-    """Put a question about all points to the GPUs; return the first row that one refused, or -1.
+    """Share a query of points among the GPUs; return the first refused row, or -1.
 
-    What is on a GPU already is answered there.
+    Points on a GPU are answered there.
     """
     if isinstance(points, DevicePoints) or isinstance(out, DeviceRoom):
-        with device.using(_place_of(points, out)):
+        with device.using(_home_gpu(points, out)):
             return on_gpu(points, out, threads)
-    workers = max(1, len(crew.able))
+    workers = max(1, len(pool.able))
     parts = cut(len(out), workers, LEAST_POINTS)
-    if len(parts) == 1:  # points that are kept stay those that are kept
-        answers = crew.share(
+    if len(parts) == 1:  # the same tuple, so that cached points stay cached
+        answers = pool.share(
             parts,
             lambda _: on_gpu(points, out, threads),
             lambda _: on_cpu(points, out, threads),
@@ -347,7 +340,7 @@ def ask_all(
         return answers[0]
     x, y, z = points
     each = max(1, threads // workers)
-    refused = crew.share(
+    refused = pool.share(
         parts,
         lambda some: on_gpu((x[some], y[some], z[some]), out[some], each),
         lambda some: on_cpu((x[some], y[some], z[some]), out[some], threads),
@@ -356,11 +349,11 @@ def ask_all(
     return min(rows, default=-1)
 
 
-def _place_of(points: Points, out: Room) -> int:
-    """Return the GPU that has the points, or the room for the answers; both, where both are."""
+def _home_gpu(points: Points, out: Room) -> int:
+    """Return the GPU that holds the points, the answers, or both."""
     arrays: Sequence[Points | Room] = (points, out)
-    there = [one for one in arrays if isinstance(one, DevicePoints | DeviceRoom)]
-    homes = [device_arrays.home(one) for one in there if len(one)] or [device.number()]
+    on_device = [array for array in arrays if isinstance(array, DevicePoints | DeviceRoom)]
+    homes = [device_arrays.home(array) for array in on_device if len(array)] or [device.number()]
     if homes[0] != homes[-1]:
         message = (
             f"the points are on GPU {homes[0]} and out is on GPU {homes[-1]}: give an out on GPU "
@@ -370,16 +363,14 @@ def _place_of(points: Points, out: Room) -> int:
     return homes[0]
 
 
-# --- Segment queries that several GPUs share; each keeps the segments that it was asked about.
-
 Number = TypeVar("Number", bound=np.generic)
 
-LEAST_SEGMENTS = 1 << 20  # of a part
-_KEPT = "several GPUs"  # the name under which segments hold their parts
+LEAST_SEGMENTS = 1 << 20  # in a part
+_PARTS = "several GPUs"  # key of the parts in `SegmentRows.device`
 
 
 class SegmentPart:
-    """Some of the rows of segments, and the copy that a GPU keeps of them."""
+    """Some rows of segments, and a GPU's copy of them."""
 
     def __init__(self, whole: SegmentRows, rows: slice) -> None:
         self.rows = rows
@@ -389,13 +380,13 @@ class SegmentPart:
 
     @property
     def home(self) -> int | None:
-        """Return the GPU that has a copy, or None."""
-        kept = self.device.get("cuda")
-        return kept.home if isinstance(kept, Resident) else None
+        """The GPU that has a copy, or None."""
+        copy = self.device.get("cuda")
+        return copy.home if isinstance(copy, Resident) else None
 
 
 class PartedSegments:
-    """The parts of segments, which stay the same from question to question."""
+    """The parts of segments, which are the same in every query."""
 
     def __init__(self, whole: SegmentRows, workers: int) -> None:
         self.parts = [
@@ -404,29 +395,31 @@ class PartedSegments:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes of all copies."""
+        """Bytes of all copies."""
         return sum(held.nbytes for part in self.parts for held in part.device.values())
 
 
 class SharedSegmentIndex:
-    """One surface's hierarchies on several GPUs, each made where it is first asked for."""
+    """One surface's hierarchies on several GPUs."""
 
     def __init__(
-        self, mesh: MeshArrays, *, strategy: str, grid: int | None, threads: int, crew: Crew
+        self, mesh: MeshArrays, *, strategy: str, grid: int | None, threads: int, pool: DevicePool
     ) -> None:
-        self._crew, self._threads = crew, threads
+        self._pool, self._threads = pool, threads
         self._copies = Copies(
             partial(CudaSegmentIndex, mesh, strategy=strategy, grid=grid),
             partial(CpuSegmentIndex, mesh, strategy=strategy, threads=threads),
         )
-        self._here()  # where one GPU builds it at once, so do several
+        self._first()  # built at once, as on a single GPU
 
-    def _here(self) -> SegmentIndex:
-        """Return what was made first; of a GPU, if any is left."""
-        made: list[SegmentIndex] = [*self._copies.made(), *self._copies.made_on_cpu()]
-        if made:
-            return made[0]
-        return self._crew.share(
+    def _built(self) -> list[SegmentIndex]:
+        return [*self._copies.made(), *self._copies.made_on_cpu()]
+
+    def _first(self) -> SegmentIndex:
+        """Return an index that has been built; build one if there is none."""
+        if built := self._built():
+            return built[0]
+        return self._pool.share(
             [None], lambda _: self._on_gpu(), lambda _: self._on_cpu()
         )[0]  # fmt: skip
 
@@ -438,23 +431,21 @@ class SharedSegmentIndex:
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Return the seconds that each step of building took where it was first asked."""
-        return self._here().build_times
+        """Seconds that each step of the first build took."""
+        return self._first().build_times
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes that all of them hold, beside the mesh's own arrays."""
-        made: list[SegmentIndex] = [*self._copies.made(), *self._copies.made_on_cpu()]
-        return sum(index.nbytes for index in made)
+        """Bytes of all indexes, without the mesh's own arrays."""
+        return sum(index.nbytes for index in self._built())
 
     def levels(self) -> list[Floats]:
         """Return the boxes of each level of the hierarchy, (k, 2, 3), the largest first."""
-        return self._here().levels()
+        return self._first().levels()
 
     def close(self) -> None:
-        """Free what all of them hold, once no thread asks."""
-        made: list[SegmentIndex] = [*self._copies.made(), *self._copies.made_on_cpu()]
-        for index in made:
+        """Free all indexes once no thread uses them."""
+        for index in self._built():
             index.close()
 
     def boolean(self, segments: SegmentRows, threads: int) -> NDArray[np.bool_]:
@@ -489,7 +480,7 @@ class SharedSegmentIndex:
         def ask(part: SegmentPart) -> None:
             self._copies.here().answer(question, part, out[part.rows], nothing)
 
-        self._crew.share(self._parts(segments), ask, ask_cpu, _home_of)
+        self._pool.share(self._parts(segments), ask, ask_cpu, _home_of)
         return out
 
     def all(self, segments: SegmentRows, offsets: NDArray[np.int64], threads: int) -> Indices:
@@ -513,20 +504,19 @@ class SharedSegmentIndex:
         def ask(on: SegmentIndex, part: SegmentPart, each: int) -> None:
             mine = hits[part.rows.start]
             if len(rows[mine]):
-                found = on.describe(part, rows[mine] - part.rows.start, triangle[mine], each)
-                out[mine] = found
+                out[mine] = on.describe(part, rows[mine] - part.rows.start, triangle[mine], each)
 
         self._share(segments, threads, ask)
         return out
 
     def _parts(self, segments: SegmentRows) -> list[SegmentPart]:
-        """Return the parts of segments, which keep what GPUs have of them."""
-        kept = segments.device.get(_KEPT)
-        if not isinstance(kept, PartedSegments):
-            kept = segments.device.setdefault(
-                _KEPT, PartedSegments(segments, max(1, len(self._crew.able)))
+        """Return the parts of segments, made at the first query."""
+        parted = segments.device.get(_PARTS)
+        if not isinstance(parted, PartedSegments):
+            parted = segments.device.setdefault(
+                _PARTS, PartedSegments(segments, max(1, len(self._pool.able)))
             )
-        return kept.parts if isinstance(kept, PartedSegments) else []
+        return parted.parts if isinstance(parted, PartedSegments) else []
 
     def _share(
         self,
@@ -534,10 +524,10 @@ class SharedSegmentIndex:
         threads: int,
         question: Callable[[SegmentIndex, SegmentPart, int], None],
     ) -> None:
-        """Put a question to the GPUs, part by part."""
+        """Share a query among the GPUs, part by part."""
         parts = self._parts(segments)
-        each = max(1, threads // max(1, min(len(self._crew.able), len(parts))))
-        self._crew.share(
+        each = max(1, threads // max(1, min(len(self._pool.able), len(parts))))
+        self._pool.share(
             parts,
             lambda part: question(self._on_gpu(), part, each),
             lambda part: question(self._on_cpu(), part, threads),
@@ -552,7 +542,7 @@ def _home_of(part: SegmentPart) -> int | None:
 def _hits_of(
     parts: list[SegmentPart], rows: NDArray[np.int64]
 ) -> dict[int, slice | NDArray[np.int64]]:
-    """Return which hits are of each part's rows, by its first row."""
+    """Return the hits of each part, by the part's first row."""
     starts = [part.rows.start for part in parts]
     if len(rows) == 0 or np.all(rows[1:] >= rows[:-1]):
         bounds = [*np.searchsorted(rows, starts).tolist(), len(rows)]
@@ -561,16 +551,14 @@ def _hits_of(
     return {start: np.flatnonzero(owner == place) for place, start in enumerate(starts)}
 
 
-# --- Distances that several GPUs share.
-
-LEAST_DISTANCES = 1 << 20  # of a part
+LEAST_DISTANCES = 1 << 20  # in a part
 
 
 class SharedNearestIndex:
-    """One mesh's hierarchies on several GPUs, each made where it is first asked for."""
+    """One mesh's distance hierarchies on several GPUs."""
 
-    def __init__(self, mesh: MeshArrays, *, threads: int, crew: Crew) -> None:
-        self._crew = crew
+    def __init__(self, mesh: MeshArrays, *, threads: int, pool: DevicePool) -> None:
+        self._pool = pool
         self._copies = Copies(
             partial(CudaNearestIndex, mesh), partial(CpuNearestIndex, mesh, threads=threads)
         )
@@ -584,21 +572,21 @@ class SharedNearestIndex:
         triangle: Indices | None = None,
         place: Floats | None = None,
     ) -> int:
-        """Write what is nearest to each point; see `NearestIndex.nearest`."""
-        workers = max(1, len(self._crew.able))
+        """Write distances and nearest triangles; see `NearestIndex.nearest`."""
+        workers = max(1, len(self._pool.able))
         parts = cut(len(distance), workers, LEAST_DISTANCES)
         x, y, z = points
 
         def ask(index: CudaNearestIndex | CpuNearestIndex, some: slice, threads: int) -> int:
-            asked = points if len(parts) == 1 else (x[some], y[some], z[some])
+            part = points if len(parts) == 1 else (x[some], y[some], z[some])
             return index.nearest(
-                asked, distance[some], threads,
+                part, distance[some], threads,
                 triangle=None if triangle is None else triangle[some],
                 place=None if place is None else place[some],
             )  # fmt: skip
 
         each = max(1, threads // min(workers, len(parts)))
-        refused = self._crew.share(
+        refused = self._pool.share(
             parts,
             lambda some: ask(self._copies.here(), some, each),
             lambda some: ask(self._copies.on_cpu(), some, threads),
@@ -607,27 +595,25 @@ class SharedNearestIndex:
         return min(rows, default=-1)
 
 
-# --- All the GPUs of a process as a backend; with one alone it is that GPU's.
-
-LEAST_BITS = 64 << 20  # bytes of a lattice's labels that are worth a part
+LEAST_BITS = 64 << 20  # bytes of a lattice's labels in a part
 
 
 class GpusBackend:
-    """The kernels on all devices that are used; DeviceError where there is none."""
+    """The kernels on all GPUs in use; DeviceError if there is none."""
 
     name = "cuda"
 
     def __init__(self) -> None:
-        self._one = CudaBackend()
-        self._crew = Crew()
+        self._single = CudaBackend()
+        self._pool = DevicePool()
 
     def start(self) -> None:
-        """Make the context of a device, or say why none has any."""
+        """Start the first device that works; raise the first error if none does."""
         errors = []
         for number in device.numbers():
             try:
                 with device.using(number):
-                    return self._one.start()
+                    return self._single.start()
             except DeviceError as error:
                 errors.append(error)
         raise errors[0]
@@ -639,40 +625,38 @@ class GpusBackend:
     def point_index(self, mesh: MeshArrays, *, threads: int) -> PointIndex:
         """Index a mesh for points."""
         if self._alone:
-            return self._one.point_index(mesh, threads=threads)
-        return SharedPointIndex(mesh, threads=threads, crew=self._crew)
+            return self._single.point_index(mesh, threads=threads)
+        return SharedPointIndex(mesh, threads=threads, pool=self._pool)
 
     def segment_index(
         self, mesh: MeshArrays, *, strategy: str, grid: int | None, threads: int
     ) -> SegmentIndex:
         """Index a mesh for segments."""
         if self._alone:
-            return self._one.segment_index(mesh, strategy=strategy, grid=grid, threads=threads)
+            return self._single.segment_index(mesh, strategy=strategy, grid=grid, threads=threads)
         return SharedSegmentIndex(
-            mesh, strategy=strategy, grid=grid, threads=threads, crew=self._crew
+            mesh, strategy=strategy, grid=grid, threads=threads, pool=self._pool
         )
 
     def nearest_index(self, mesh: MeshArrays, *, threads: int) -> NearestIndex:
         """Index a mesh for distances."""
         if self._alone:
-            return self._one.nearest_index(mesh, threads=threads)
-        return SharedNearestIndex(mesh, threads=threads, crew=self._crew)
+            return self._single.nearest_index(mesh, threads=threads)
+        return SharedNearestIndex(mesh, threads=threads, pool=self._pool)
 
     def block_index(self, mesh: MeshArrays, rim: Floats) -> BlockIndex:
         """Index a mesh for the shares of blocks, on one device."""
-        return self._one.block_index(mesh, rim)
+        return self._single.block_index(mesh, rim)
 
     def codes(self, indexes: Sequence[PointIndex], points: Points, out: Room, threads: int) -> int:
-        """Write which index first holds each point; see `Backend.codes`."""
+        """Write the number of the first index that contains each point; see `Backend.codes`."""
         own = [index for index in indexes if isinstance(index, SharedPointIndex)]
         if len(own) != len(indexes) or not own:
-            return self._one.codes(indexes, points, out, threads)
+            return self._single.codes(indexes, points, out, threads)
         return ask_all(
-            self._crew, points, out, threads,
-            lambda *given: self._one.codes([index.here() for index in own], *given),
-            lambda *given: cpu_points.codes(
-                [index.on_cpu(len(given[1])) for index in own], *given
-            ),
+            self._pool, points, out, threads,
+            lambda *call: self._single.codes([index.here() for index in own], *call),
+            lambda *call: cpu.codes([index.on_cpu(len(call[1])) for index in own], *call),
         )  # fmt: skip
 
     def lattice_bits(
@@ -694,8 +678,8 @@ class GpusBackend:
     ) -> bool:
         """Write labels of a lattice as bits along z, in slabs along x, to ``out``."""
         if self._alone:
-            return self._one.lattice_packed(mesh, axes, out, threads, index)
-        workers = max(1, len(self._crew.able))
+            return self._single.lattice_packed(mesh, axes, out, threads, index)
+        workers = max(1, len(self._pool.able))
         layer = max(1, out.nbytes // max(1, len(out)))
         parts = cut(len(out), workers, max(1, LEAST_BITS // layer))
         each = max(1, threads // min(workers, len(parts)))
@@ -703,19 +687,19 @@ class GpusBackend:
         def slab(some: slice) -> tuple[Columns, NDArray[np.uint8]]:
             return (axes[0][some], axes[1], axes[2]), out[some]
 
-        decided = self._crew.share(
+        decided = self._pool.share(
             parts,
-            lambda some: self._one.lattice_packed(mesh, *slab(some), each, _here_too(index)),
-            lambda some: cpu_lattices.lattice_packed(mesh, *slab(some), threads),
+            lambda some: self._single.lattice_packed(mesh, *slab(some), each, _on_this_gpu(index)),
+            lambda some: cpu.lattice_packed(mesh, *slab(some), threads),
         )
         return all(decided)
 
     def lattice_there(
         self, mesh: MeshArrays, axes: Columns, room: DeviceRoom, index: PointIndex | None = None
     ) -> bool:
-        """Write labels of a lattice to an array on a GPU, which is where they are made."""
+        """Write labels of a lattice to an array on a GPU, where they are computed."""
         with device.using(device_arrays.home(room)):
-            return self._one.lattice_there(mesh, axes, room, _here_too(index))
+            return self._single.lattice_there(mesh, axes, room, _on_this_gpu(index))
 
     def lattice_shares(
         self,
@@ -727,26 +711,28 @@ class GpusBackend:
         threads: int,
     ) -> int:
         """Write the shares of blocks between edges, on one device."""
-        return self._one.lattice_shares(mesh, weights, edges, labels, out, threads)
+        return self._single.lattice_shares(mesh, weights, edges, labels, out, threads)
 
-    def taken(self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str) -> Taken:
-        """Return "cuda", or "cpu" where no GPU answered what was asked, and why."""
+    def machine_used(
+        self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
+    ) -> MachineUsed:
+        """Return "cuda", or "cpu" if no GPU answered, and the reason."""
         shared = [index for index in indexes if isinstance(index, SharedPointIndex)]
         if not shared:
-            machine, reason = self._one.taken(indexes, why)
-            return machine, self._crew.told(reason)
-        made = [copy for index in shared for copy in index.copies.made()]
-        machine, reason = points.taken(made, why)
-        on_the_cpu = sum(index.on_the_cpu for index in shared)
-        if on_the_cpu and not any(copy.answers for copy in made):
+            machine, reason = self._single.machine_used(indexes, why)
+            return machine, self._pool.with_failures(reason)
+        copies = [copy for index in shared for copy in index.copies.made()]
+        machine, reason = points.machine_used(copies, why)
+        cpu_answers = sum(index.cpu_answers for index in shared)
+        if cpu_answers and not any(copy.answers for copy in copies):
             machine = "cpu"
-        if on_the_cpu:
-            reason = f"{reason}; {on_the_cpu:,} answers are the CPU's"
-        return machine, self._crew.told(reason)
+        if cpu_answers:
+            reason = f"{reason}; {cpu_answers:,} answers are the CPU's"
+        return machine, self._pool.with_failures(reason)
 
 
-def _here_too(index: PointIndex | None) -> PointIndex | None:
-    """Return an index on this thread's device, if any device has it."""
+def _on_this_gpu(index: PointIndex | None) -> PointIndex | None:
+    """Return the index on this thread's GPU, if any GPU has built it."""
     if not isinstance(index, SharedPointIndex):
         return index
     return index.copies.here() if index.copies.made() else None

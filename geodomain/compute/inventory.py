@@ -1,4 +1,4 @@
-"""The GPUs that a process uses, chosen in Python."""
+"""The processors of this machine, and the choice of GPUs to use."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from geodomain.compute import native
-from geodomain.compute import native as kernel_files
-from geodomain.compute.cuda import device
-from geodomain.compute.cuda import device as steps
-from geodomain.compute.cuda import device as visible
-from geodomain.compute.cuda import driver as cuda_errors
-from geodomain.compute.cuda import driver as libcuda
+from geodomain.compute.cuda import device, driver
 from geodomain.compute.cuda import kernels as cubins
 from geodomain.compute.cuda.driver import Driver
 from geodomain.compute.native import thread_count
@@ -21,20 +16,20 @@ from geodomain.errors import DeviceError
 
 
 def use_devices(devices: Sequence[int]) -> None:
-    """Let this process use some GPUs, in place of all that CUDA_VISIBLE_DEVICES leaves.
+    """Choose the GPUs that this process uses, instead of all in CUDA_VISIBLE_DEVICES.
 
-    To be called before anything else uses a GPU. The first one gets what is too small to be
-    shared. Without a call, the environment variable GEODOMAIN_DEVICE decides, such as ``0,1``.
+    Call it before anything else uses a GPU. The first GPU does the work that is too small to
+    share. By default the environment variable GEODOMAIN_DEVICE decides, such as ``0,1``.
 
     Parameters
     ----------
     devices : sequence of int
-        Their numbers, as `geodomain devices` lists them.
+        Numbers of GPUs, as `geodomain devices` lists them.
 
     Raises
     ------
     ValueError
-        For a number that no GPU has, for one twice, or where other GPUs are in use already.
+        For a number without a GPU, a number that repeats, or if other GPUs are in use.
     DeviceError
         If there is no GPU that can be used.
 
@@ -46,22 +41,23 @@ def use_devices(devices: Sequence[int]) -> None:
     ... except geodomain.DeviceError:  # on a machine without a GPU
     ...     pass
     """
-    count, asked = device.driver().Device.count(), list(devices)
-    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in asked)
-    if not asked or not whole or len(set(asked)) < len(asked) or not set(asked) <= {*range(count)}:
+    count, numbers = device.driver().Device.count(), list(devices)
+    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in numbers)
+    repeated = len(set(numbers)) < len(numbers)
+    if not numbers or not whole or repeated or not set(numbers) <= {*range(count)}:
         message = (
-            f"devices is {devices!r}; it can hold {visible.span(count)} here, each once, as in "
+            f"devices is {devices!r}; it can hold {device.span(count)} here, each once, as in "
             "'geodomain devices'"
         )
         raise ValueError(message)
-    wanted = tuple(map(int, asked))
+    wanted = tuple(map(int, numbers))
     if any(device.context.kept.values()) and wanted != device.numbers():
         message = (
             f"devices is {devices!r}, and other GPUs ({_listed(device.numbers())}) are in use: "
             "choose before the first call that uses a GPU"
         )
         raise ValueError(message)
-    visible.chosen[:] = [wanted]
+    device.chosen[:] = [wanted]
     device.numbers.cache_clear()
 
 
@@ -69,17 +65,14 @@ def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-# --- Inventory of the CPU and the GPUs, and which of them would be used.
-
-
 @dataclass(frozen=True)
 class Gpu:
-    """One NVIDIA GPU that the driver shows.
+    """One NVIDIA GPU that the driver reports.
 
     Attributes
     ----------
     number : int
-        As GEODOMAIN_DEVICE takes it; CUDA_VISIBLE_DEVICES has been heeded.
+        Its number for GEODOMAIN_DEVICE, among those of CUDA_VISIBLE_DEVICES.
     name : str
     compute_capability : str
         Such as "9.0".
@@ -87,10 +80,10 @@ class Gpu:
         Such as "sm_90".
     memory_bytes : int
     used : bool
-        Whether it is among those that are used.
+        Whether this process uses it.
     kernels : dict of str to str
-        Where each kernel file would come from: "cache", "nvcc" (compiled at first use), "PTX"
-        (of the wheel, compiled by the driver) or "nowhere".
+        Source of each kernel file: "cache", "nvcc" (compiled at first use), "PTX" (from the wheel,
+        compiled by the driver) or "nowhere".
     """
 
     number: int
@@ -104,15 +97,14 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Inventory:
-    """The machine, as geodomain sees it.
+    """The processors that geodomain can use, and the software for them.
 
     Attributes
     ----------
     backend : str
-        What "auto" takes for a large job: "cuda" or "cpu".
+        The choice of "auto" for a large job: "cuda" or "cpu".
     reason : str
-        Why that one; where a step is missing before a GPU can be used, which one, and how to
-        take it.
+        The reason; if a step is missing before a GPU can be used, which one, and how to take it.
     gpus : tuple of Gpu
     driver : str, optional
         The CUDA version of the NVIDIA driver.
@@ -123,7 +115,7 @@ class Inventory:
     cache : str
         The folder of compiled kernels.
     cache_is_private : bool
-        Whether it is used: others may write to a folder that is not.
+        Whether only this user can write to it; another folder is not used.
     cpu_threads, cpu_level : int
         Cores allowed to the process, and the x86-64 level of the core that is loaded.
     """
@@ -145,7 +137,7 @@ class Inventory:
 
 
 def take() -> Inventory:
-    """Look at the machine; no context is made on any device, and no compiler started."""
+    """Take the inventory, without a context on any device and without running a compiler."""
     gpus: tuple[Gpu, ...] = ()
     try:
         cuda = device.driver()
@@ -154,14 +146,14 @@ def take() -> Inventory:
         gpus = tuple(replace(gpu, used=gpu.number in used) for gpu in gpus)
         backend, reason = _verdict([gpus[number] for number in used])
     except DeviceError as error:
-        backend, reason = "cpu", steps.missing(None, ()) or str(error)
-    version = libcuda.driver_version()
+        backend, reason = "cpu", device.missing(None, ()) or str(error)
+    version = driver.driver_version()
     compiler = cubins.compiler()
     return Inventory(
         backend=backend,
         reason=reason,
         gpus=gpus,
-        driver=None if version is None else cuda_errors.version_text(version),
+        driver=None if version is None else driver.version_text(version),
         pycuda=_pycuda(),
         nvcc=compiler and compiler.rsplit(" ", 2)[0],
         cache=str(cubins.folder()),
@@ -174,41 +166,41 @@ def take() -> Inventory:
 def _gpus(cuda: Driver) -> tuple[Gpu, ...]:
     try:
         return tuple(_gpu(cuda, number) for number in range(cuda.Device.count()))
-    except cuda.Error as error:  # one that has fallen off the bus, say
+    except cuda.Error as error:  # such as a GPU that has fallen off the bus
         message = f"a GPU does not answer: {error}; use backend='cpu'"
         raise DeviceError(message) from error
 
 
 def _gpu(cuda: Driver, number: int) -> Gpu:
-    one = cuda.Device(number)
-    major, minor = one.compute_capability()
+    gpu = cuda.Device(number)
+    major, minor = gpu.compute_capability()
     architecture = f"sm_{major}{minor}"
     return Gpu(
         number=number,
-        name=one.name(),
+        name=gpu.name(),
         compute_capability=f"{major}.{minor}",
         architecture=architecture,
-        memory_bytes=one.total_memory(),
+        memory_bytes=gpu.total_memory(),
         used=False,
         kernels={file: _origin(file, architecture) for file in _kernel_files()},
     )
 
 
 def _kernel_files() -> list[str]:
-    """Return the names of the files with kernels."""
-    folders = kernel_files.kernel_folders()
-    return sorted({path.name for one in folders for path in (one / "launch").glob("*.cu")})
+    """Return the names of the kernel files."""
+    folders = native.kernel_folders()
+    return sorted({path.name for folder in folders for path in (folder / "launch").glob("*.cu")})
 
 
 def _origin(file: str, architecture: str) -> str:
-    """Return where a kernel file would come from; to look at an image makes none."""
+    """Return the source of a kernel file; nothing is compiled."""
     images = cubins.images(file, architecture, lambda text: b"")
     return next((image.origin for image in images), "nowhere")
 
 
 def _verdict(gpus: Sequence[Gpu]) -> tuple[str, str]:
-    """Return what "auto" takes, and why; of several GPUs one that can be used is enough."""
-    missing = [steps.missing(gpu.architecture, gpu.kernels.values()) for gpu in gpus]
+    """Return the choice of "auto", and the reason; a single usable GPU is enough."""
+    missing = [device.missing(gpu.architecture, gpu.kernels.values()) for gpu in gpus]
     able = [gpu for gpu, step in zip(gpus, missing, strict=True) if step is None]
     if not able:
         return "cpu", missing[0] or ""

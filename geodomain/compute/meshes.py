@@ -1,4 +1,4 @@
-"""The compiled checks of a mesh's arrays, through ctypes; no messages."""
+"""Checks of a mesh's arrays in the compiled core."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def projection_signs(vertices: Floats, triangles: Indices) -> NDArray[np.int8]:
     return signs
 
 
-# --- The components of a mesh and what is seen where they meet, through ctypes; no messages.
+# The components of a mesh, and their relations where they meet.
 
 
 class Seen(IntFlag):

@@ -1,4 +1,4 @@
-"""Points that several queries share: a backend may keep a copy of them between queries."""
+"""Points of several queries, which a backend copies to a device once."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class PointsCopy(Protocol):
 
 
 class CachedColumns(tuple[Floats, Floats, Floats]):
-    """The columns of `CachedPoints`, with the copies that their owner holds.
+    """The columns of `CachedPoints`, with the backends' copies.
 
     Attributes
     ----------
     copies : dict
-        By the name of the backend that made each.
+        Copies by the backend's name.
     """
 
     copies: dict[str, PointsCopy]
 
 
 class CachedPoints:
-    """Points, (n, 3), that stay as they are while they are asked about, and backends' copies.
+    """Points, (n, 3), that do not change during several queries, and backends' copies of them.
 
-    What takes points takes it as it takes an array.
+    Functions that take points accept it like an array.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class CachedPoints:
 
 @contextlib.contextmanager
 def keeping(points: Floats) -> Iterator[CachedPoints]:
-    """Return points that queries copy to a device once; the copies are freed in the end."""
+    """Yield points that queries copy to a device once; free the copies at the end."""
     cached = CachedPoints(points)
     try:
         yield cached

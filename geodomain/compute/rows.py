@@ -1,4 +1,4 @@
-"""Rows on a lattice: recognised, written from bits, marked by bits; by the compiled core alone."""
+"""Loops over many rows in the compiled core: lattices, segments, files, sub-blocks."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def expand_lattice(
 ) -> None:
     """Write bits as bools into ``out`` of shape (x, y, z), whatever its strides.
 
-    ``ranks`` gives, for each axis of ``out``, the place of its coordinates among
-    the distinct ones; None where they are those in their order. ``depth`` is the
-    number of distinct z.
+    ``ranks`` has, for each axis of ``out``, the ranks of its coordinates among the
+    distinct ones, or None if those are its coordinates. ``depth`` is the number of
+    distinct z.
     """
     core().lattice_expand(
         bits,
@@ -39,7 +39,7 @@ def expand_lattice(
 
 
 def recognise(points: Columns, threads: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return the axes, fastest first, and their lengths if the rows are a lattice."""
+    """Return the axes, fastest first, and their lengths if the rows run through a lattice."""
     axes, lengths, is_lattice = counts([0] * 3), counts([0] * 3), ctypes.c_int32()
     core().recognise(*column_pointers(points), len(points[0]), threads, axes, lengths, is_lattice)
     return (tuple(axes), tuple(lengths)) if is_lattice else None
@@ -53,12 +53,12 @@ def look_up(
     box: NDArray[np.float64],
     threads: int,
 ) -> NDArray[np.uint8]:
-    """Return for each row what is known of the cell that has its coordinates, as numbers.
+    """Return a code for each row, from the cell that has exactly its coordinates.
 
-    That is 1 where the crossings above are odd, and twice those of the whole line, of which 3
-    and 4 stand for more, odd and even; ``kNotOnLattice`` where no cell has them. ``bits`` are
-    labels along z of the cells that ``axes`` make, (nx, ny, words), and ``crossings`` are those of
-    the lines, (nx, ny). Beyond the mesh's box, (2, 3), no cell is needed.
+    The code is twice the number of crossings of the vertical line, where 3 and 4 stand for any
+    larger odd and even number, plus 1 if the number above is odd; ``kNotOnLattice`` if no cell has
+    the coordinates. ``bits`` are labels along z of the cells of ``axes``, (nx, ny, words), and
+    ``crossings`` those of their lines, (nx, ny). Rows outside the mesh's box, (2, 3), need no cell.
     """
     out = np.empty(len(points[0]), np.uint8)
     core().lattice_look_up(
@@ -83,15 +83,15 @@ def mark_blocks(
     values: Sequence[NDArray[np.float64]],
     bits: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """Set the bits of blocks' cells; return how many rows were taken, and how many set again.
+    """Set the bits of blocks' cells; return the rows that were marked, and those marked before.
 
-    Along each axis the cell of a coordinate is ``rint((x - start) * cells_per_unit)``, from
-    ``first`` on. ``values`` has the one coordinate of each cell, or NaN, and takes new ones.
-    ``bits`` are (z, y, x / 8), bytes that begin with the lowest bit. The row after those that
-    were taken has no cell, or one with another coordinate.
+    Along each axis the cell of a coordinate is ``rint((x - start) * cells_per_unit) - first``.
+    ``values`` holds the coordinate of each cell, or NaN, and receives new ones. ``bits`` are
+    (z, y, x / 8), lowest bit first. Marking stops before a row that has no cell, or whose cell has
+    another coordinate.
     """
-    again = ctypes.c_int64(0)
-    taken = core().mark_blocks(
+    repeated = ctypes.c_int64(0)
+    marked = core().mark_blocks(
         *column_pointers(points),
         len(points[0]),
         starts,
@@ -100,18 +100,18 @@ def mark_blocks(
         counts([len(each) for each in values]),
         addresses(values),
         bits,
-        again,
+        repeated,
     )
-    return taken, again.value
+    return marked, repeated.value
 
 
-# --- Segments as rows of six numbers: checked, put in order; by the compiled core alone.
+# Segments as rows of six numbers.
 
 Number = TypeVar("Number", bound=np.generic)
 
 
 class CheckedSegments(NamedTuple):
-    """Segments as rows of six, and the faults found in them."""
+    """Segments as rows of six numbers, and their faults: a row, a count, and rows."""
 
     ends: Floats
     infinite: int
@@ -126,14 +126,14 @@ def pack(
     threads: int,
     out: Floats,
 ) -> CheckedSegments:
-    """Copy contiguous starts and ends, (n, 3), into rows of six in an order, and check them.
+    """Copy contiguous starts and ends, (n, 3), of one type into ``out``, (n, 6), and check them.
 
-    Starts and ends are of one type, and ``out`` is (n, 6). Single precision is widened exactly.
+    ``order`` sorts the rows. Single precision is widened exactly.
 
     Returns
     -------
     CheckedSegments
-        Rows out of a mesh's range, `extreme`, have become NaN, as have those with a NaN.
+        Rows with a NaN, and those out of a mesh's range, `extreme`, are NaN in ``out``.
     """
     flags = np.empty(len(starts), dtype=np.uint8)
     faults = (ctypes.c_int64 * 3)()
@@ -153,7 +153,7 @@ def pack(
 
 
 def order(starts: Coordinates, ends: Coordinates, threads: int) -> NDArray[np.int64]:
-    """Return the rows of (n, 3) by the Morton codes of their middles; equal codes by row."""
+    """Return the row order by the Morton codes of midpoints; equal codes stay in row order."""
     starts, ends = np.asarray(starts, np.float64), np.asarray(ends, np.float64)
     rows = np.empty(len(starts), dtype=np.int32)
     core().segments_order(starts, ends, len(starts), threads, rows)
@@ -161,7 +161,7 @@ def order(starts: Coordinates, ends: Coordinates, threads: int) -> NDArray[np.in
 
 
 def scatter(values: NDArray[Number], places: NDArray[np.int64], threads: int) -> NDArray[Number]:
-    """Return ``out[places] = values`` of 1-D arrays; the places are all there are, each once."""
+    """Return ``out`` with ``out[places] = values``, 1-D; ``places`` is a permutation."""
     out = np.empty(len(places), dtype=values.dtype)
     values = np.ascontiguousarray(values)
     core().scatter(
@@ -171,27 +171,27 @@ def scatter(values: NDArray[Number], places: NDArray[np.int64], threads: int) ->
     return out
 
 
-# --- Large files read by the compiled core; opens none.
+# Files.
 
-_AT_ONCE = 1 << 26  # bytes between looks for signals
+_AT_ONCE = 1 << 26  # bytes between checks for signals
 
 
 def read_bytes(file: int, size: int) -> bytes | None:
-    """Return the bytes of an open file that has `size` of them.
+    """Read an open file of `size` bytes with several threads.
 
     Parameters
     ----------
     file : int
         The file's descriptor.
     size : int
-        What the system says of its size.
+        Its size, as the system reports it.
 
     Returns
     -------
     bytes or None
-        None where the file has fewer bytes or more, or on a system other than Linux.
+        None if the file turns out shorter or longer, or on a system other than Linux.
     """
-    data = bytes(size)  # zeros that take no memory yet, known to nobody else: the core fills them
+    data = bytes(size)  # zeros that take no memory yet; the core fills this unshared object
     address, are_there = np.frombuffer(data, dtype=np.uint8).ctypes.data, ctypes.c_int32()
     for start in range(0, size, _AT_ONCE):
         count = min(_AT_ONCE, size - start)
@@ -202,11 +202,11 @@ def read_bytes(file: int, size: int) -> bytes | None:
     return data if os.fstat(file).st_size == size else None
 
 
-# --- The compiled parts of sub-blocking, through ctypes: boundaries, and the joining of boxes.
+# Sub-blocks.
 
 
 class BoundaryIndex:
-    """One mesh's triangles, ready to be asked which blocks they enter and where they cut them.
+    """Index of one mesh that tells which blocks its triangles enter, and where they cut them.
 
     Vertices are (v, 3) float64 and triangles (t, 3) int32, both contiguous.
     """
@@ -229,7 +229,7 @@ class BoundaryIndex:
     def mark_entered(
         self, lows: Floats, highs: Floats, entered: NDArray[np.bool_], threads: int
     ) -> None:
-        """Mark the blocks, (n, 3) corners, inside of which a triangle has a point."""
+        """Mark the blocks, with corners (n, 3), whose interior a triangle enters."""
         core().boundary_enters(
             self.handle,
             lows,
@@ -240,15 +240,15 @@ class BoundaryIndex:
         )
 
     def seams(self, lows: Floats, highs: Floats, threads: int) -> tuple[Ints, Floats]:
-        """Return how many cuts each block has, (n,), and all their heights, block by block."""
+        """Return the number of cuts of each block, (n,), and all their heights, block by block."""
         counts = np.zeros(len(lows), np.int64)
-        found = ctypes.POINTER(ctypes.c_double)()
-        core().boundary_seams(self.handle, lows, highs, len(lows), threads, counts, found)
+        memory = ctypes.POINTER(ctypes.c_double)()
+        core().boundary_seams(self.handle, lows, highs, len(lows), threads, counts, memory)
         try:
             total = int(counts.sum())
-            heights = np.ctypeslib.as_array(found, (total,)).copy() if total else np.empty(0)
+            heights = np.ctypeslib.as_array(memory, (total,)).copy() if total else np.empty(0)
         finally:
-            core().heights_free(ctypes.cast(found, ctypes.c_void_p))
+            core().heights_free(ctypes.cast(memory, ctypes.c_void_p))
         return counts, heights
 
 
@@ -260,18 +260,18 @@ def join_boxes(
     Parameters
     ----------
     starts : (p + 1,) int64
-        Where the boxes of each parent begin and end.
+        First box of each parent, and the end.
     lows, highs : (n, 3) int64
-        Faces, as places in a list of fewer than 2^31.
+        Faces, as indices into a list of fewer than 2^31.
     keys : (n,) int32
-        Boxes of different keys are kept apart.
+        Only boxes with the same key are joined.
 
     Returns
     -------
     lows, highs : (n, 3) int32
-        Those of joined boxes in their first rows; those of other rows mean nothing.
+        Faces of the joined boxes, in the row of their first box; other rows have no meaning.
     owner : (n,) int64
-        The first row of the box that each has become part of.
+        The first row of the joined box that each box belongs to.
     """
     boxes = np.concatenate([lows, highs], axis=1, dtype=np.int32)
     owner = np.empty(len(boxes), np.int64)

@@ -1,4 +1,4 @@
-"""Volumes that several bodies have in common in blocks: the kernels' loops through ctypes."""
+"""Common volumes of bodies in blocks, and ends of surfaces in plan, by the compiled core."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def common_shares(
     highs: Floats,
     threads: int,
 ) -> Floats:
-    """Return the share of each block that lies in all bodies of each set of bodies.
+    """Return the share of each block that lies in every body of each set of bodies.
 
-    Always on the CPU, with the same bits for any number of threads.
+    Runs on the CPU; the bits do not depend on the number of threads.
 
     Parameters
     ----------
     bodies : sequence of (BlockIndex, (t,) int8)
-        Indexed triangles, k of them, with the weights of their triangles.
+        The k bodies: an index of each and the weights of its triangles.
     lows, highs : (n, 3) float64
         Corners of the blocks.
     threads : int
@@ -35,7 +35,7 @@ def common_shares(
     Returns
     -------
     (n, 2**k) float64
-        At the place of a set's bits; only sets of two bodies or more are written, the others are 0.
+        Shares by set, numbered by its bits. Sets of fewer than two bodies have 0.
     """
     lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
     common = np.zeros((len(lows), 1 << len(bodies)))
@@ -54,25 +54,22 @@ def common_shares(
 
 
 def line_places(lines: int) -> Floats:
-    """Return where lines times lines vertical lines are in a block's plan, as parts of its sides.
+    """Return the places of lines times lines vertical lines in a block's plan.
 
-    Even along either side; no two of them have the same x or the same y.
+    They are evenly spaced along both sides; no two share an x or a y.
 
     Returns
     -------
     (lines * lines, 2) float64
-        Between 0 and 1, in the order in which `BlockIndex.cuts` has them.
+        Fractions of the sides, in the order of `BlockIndex.cuts`.
     """
     places = np.empty((lines * lines, 2))
     core().line_places(lines, places)
     return places
 
 
-# --- Where the footprint of a surface ends in plan: the kernels' loops through ctypes; no geometry.
-
-
 class EdgeReach(IntEnum):
-    """Where a footprint ends along an edge; as in kernels/volume/footprint_end.h."""
+    """How much of an edge ends a footprint; as in kernels/volume/footprint_end.h."""
 
     NOWHERE = 0
     ALL_ALONG = 1
@@ -80,7 +77,7 @@ class EdgeReach(IntEnum):
 
 
 class FootprintEnd:
-    """Those parts of a surface's rim and folds, (m, 2, 3), that have nothing on one side in plan.
+    """Where a surface's footprint ends in plan, along its rim and its folds, (m, 2, 3).
 
     Attributes
     ----------
@@ -104,20 +101,20 @@ class FootprintEnd:
         )
 
     def __del__(self) -> None:
-        """Free the memory."""
+        """Free the core's memory."""
         if getattr(self, "_handle", None):
             core().footprint_free(self._handle)
 
     def is_in(self, lows: Floats, highs: Floats, threads: int) -> NDArray[np.bool_]:
-        """Return whether the footprint ends inside the plan of each block, (n,)."""
+        """Return whether the footprint ends within the plan of each block, (n,)."""
         lows, highs = np.ascontiguousarray(lows), np.ascontiguousarray(highs)
-        found = np.empty(len(lows), np.bool_)
+        ends_inside = np.empty(len(lows), np.bool_)
         core().footprint_ends(
             self._handle,
             lows,
             highs,
             len(lows),
             threads,
-            found,
+            ends_inside,
         )
-        return found
+        return ends_inside

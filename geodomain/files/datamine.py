@@ -1,4 +1,4 @@
-"""The first page of a Datamine table: its fields, and where they stand in a record."""
+"""Tables of Datamine's .dm: fields and records, in either precision and byte order."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def texts_of(found: Definition, name: str, words: Words) -> NDArray[np.str_]:
     return np.char.rstrip(np.char.decode(joined, "latin-1"))
 
 
-# --- Reads a whole table of Datamine's .dm, single or extended precision, in either byte order.
+# The whole table.
 
 
 class Table(NamedTuple):

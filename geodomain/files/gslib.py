@@ -1,4 +1,4 @@
-"""The grid of a GSLIB table: nine numbers, as its programs take them."""
+"""Tables of GSLIB (GeoEAS): their head, and the grid that their rows stand for."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def grid_of(numbers: Sequence[float]) -> Grid:
     return Grid((nx, ny, nz), (first[0], first[1], first[2]), (sizes[0], sizes[1], sizes[2]))
 
 
-# --- The head of a GSLIB (GeoEAS) table: title, count of columns, perhaps a grid, and names.
+# The head: title, number of columns, perhaps a grid, and names.
 
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|nan|[-+]?inf", re.IGNORECASE)
 _MOST = 1000  # columns

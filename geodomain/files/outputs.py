@@ -1,4 +1,4 @@
-"""Atomic output files: complete or absent."""
+"""Atomic output files, complete or absent, and checks of their paths."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def refuse_to_replace(paths: Iterable[Path], *, overwrite: bool = False) -> None
             raise FileExistsError(message)
 
 
-# --- Checks of output paths, before any work starts.
+# Checks of output paths, before any work starts.
 
 
 def require_places(outputs: Iterable[Path], *, overwrite: bool = False) -> None:

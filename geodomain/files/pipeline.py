@@ -1,4 +1,4 @@
-"""Work that a thread does one step ahead of who takes its results."""
+"""Threads that read ahead and write behind, and rows that overflow to a temporary file."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Ahead(Generic[Item, Result]):
             self._done.put(error)
 
 
-# --- Threads that read ahead and write behind, so that neither waits for the labels.
+# Reading ahead and writing behind.
 
 # Room before each block for the start of a row whose end is in the block.
 HEADROOM = 64 << 10
@@ -239,7 +239,7 @@ def wait(channel: queue.SimpleQueue[Item]) -> Item:
             continue
 
 
-# --- Rows of numbers in bounded memory: in a temporary file without a name once there are many.
+# Rows of numbers in bounded memory, in a temporary file once there are many.
 
 Rows = NDArray[np.uint64]
 

@@ -1,4 +1,4 @@
-"""Standard input and output, and what else is written to as it is; no file appears here."""
+"""Files, gzip files and standard streams: what tables are read from and written to."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def status_of(file: HasDescriptor) -> os.stat_result | None:
         return None
 
 
-# --- Gzip both ways, as streams; which files are compressed is for files.py to say.
+# Gzip.
 
 MAGIC = b"\x1f\x8b"
 GZIP = 31  # zlib's word for a gzip header and 32 KB of window
@@ -240,7 +240,7 @@ def _deflate(block: bytes, history: bytes, flush: int) -> bytes:
     return stream.compress(block) + stream.flush(flush)
 
 
-# --- Read a whole file; refuse one without an end, or one that is no place to go back to.
+# Whole files.
 
 _LARGE = 1 << 25  # bytes; fewer are read by one thread as fast
 _PIECE, _LARGEST_PIECE = 1 << 16, 1 << 22
@@ -363,7 +363,7 @@ def require_seekable(path: Path) -> os.stat_result:
     return status
 
 
-# --- Where tables and wireframes go: files, which appear whole, gzip files and standard output.
+# Targets: files, which appear whole, gzip files and standard output.
 
 _BUFFER = 1 << 20
 
@@ -519,7 +519,7 @@ def _refuse_same(status: os.stat_result | None, source: Input | None, name: str)
         raise TableError(message)
 
 
-# --- Where tables come from: files, gzip files and standard input.
+# Sources: files, gzip files and standard input.
 
 
 class Source:

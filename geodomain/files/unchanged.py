@@ -1,4 +1,4 @@
-"""Count and hash (SHA-256) bytes while they are read or written."""
+"""Bytes counted and hashed as they pass, and inputs that must not change meanwhile."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Counted:
             self._digest.add(data)
 
 
-# --- Inputs that must stay the same while they are read: by file, size and time.
+# Inputs that must not change while they are read, by file, size and time.
 
 _WATCHES: ContextVar[tuple[Unchanged, ...]] = ContextVar("watches", default=())
 

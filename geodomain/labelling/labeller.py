@@ -9,7 +9,7 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.compute import taken
+from geodomain.compute import machine_used
 from geodomain.compute.data import Bools
 from geodomain.compute.point_cache import keeping
 from geodomain.domains.domain import Domain
@@ -221,7 +221,7 @@ class Labeller:
     @property
     def machine(self) -> tuple[str, str]:
         """Name where the blocks so far were labelled, "cpu" or "cuda", and say why there."""
-        return taken(self.backend, [locator.index for locator in self._locators.values()])
+        return machine_used(self.backend, [locator.index for locator in self._locators.values()])
 
     @property
     def painted(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""Functions that tell which points lie inside a mesh."""
+"""Which points lie inside a mesh: containment, crossings, winding numbers, lattices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from geodomain.compute import choose, layout
 from geodomain.compute.data import Columns
 from geodomain.compute.native import thread_count
 from geodomain.inputs import MeshLike, PointsLike, as_mesh, lattice_of, point_rows
-from geodomain.mesh import fitness
 from geodomain.mesh.fitness import require_fit, warn_once
 from geodomain.mesh.mesh import Mesh
 from geodomain.query import lattice
@@ -20,9 +19,9 @@ from geodomain.query.locator import (
     Winding,
     check_rule,
     contains_by,
+    contains_lattice_winding,
     contains_read,
     locate,
-    wind_about,
 )
 from geodomain.query.segments import SegmentIntersector
 
@@ -48,29 +47,30 @@ def contains(
     Parameters
     ----------
     mesh : mesh-like
-        The solid: a `Mesh`, a ``pyvista.PolyData``, the path of a file .. as for `as_mesh`.
+        The solid: a `Mesh`, a ``pyvista.PolyData``, the path of a file, and so on; see `as_mesh`.
     points : array_like of shape (n, 3), or points-like
-        Coordinates x, y, z in the mesh's unit, taken as given; or float64 on a GPU, by
-        ``__cuda_array_interface__`` or DLPack (CuPy, PyTorch, Numba), used where they are.
-        Points-like are also a ``pyvista.PolyData``, by its points; a grid of PyVista, by the
-        centres of its cells in their order; and a table of pandas, polars or Arrow with columns
-        of centroids, which are found by the names that mining packages use.
+        Coordinates x, y, z in the mesh's unit, used unchanged; or float64 on a GPU, through
+        ``__cuda_array_interface__`` or DLPack (CuPy, PyTorch, Numba), used in place. Also a
+        ``pyvista.PolyData``, for its points; a grid of PyVista, for the centres of its cells in
+        their order; and a table of pandas, polars or Arrow, whose centroid columns are recognised
+        by the names that mining packages use.
     rule : {"parity", "winding"}
         Inside is an odd number of crossings above the point, or a winding number
-        that is not zero (shells that overlap count once; orientation matters). Of an
-        open mesh, with ``allow_open``, the winding number is a fraction, inside is 1/2
-        or more, and the answer is rounded: see `generalised_winding`.
+        that is not zero (overlapping shells count once; orientation matters). The winding
+        number of an open mesh, with ``allow_open``, is a rounded fraction, and inside is
+        1/2 or more: see `generalised_winding`.
     direction : array_like of shape (3,), optional
-        Count along rays in this direction instead of vertical ones, by segments through a
-        hierarchy of boxes: slower, and the same for a closed mesh. An independent check.
+        Count along rays in this direction instead of vertical ones, with segments through a
+        hierarchy of boxes. It is slower, and an independent check: the answer for a closed
+        mesh is the same.
     backend : {"auto", "cpu", "cuda"}
         Where to compute; labels are the same everywhere.
     threads : int, optional
         Number of threads. [default: all cores that the process may use]
     allow_open : bool
-        Take a mesh that is not closed.
+        Accept a mesh that is not closed.
     out : array of bool, shape (n,), optional
-        Where to write the answers, in memory or on the GPU, contiguous. It is returned.
+        Contiguous array, in memory or on the GPU, that receives the answers and is returned.
 
     Returns
     -------
@@ -81,28 +81,28 @@ def contains(
     Raises
     ------
     ValueError
-        If ``out`` does not fit or shares memory with the points, or something is on a GPU and
+        If ``out`` does not fit or shares memory with the points, or an array is on a GPU and
         ``backend`` is "cpu".
     DeviceError
-        If the GPU is asked for and cannot be used; the message says why.
+        If ``backend`` is "cuda" and no GPU can be used; the message says why.
     TypeError
-        For a mesh or points of another kind; the message says what is taken.
+        For a mesh or points of another type; the message lists the accepted ones.
     TableError
-        For a table without known columns of centroids.
+        If the centroid columns of a table are not recognised.
     MeshError
         If the mesh is not closed, or its edges do not balance for "winding".
     PointError
         If non-zero coordinates below 2^-306 leave a point undecided, which is rare.
     ValueError
-        For a direction without length, or with the rule "winding".
+        For a direction of zero length, or one with the rule "winding".
 
     Warns
     -----
     GeodomainWarning
         Once for a closed mesh with a duplicate shell (nothing is inside it), with shells that
         overlap, touch or lie inside each other, or with triangles that face opposite ways. A
-        quick test passes a single shell without a handle; it also passes, wrongly, two shells
-        that touch in two vertices and no edge. Only other meshes are examined; `geodomain.check`
+        quick test passes a single shell without a handle, and also, wrongly, two shells that
+        touch in two vertices and no edge. Meshes that fail it are examined; `geodomain.check`
         examines every mesh.
 
     Examples
@@ -116,8 +116,15 @@ def contains(
     check_rule(rule)
     mesh = as_mesh(mesh)
     if direction is not None:
-        return _along(mesh, points, direction, rule, backend, threads, allow_open, out)
-    fitness.require_fit(mesh, allow_open=allow_open, rule=rule)
+        if rule != "parity":
+            message = "direction= works with the rule 'parity' only"
+            raise ValueError(message)
+        if is_on_device(points) or is_on_device(out):
+            message = "direction= needs points and out in ordinary memory, not on a GPU"
+            raise ValueError(message)
+        require_fit(mesh, allow_open=allow_open)
+        return _contains_along(mesh, point_rows(points), direction, backend, threads, out)
+    require_fit(mesh, allow_open=allow_open, rule=rule)
     if rule == "parity" and not (is_on_device(points) or is_on_device(out)):
         return contains_fit(mesh, points, backend=backend, threads=threads, out=out)
     locator = locate(mesh, backend=backend, threads=threads, allow_open=allow_open)
@@ -144,16 +151,16 @@ def contains_lattice(
     mesh : mesh-like
         The solid.
     x, y, z : array_like of shape (nx,), (ny,), (nz,)
-        The centroids' coordinates along each axis, in any order, duplicates
-        allowed, in the mesh's unit; the values themselves are used, no spacing.
+        The centroids' coordinates along each axis, in the mesh's unit, in any order;
+        duplicates are allowed, and the spacing may vary.
     rule, backend, threads, allow_open
         As in `contains`.
     packed : bool
         Return bits instead of bools.
     out : array, optional
-        Where to write the answers, in memory or on the GPU, contiguous, of the type and shape
-        below. It is returned. On the GPU (`geodomain.DeviceArray`, CuPy, PyTorch) the axes have
-        to ascend strictly, and the rule is "parity".
+        Contiguous array of the type and shape below, in memory or on the GPU, that receives the
+        answers and is returned. On the GPU (`geodomain.DeviceArray`, CuPy, PyTorch) the axes
+        must be strictly increasing and the rule "parity".
 
     Returns
     -------
@@ -164,7 +171,7 @@ def contains_lattice(
     Raises
     ------
     ValueError
-        If ``out`` does not fit, or is on a GPU that the axes, the rule or ``backend`` are not for.
+        If ``out`` does not fit, or is on a GPU and the axes, the rule or ``backend`` exclude that.
     MeshError, PointError, DeviceError
         As in `contains`.
 
@@ -181,8 +188,8 @@ def contains_lattice(
     axes = lattice.Axes(x, y, z)
     if rule == "winding":
         locator = PointLocator(mesh, backend=backend, threads=threads, allow_open=allow_open)
-        return wind_about(locator, axes, packed=packed, out=out)
-    fitness.require_fit(mesh, allow_open=allow_open)
+        return contains_lattice_winding(locator, axes, packed=packed, out=out)
+    require_fit(mesh, allow_open=allow_open)
     return axes.answer(mesh, out, choose(backend), thread_count(threads), packed=packed)
 
 
@@ -195,9 +202,9 @@ def contains_fit(
     threads: int | None,
     out: object = None,
 ) -> NDArray[np.bool_]:
-    """Return which points in memory are inside a mesh that was checked, by parity.
+    """Return which points in memory are inside, by parity, of a mesh that has passed the checks.
 
-    ``columns`` are the points where they are read already.
+    ``columns`` are the coordinates of the points, if they have been read.
     """
     chosen, count, cells = choose(backend), thread_count(threads), lattice_of(points)
     if cells is not None:
@@ -210,29 +217,6 @@ def contains_fit(
         return labels
     locator = locate(mesh, backend=backend, threads=threads, allow_open=True)
     return contains_read(locator, "parity", columns, out)
-
-
-def _along(
-    mesh: Mesh,
-    points: PointsLike,
-    direction: ArrayLike,
-    rule: Rule,
-    backend: str,
-    threads: int | None,
-    allow_open: bool,
-    out: object,
-) -> NDArray[np.bool_]:
-    if rule != "parity":
-        message = "a direction goes with the rule 'parity' only"
-        raise ValueError(message)
-    if is_on_device(points) or is_on_device(out):
-        message = "a direction goes with points and out in ordinary memory, not on a GPU"
-        raise ValueError(message)
-    fitness.require_fit(mesh, allow_open=allow_open)
-    return contains_along(mesh, point_rows(points), direction, backend, threads, out)
-
-
-# --- Functions that count a mesh's crossings above points, and its turns about them.
 
 
 def count_crossings(
@@ -251,8 +235,8 @@ def count_crossings(
     Returns
     -------
     numpy.ndarray of int32, shape (n,)
-        Crossings above the displaced point; odd is inside. 0 where not finite. ``out``, where
-        it is given, is of that type.
+        Crossings above the displaced point: an odd number is inside. 0 where a coordinate is not
+        finite. ``out`` must have this type.
 
     Examples
     --------
@@ -279,13 +263,13 @@ def winding_numbers(
 ) -> NDArray[np.int32]:
     """Return the winding number of the mesh about each point, +1 inside an outward solid.
 
-    Parameters and errors are those of `contains`; a mesh whose directed edges do
-    not cancel has no winding number and is refused, whatever ``allow_open`` says.
+    Parameters and errors are those of `contains`. A mesh whose directed edges do not
+    cancel has no winding number and is refused, even with ``allow_open``.
 
     Returns
     -------
     numpy.ndarray of int32, shape (n,)
-        ``out``, where it is given, is of that type.
+        ``out`` must have this type.
 
     Examples
     --------
@@ -304,15 +288,15 @@ def generalised_winding(
 ) -> Winding:
     """Return the generalised winding number of an open mesh about each point.
 
-    The solid angle of the mesh over 4 pi: about 1 inside a solid with a small hole,
-    1/2 in the middle of a large one, 0 far away. Computed from the crossings of one
-    vertical ray, exactly, and the edges where the mesh ends, rounded; the time is that
-    of points times such edges. The same bits on every machine.
+    This is the solid angle of the mesh over 4 pi: about 1 inside a solid with a small hole,
+    1/2 in the middle of a large hole, 0 far away. It is the exact count of crossings of a
+    vertical ray plus a rounded sum over the rim's edges, so the time grows with the number of
+    points times the number of those edges. The bits are the same on every machine.
 
     Parameters
     ----------
     mesh : mesh-like
-        Triangles that turn alike. Of a closed mesh the numbers are those of
+        Triangles of consistent orientation. For a closed mesh the numbers are those of
         `winding_numbers`.
     points : array_like of shape (n, 3), or points-like
         As in `contains`.
@@ -322,9 +306,10 @@ def generalised_winding(
     Returns
     -------
     Winding
-        ``number`` and ``bound`` on its error, (n,) float64; ``inside``, where the number
-        is 1/2 or more in magnitude, and ``uncertain``, where rounding may have decided
-        that, (n,) bool. 0 where a point is not finite; the bound is infinite on the rim.
+        ``number`` and ``bound`` on its error, (n,) float64; ``inside``, true where the number
+        is 1/2 or more in magnitude, and ``uncertain``, true where rounding may have decided
+        that, (n,) bool. The number is 0 for a point that is not finite; the bound is infinite
+        on the rim.
 
     Raises
     ------
@@ -345,8 +330,7 @@ def generalised_winding(
     >>> winding.number.round(3), winding.inside
     (array([0.804, 0.519, 0.044]), array([ True,  True, False]))
     """
-    locator = _of_any(mesh, backend, threads)
-    return locator.generalised_winding(points)
+    return _locate_any(mesh, backend, threads).generalised_winding(points)
 
 
 def on_surface(
@@ -381,21 +365,17 @@ def on_surface(
     >>> geodomain.on_surface(mesh, [[3, 3, 3], [1, 1, 1], [0, 2, 5]])
     array([ True, False,  True])
     """
-    locator = _of_any(mesh, backend, threads)
-    return locator.on_surface(points, out=out)
+    return _locate_any(mesh, backend, threads).on_surface(points, out=out)
 
 
-def _of_any(mesh: MeshLike, backend: str, threads: int | None) -> PointLocator:
-    """Index a mesh that need be no solid: of its triangles alone is asked."""
-    known = as_mesh(mesh)
-    warn_once(known)
-    return locate(known, backend=backend, threads=threads, allow_open=True)
+def _locate_any(mesh: MeshLike, backend: str, threads: int | None) -> PointLocator:
+    """Index a mesh that need not be a solid."""
+    surface = as_mesh(mesh)
+    warn_once(surface)
+    return locate(surface, backend=backend, threads=threads, allow_open=True)
 
 
-# --- Containment by rays in any direction, through segments: a check of the vertical path.
-
-
-def contains_along(
+def _contains_along(
     mesh: Mesh,
     points: ArrayLike,
     direction: ArrayLike,
@@ -403,42 +383,42 @@ def contains_along(
     threads: int | None,
     out: object,
 ) -> NDArray[np.bool_]:
-    """Return which points are inside, by the crossings of segments that end outside the mesh's box.
+    """Return which points are inside, from the crossings of segments that end outside the box.
 
-    Any segment that ends outside decides, so that a direction need not be kept exactly.
+    Any segment that ends outside decides, so the direction may be rounded.
     """
-    way = _way(direction)
+    step = _as_direction(direction)
     columns = as_columns(points)
     positions = np.stack(columns, axis=1)
     low, high = mesh.bounds
-    # False for NaN. Displaced upwards, a point on top of the box is outside, and so it comes out.
+    # False for NaN. A point on top of the box is displaced upwards, so it comes out as outside.
     near = np.flatnonzero(((low <= positions) & (positions <= high)).all(axis=1))
     inside = host_room((len(positions),), np.bool_, out)
     inside[:] = False
     if len(near):
         starts = positions[near]
-        # A mesh's coordinates are 0 or in this range, and so must be the ends of segments.
+        # Ends of segments must be 0 or in this range, as a mesh's coordinates are.
         least, most = layout.real("kLeastMagnitude"), layout.real("kMostMagnitude")
         tiny = ((starts != 0) & (np.abs(starts) < least)).any(axis=1)
         refuse_row(columns, int(near[tiny.argmax()]) if tiny.any() else -1)
         if (low == -most).any():
-            way = np.abs(way)  # nothing is beyond the box there
-        # An end on the box's upper sides is outside: it is displaced upwards too.
-        ends = np.clip(starts + way * 2 * np.linalg.norm(high - low), -most, most)
+            step = np.abs(step)  # no coordinate lies below the box there
+        # An end on the upper sides of the box is outside: it is displaced upwards too.
+        ends = np.clip(starts + step * 2 * np.linalg.norm(high - low), -most, most)
         ends[np.abs(ends) < least] = 0.0
         with SegmentIntersector(mesh, backend=backend, threads=threads) as intersector:
             inside[near] = intersector.intersect((starts, ends), mode="count") % 2 == 1
     return inside
 
 
-def _way(direction: ArrayLike) -> NDArray[np.float64]:
-    """Return the direction with its longest part of length 1."""
+def _as_direction(direction: ArrayLike) -> NDArray[np.float64]:
+    """Return the direction, scaled so that its largest component is 1 or -1."""
     try:
-        way = np.asarray(direction, dtype=np.float64)
+        vector = np.asarray(direction, dtype=np.float64)
     except (TypeError, ValueError):
-        way = np.empty(0)
-    if way.shape != (3,) or not np.isfinite(way).all() or not way.any():
+        vector = np.empty(0)
+    if vector.shape != (3,) or not np.isfinite(vector).all() or not vector.any():
         message = f"direction must be three finite numbers that are not all 0, not {direction!r}"
         raise ValueError(message)
-    unit: NDArray[np.float64] = way / np.abs(way).max()
-    return unit
+    scaled: NDArray[np.float64] = vector / np.abs(vector).max()
+    return scaled

@@ -1,4 +1,4 @@
-"""The first of several solids that contains each point, in one pass over the points."""
+"""The first of several solids that contains each point."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def label_codes(
     points : array_like of shape (n, 3), or points-like
         Coordinates x, y, z, in the unit of the meshes, as in `contains`.
     meshes : sequence of mesh-like or PointLocator
-        The solids, the first one first, as for `as_mesh`. A `PointLocator` brings its own
-        index; for a mesh one is built.
+        The solids in order of precedence, as for `as_mesh`. A `PointLocator` brings its own
+        index; for a mesh an index is built.
     backend, threads, allow_open
         As in `geodomain.contains`.
     out : array of int32, shape (n,), optional
-        As in `geodomain.contains`, which says what points on a GPU give, too.
+        As in `geodomain.contains`, for points on a GPU too.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def label_codes(
     Raises
     ------
     MeshError
-        As in `geodomain.contains`, and for no mesh at all.
+        As in `geodomain.contains`, and if there is no mesh.
     PointError
         As in `geodomain.contains`.
 
@@ -76,7 +76,7 @@ def label_codes(
     """
     solids = as_solids(meshes)
     if not solids:
-        message = "label_codes has no mesh: give it one solid or more"
+        message = "label_codes has no mesh: give it at least one solid"
         raise MeshError(message)
     return first_codes(
         points, solids, backend=backend, threads=threads, allow_open=allow_open, out=out
@@ -92,14 +92,14 @@ def first_codes(
     allow_open: bool = False,
     out: object = None,
 ) -> NDArray[np.int32]:
-    """Return the index of the first solid that contains each point, of none too."""
+    """Return the index of the first solid that contains each point; there may be no solid."""
     distinct = list({id(solid): solid for solid in solids}.values())
     for solid in distinct:
         if isinstance(solid, Mesh):
             fitness.require_fit(solid, allow_open=allow_open)
-    found = _on_lattice(points, solids, backend, threads, out)
-    if found is not None:
-        return found
+    codes = _on_lattice(points, solids, backend, threads, out)
+    if codes is not None:
+        return codes
     made = {
         id(solid): solid
         if isinstance(solid, PointLocator)
@@ -109,23 +109,23 @@ def first_codes(
     locators = [made[id(solid)] for solid in solids]
     chosen = locators[0].backend if locators else choose(backend)
     if any(locator.backend is not chosen for locator in locators):
-        message = "the meshes are ready for different backends: make all of them with one"
+        message = "the PointLocators have different backends: make all of them with the same one"
         raise ValueError(message)
-    asked = ask(point_rows(points), np.int32, out, chosen)
+    query = ask(point_rows(points), np.int32, out, chosen)
     indexes = [locator.index for locator in locators]
-    refused = chosen.codes(indexes, asked.points, asked.room, thread_count(threads))
-    refuse_row(asked.points, refused)
-    return asked.out
+    row = chosen.codes(indexes, query.points, query.room, thread_count(threads))
+    refuse_row(query.points, row)
+    return query.out
 
 
 def as_solids(
     meshes: MeshesLike | Iterable[MeshLike | PointLocator] | PointLocator, name: str | None = None
 ) -> list[Mesh | PointLocator]:
-    """Return one or several solids, locators as they are; see `as_meshes`."""
+    """Return one solid or several as a list; locators stay as they are. See `as_meshes`."""
     if isinstance(meshes, PointLocator):
         return [meshes]
-    one = is_mesh_like(meshes) or is_dataset(meshes, "MultiBlock")
-    if one or not isinstance(meshes, Iterable):
+    single = is_mesh_like(meshes) or is_dataset(meshes, "MultiBlock")
+    if single or not isinstance(meshes, Iterable):
         return [*as_meshes(cast("MeshesLike", meshes), name=name)]
     solids: list[Mesh | PointLocator] = []
     for mesh in cast("Iterable[MeshLike | PointLocator]", meshes):

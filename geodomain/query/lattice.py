@@ -1,4 +1,4 @@
-"""Blocks on a lattice: the three axes, in any order, and labels as bits or bools."""
+"""Labels of the blocks of a lattice, whose axes may be in any order, as bits or bools."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ _TOO_SMALL = (
 
 
 def _distinct(axis: Floats) -> tuple[Floats, Ranks]:
-    """Return the ascending finite coordinates, and where each one given is among them."""
+    """Return the distinct finite coordinates in order, and the rank of each coordinate in them."""
     if np.isfinite(axis).all() and (np.diff(axis) > 0).all():
         return np.ascontiguousarray(axis), None
     values, ranks = np.unique(axis[np.isfinite(axis)], return_inverse=True)
-    placed = np.zeros(len(axis), dtype=np.int32)
-    placed[np.isfinite(axis)] = ranks
-    return values, placed
+    all_ranks = np.zeros(len(axis), dtype=np.int32)
+    all_ranks[np.isfinite(axis)] = ranks
+    return values, all_ranks
 
 
 class Axes:
-    """Three 1-D axes as the caller gave them and as the kernels want them."""
+    """The three 1-D axes of a lattice: the caller's, and the sorted ones that kernels take."""
 
     def __init__(self, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> None:
-        self.given = tuple(
+        self.callers = tuple(
             as_doubles(axis, name) for name, axis in zip("xyz", (x, y, z), strict=True)
         )
-        for name, axis in zip("xyz", self.given, strict=True):
+        for name, axis in zip("xyz", self.callers, strict=True):
             if axis.ndim != 1:
                 message = f"{name} must be one-dimensional, not of shape {axis.shape}"
                 raise ValueError(message)
-        pairs = [_distinct(axis) for axis in self.given]
+        pairs = [_distinct(axis) for axis in self.callers]
         self.distinct: Columns = (pairs[0][0], pairs[1][0], pairs[2][0])
         self.ranks = tuple(pair[1] for pair in pairs)
-        self.shape = (len(self.given[0]), len(self.given[1]), len(self.given[2]))
+        self.shape = (len(self.callers[0]), len(self.callers[1]), len(self.callers[2]))
 
     @property
     def packed_shape(self) -> tuple[int, int, int]:
@@ -66,11 +66,11 @@ class Axes:
     ) -> NDArray[np.bool_] | NDArray[np.uint8]:
         """Write labels to ``out``, in memory or on a GPU, or to a new array for None.
 
-        An ``index`` of the mesh, where there is one, has it on a GPU already.
+        An ``index`` of the mesh may hold it on a GPU already.
         """
         if is_on_device(out):
             form = (self.packed_shape, np.uint8) if packed else (self.shape, np.bool_)
-            self._label_there(mesh, device_room(*form, out, backend), backend, index)
+            self._label_on_device(mesh, device_room(*form, out, backend), backend, index)
             return cast("NDArray[np.bool_]", out)  # the caller's own
         if packed:
             bytes_out = host_room(self.packed_shape, np.uint8, out)
@@ -78,14 +78,14 @@ class Axes:
         bools_out = host_room(self.shape, np.bool_, out)
         return self._label_bools(mesh, bools_out, backend, threads, index)
 
-    def _label_there(
+    def _label_on_device(
         self, mesh: Mesh, room: DeviceRoom, backend: Backend, index: PointIndex | None
     ) -> None:
-        """Write labels on the device, where there is no order but the axes' own."""
+        """Write labels on the device, which takes sorted axes only."""
         if any(rank is not None for rank in self.ranks):
             message = (
-                "out is on a GPU, which is for axes that ascend strictly and are finite: sort x, "
-                "y and z, without duplicates, or give an out in memory"
+                "an out on a GPU needs axes that are finite and strictly increasing: sort x, y and "
+                "z, without duplicates, or give an out in memory"
             )
             raise ValueError(message)
         if room.size:
@@ -99,7 +99,7 @@ class Axes:
         threads: int,
         index: PointIndex | None,
     ) -> NDArray[np.bool_]:
-        """Write a bool to a block, and return them."""
+        """Write a bool for each block, and return them."""
         bits = label_bits(mesh, self, backend, threads, index)
         if out.size:
             self.expand_into(out, bits, threads)
@@ -130,10 +130,10 @@ class Axes:
             out[...] = False
             return
         expand_lattice(bits, len(self.distinct[2]), self.ranks, out, threads)
-        for number, axis in enumerate(self.given):
-            lost = ~np.isfinite(axis)
-            if lost.any():
-                out[(slice(None),) * number + (lost,)] = False
+        for number, axis in enumerate(self.callers):
+            missing = ~np.isfinite(axis)
+            if missing.any():
+                out[(slice(None),) * number + (missing,)] = False
 
 
 def label_bits(
@@ -150,7 +150,7 @@ def label_bits(
 
 
 def refuse_undecided(decided: bool) -> None:
-    """Raise where a backend could not decide a block of a lattice."""
+    """Raise PointError if a backend could not decide a block."""
     if not decided:
         raise PointError(_TOO_SMALL)
 
@@ -158,9 +158,9 @@ def refuse_undecided(decided: bool) -> None:
 def by_layers(
     axes: Axes, answer: Callable[[Floats], NDArray[np.generic]], layer_bytes: int = 2**26
 ) -> NDArray[np.bool_]:
-    """Return where ``answer`` of the points is not zero, some layers of x at a time."""
+    """Return where ``answer(points)`` is not zero, for a few layers of x at a time."""
     out = np.empty(axes.shape, dtype=np.bool_)
-    x, y, z = axes.given
+    x, y, z = axes.callers
     step = max(1, layer_bytes // max(1, 24 * len(y) * len(z)))
     for begin in range(0, len(x), step):
         grid = np.meshgrid(x[begin : begin + step], y, z, indexing="ij")
@@ -172,10 +172,10 @@ def by_layers(
 def label_cells(
     mesh: Mesh, axes: Axes, backend: Backend, threads: int, out: object = None
 ) -> NDArray[np.bool_] | None:
-    """Return labels of all the points of axes, (n,), x fastest; None where bits cannot decide."""
+    """Return labels of all points of the lattice, (n,), x fastest; None if one is undecided."""
     try:
         bits = label_bits(mesh, axes, backend, threads)
-    except PointError:  # the index decides, or names the row
+    except PointError:  # the caller's index decides, or names the row
         return None
     nx, ny, nz = axes.shape
     labels = host_room((nx * ny * nz,), np.bool_, out)
@@ -186,10 +186,10 @@ def label_cells(
 def first_of(
     meshes: Sequence[Mesh], axes: Axes, backend: Backend, threads: int
 ) -> NDArray[np.int32] | None:
-    """Return the first mesh that has each point of axes, (n,), x fastest; None as `label_cells`.
+    """Return the number of the first mesh that contains each point, (n,), x fastest.
 
-    -1 where no mesh has the point, -2 where it is not finite. Each mesh is asked about the part of
-    the lattice in its box, outside which nothing is inside.
+    -1 where no mesh contains it, -2 where it is not finite; None as for `label_cells`. For each
+    mesh only the part of the lattice within its box is labelled.
     """
     nx, ny, nz = axes.shape
     codes = np.full((nz, ny, nx), -1, np.int32)
@@ -198,16 +198,16 @@ def first_of(
         mesh = meshes[code]
         near = [
             np.flatnonzero((low <= axis) & (axis <= high))
-            for axis, low, high in zip(axes.given, *mesh.bounds, strict=True)
+            for axis, low, high in zip(axes.callers, *mesh.bounds, strict=True)
         ]
-        part = Axes(*(axis[rows] for axis, rows in zip(axes.given, near, strict=True)))
+        part = Axes(*(axis[rows] for axis, rows in zip(axes.callers, near, strict=True)))
         inside = label_cells(mesh, part, backend, threads)
         if inside is None:
             return None
         where = np.ix_(*near)
-        there = inside.reshape(part.shape[::-1]).transpose(2, 1, 0)
-        shaped[where] = np.where(there, code, shaped[where])
-    for number, axis in enumerate(axes.given):
+        part_labels = inside.reshape(part.shape[::-1]).transpose(2, 1, 0)
+        shaped[where] = np.where(part_labels, code, shaped[where])
+    for number, axis in enumerate(axes.callers):
         shaped[(slice(None),) * number + (~np.isfinite(axis),)] = -2
     return codes.reshape(-1)
 
@@ -215,20 +215,18 @@ def first_of(
 def label_ordered(
     mesh: Mesh, columns: Columns, backend: Backend, threads: int, out: object = None
 ) -> NDArray[np.bool_] | None:
-    """Return labels of points, by x, y and z, that are a lattice row by row; None if they are not.
+    """Return labels of points whose rows run through a lattice; None if they do not.
 
-    They are written to ``out``, unless it is None.
-
-    Every value is compared, so nothing is assumed; a lattice of few blocks to a
-    column is left to the index, which is faster there.
+    Every coordinate is compared. A lattice with few blocks in a vertical column also gives
+    None: the index is faster there.
     """
     rows = len(columns[0])
     if rows < 4096 or len(mesh.triangles) == 0:
         return None
-    found = recognise(columns, threads)
-    if found is None:
+    recognised = recognise(columns, threads)
+    if recognised is None:
         return None
-    order, counts = found
+    order, counts = recognised
     stride, axes = 1, {}
     for axis, count in zip(order, counts, strict=True):
         axes[axis] = columns[axis][: stride * count : stride][:count]

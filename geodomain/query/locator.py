@@ -1,10 +1,9 @@
-"""Point queries against one mesh, with an index that is built once."""
+"""Point queries against one mesh, whose index is built once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
-from typing import Literal, NamedTuple, TypedDict
+from functools import cached_property, partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,25 +39,13 @@ def check_rule(rule: str) -> None:
         raise ValueError(message)
 
 
-class LocatorOptions(TypedDict):
-    """What a locator is made with, besides the mesh."""
-
-    backend: str
-    threads: int | None
-    allow_open: bool
-
-
-def _again(mesh: Mesh, options: LocatorOptions) -> PointLocator:
-    return PointLocator(mesh, **options)
-
-
 class Winding(NamedTuple):
-    """Winding numbers of an open mesh, which are fractions, and what rounding may have done.
+    """Winding numbers about points, and bounds on their rounding errors.
 
     Attributes
     ----------
     number, bound : (n,) float64
-        The number of each point, and a bound on its error.
+        The winding number about each point, and a bound on its error.
     """
 
     number: NDArray[np.float64]
@@ -66,19 +53,19 @@ class Winding(NamedTuple):
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Return the points with a number of 1/2 or more, whatever the orientation."""
+        """Which points are inside: the number is 1/2 or more, in either orientation."""
         return np.abs(self.number) >= 0.5
 
     @property
     def uncertain(self) -> NDArray[np.bool_]:
-        """Return the points so close to 1/2 that rounding may have decided."""
+        """Which points are so close to 1/2 that rounding may have decided."""
         return np.abs(np.abs(self.number) - 0.5) <= self.bound
 
 
 class PointLocator:
-    """Answer which points lie inside a mesh; built once, asked often, from any thread.
+    """Index of a mesh that answers which points lie inside; any thread may use it.
 
-    It can be pickled, for other processes: the mesh goes, and the index is built again there.
+    It can be pickled for another process, which gets the mesh and builds the index again.
 
     Parameters
     ----------
@@ -89,13 +76,13 @@ class PointLocator:
     threads : int, optional
         Number of threads. [default: all cores that the process may use]
     allow_open : bool
-        Take a mesh that is not closed: parity is still that of the crossings above
-        each point, but it means nothing near and below the holes.
+        Accept a mesh that is not closed. Parity still counts the crossings above each
+        point, but it means nothing near and below the holes.
 
     Raises
     ------
     MeshError
-        If the mesh is not closed and ``allow_open`` is false, and if nothing can be inside, by any
+        If the mesh is not closed and ``allow_open`` is false, or if nothing can be inside by any
         rule: its faces cancel, or lie in a plane.
 
     Examples
@@ -121,33 +108,32 @@ class PointLocator:
         self._build(checked, backend, threads, allow_open)
 
     def _build(self, mesh: Mesh, backend: str, threads: int | None, allow_open: bool) -> None:
-        """Index a mesh that was checked."""
+        """Index a mesh that has passed the checks."""
         self.mesh = mesh
-        self._options: LocatorOptions = {
-            "backend": backend, "threads": threads, "allow_open": allow_open
-        }  # fmt: skip
+        self._rebuild = partial(
+            PointLocator, backend=backend, threads=threads, allow_open=allow_open
+        )
+        self._backend_name = backend
         self.backend = choose(backend)
         self._threads = thread_count(threads)
         self.index = self.backend.point_index(mesh, threads=self._threads)
 
     def __repr__(self) -> str:
-        """Name the mesh and the options."""
-        return f"PointLocator({self.mesh!r}, backend={self._options['backend']!r})"
+        """Name the mesh and the backend."""
+        return f"PointLocator({self.mesh!r}, backend={self._backend_name!r})"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
         rows = [
             ("mesh", repr(self.mesh)),
-            ("backend", self._options["backend"]),
+            ("backend", self._backend_name),
             ("threads", str(self._threads)),
         ]
         return html_table(f"PointLocator of {self.mesh.name}", rows)
 
-    def __reduce__(
-        self,
-    ) -> tuple[Callable[[Mesh, LocatorOptions], PointLocator], tuple[Mesh, LocatorOptions]]:
-        """Pickle what the locator is made of; the index is built again where it is unpickled."""
-        return _again, (self.mesh, self._options)
+    def __reduce__(self) -> tuple[partial[PointLocator], tuple[Mesh]]:
+        """Pickle the mesh and the options; unpickling builds the index again."""
+        return self._rebuild, (self.mesh,)
 
     def contains(
         self, points: PointsLike, *, rule: Rule = "parity", out: object = None
@@ -168,12 +154,12 @@ class PointLocator:
 
     def on_surface(self, points: PointsLike, *, out: object = None) -> NDArray[np.bool_]:
         """Return which points lie exactly on a triangle; see `geodomain.on_surface`."""
-        asked = ask(point_rows(points), np.bool_, out, self.backend)
-        refuse_row(asked.points, self.index.on_surface(asked.points, asked.room, self._threads))
-        return asked.out
+        query = ask(point_rows(points), np.bool_, out, self.backend)
+        refuse_row(query.points, self.index.on_surface(query.points, query.room, self._threads))
+        return query.out
 
     def count_sides(self, points: PointsLike) -> NDArray[np.int32]:
-        """Return the crossings above and below each point, (n, 2) int32; 0 where not finite."""
+        """Count the crossings above and below each point, (n, 2) int32; 0 where not finite."""
         columns = as_columns(point_rows(points))
         out = np.empty((len(columns[0]), 2), dtype=np.int32)
         refuse_row(columns, self.index.sides(columns, out, self._threads))
@@ -200,30 +186,25 @@ class PointLocator:
         check_rule(rule)
         axes = lattice.Axes(x, y, z)
         if rule == "winding":
-            return wind_about(self, axes, packed=packed, out=out)
+            return contains_lattice_winding(self, axes, packed=packed, out=out)
         fitness.require_inside(self.mesh, rule)
         return axes.answer(
             self.mesh, out, self.backend, self._threads, packed=packed, index=self.index
         )
-
-    @property
-    def _by_fraction(self) -> bool:
-        """Whether winding numbers are fractions: the mesh is open, and may be."""
-        return not self.mesh.is_closed and not self.mesh.is_balanced
 
     @cached_property
     def _rim(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         return signed_rim(self.mesh)
 
     def _crossings(self, points: PointsLike, out: object, *, signed: bool) -> NDArray[np.int32]:
-        asked = ask(point_rows(points), np.int32, out, self.backend)
-        refused = self.index.crossings(asked.points, asked.room, self._threads, signed=signed)
-        refuse_row(asked.points, refused)
-        return asked.out
+        query = ask(point_rows(points), np.int32, out, self.backend)
+        row = self.index.crossings(query.points, query.room, self._threads, signed=signed)
+        refuse_row(query.points, row)
+        return query.out
 
 
 def locate(mesh: Mesh, *, backend: str, threads: int | None, allow_open: bool) -> PointLocator:
-    """Index a mesh that `require_fit` has let pass, without a second look at it."""
+    """Index a mesh that has passed `require_fit`, without checking it again."""
     locator = PointLocator.__new__(PointLocator)
     locator._build(mesh, backend, threads, allow_open)
     return locator
@@ -232,75 +213,72 @@ def locate(mesh: Mesh, *, backend: str, threads: int | None, allow_open: bool) -
 def contains_by(
     locator: PointLocator, rule: Rule, points: PointsLike, out: object = None
 ) -> NDArray[np.bool_]:
-    """Return which points are inside by a rule that is known to exist."""
-    if rule == "winding" and locator._by_fraction:
+    """Return which points are inside; the rule is one of `Rule`."""
+    mesh = locator.mesh
+    if rule == "winding" and not mesh.is_closed and not mesh.is_balanced:
         inside = locator.generalised_winding(points).inside
         room = host_room(inside.shape, np.bool_, out)
         room[...] = inside
         return room
     if rule == "winding":
-        fitness.require_balanced(locator.mesh)
-    fitness.require_inside(locator.mesh, rule)
+        fitness.require_balanced(mesh)
+    fitness.require_inside(mesh, rule)
     return contains_read(locator, rule, read_points(point_rows(points), locator.backend), out)
 
 
 def contains_read(
     locator: PointLocator, rule: Rule, points: Points, out: object = None
 ) -> NDArray[np.bool_]:
-    """Return which points, read and checked, are inside by a rule that the mesh has."""
-    asked = ask_read(points, np.bool_, out, locator.backend)
+    """Return which points, read and checked, are inside by a rule that fits the mesh."""
+    query = ask_read(points, np.bool_, out, locator.backend)
     answer = locator.index.winds if rule == "winding" else locator.index.contains
-    refuse_row(asked.points, answer(asked.points, asked.room, locator._threads))
-    return asked.out
+    refuse_row(query.points, answer(query.points, query.room, locator._threads))
+    return query.out
 
 
-def wind_about(
+def contains_lattice_winding(
     locator: PointLocator, axes: lattice.Axes, *, packed: bool, out: object
 ) -> NDArray[np.bool_] | NDArray[np.uint8]:
     """Return which blocks of a lattice are inside by winding number."""
     if is_on_device(out):
-        message = "out is on a GPU, which is for the rule 'parity': give an out in memory"
+        message = "rule 'winding' cannot write to an out on a GPU: give an out in memory"
         raise ValueError(message)
-
-    def label() -> NDArray[np.bool_]:
-        return lattice.by_layers(axes, lambda points: contains_by(locator, "winding", points))
-
+    # Room is checked before the work.
+    room: NDArray[np.bool_] | NDArray[np.uint8]
     if packed:
-        bits = host_room(axes.packed_shape, np.uint8, out)
-        bits[...] = np.packbits(label(), axis=2, bitorder="little")
-        return bits
-    labels = host_room(axes.shape, np.bool_, out)
-    labels[...] = label()
-    return labels
+        room = host_room(axes.packed_shape, np.uint8, out)
+    else:
+        room = host_room(axes.shape, np.bool_, out)
+    labels = lattice.by_layers(axes, lambda points: contains_by(locator, "winding", points))
+    room[...] = np.packbits(labels, axis=2, bitorder="little") if packed else labels
+    return room
 
-
-# --- What a mesh answers about the cells of a lattice, given to rows that have their coordinates.
 
 _Bytes = NDArray[np.uint8]
-# A closed mesh winds about a row as the parity above it tells if the line crosses so often at most.
+# If a vertical line crosses a closed mesh at most this often, parity above a point gives winding.
 _MOST_WOUND = 2
-_NONE = layout.constant("kNotOnLattice")
+_NOT_ON_LATTICE = layout.constant("kNotOnLattice")
 
 
 class CellAnswers:
-    """One mesh and the cells of a lattice in its box.
+    """Answers of one mesh for the lattice cells in its box, looked up by coordinates.
 
-    A row has the answer of a cell if its three coordinates are the cell's, the very same numbers;
-    other rows are asked one by one. So are, for winding numbers, those on vertical lines that cross
-    the mesh more than twice: of two crossings the numbers are 0, 1 or -1, and 0.
+    A row takes the answer of the cell that has exactly its three coordinates. Other rows are
+    computed one by one; so are, for winding numbers, rows on vertical lines that cross the mesh
+    more than twice. (With two crossings the number is 0, 1 or -1, and 0.)
 
     Parameters
     ----------
     locator : PointLocator
     axes : three of (n,) float64
-        Those of the lattice's coordinates that are in the mesh's box, ascending strictly, n > 0.
+        The lattice's coordinates within the mesh's box, strictly increasing, n > 0.
     threads : int
-        How many to use.
+        Number of threads.
 
     Raises
     ------
     PointError
-        Where a cell cannot be decided; so do all methods, which name no row then.
+        If a cell cannot be decided. All methods raise it too; it names no row.
     """
 
     def __init__(self, locator: PointLocator, axes: Columns, threads: int) -> None:
@@ -310,33 +288,34 @@ class CellAnswers:
         self._crossings: _Bytes | None = None
 
     def contains(self, rule: Rule, points: Floats) -> Bools:
-        """Return which of (n, 3) points are inside: by winding number of a closed mesh only."""
+        """Return which of (n, 3) points are inside; rule "winding" needs a closed mesh."""
         closed = self._locator.mesh.is_closed
-        found = self._look_up(points, lines=rule == "winding" or not closed)
-        inside = (found & 1).astype(np.bool_)
-        rows = np.flatnonzero(found > 2 * _MOST_WOUND + 1 if rule == "winding" else found == _NONE)
+        codes = self._look_up(points, lines=rule == "winding" or not closed)
+        inside = (codes & 1).astype(np.bool_)
+        undecided = codes > 2 * _MOST_WOUND + 1 if rule == "winding" else codes == _NOT_ON_LATTICE
+        rows = np.flatnonzero(undecided)
         if len(rows):
             x, y, z = points[rows].T
             inside[rows] = contains_read(self._locator, rule, (x, y, z))
         return inside
 
     def sides(self, points: Floats) -> NDArray[np.int32]:
-        """Return numbers above and below (n, 3) points, (n, 2), that tell what crossings would.
+        """Return stand-ins for the crossings above and below (n, 3) points, (n, 2).
 
-        That is the parity above, and whether the line crosses once, more often or never; beyond
-        that the numbers are not those of the crossings.
+        They have the parity above of the true counts, and the same total where that is 0 or 1;
+        larger totals are only known to be more than 1.
         """
-        found = self._look_up(points, lines=True)
+        codes = self._look_up(points, lines=True)
         counts = np.empty((len(points), 2), np.int32)
-        np.bitwise_and(found, 1, out=counts[:, 0])
-        np.subtract(found >> 1, counts[:, 0], out=counts[:, 1])
-        rows = np.flatnonzero(found == _NONE)
+        np.bitwise_and(codes, 1, out=counts[:, 0])
+        np.subtract(codes >> 1, counts[:, 0], out=counts[:, 1])
+        rows = np.flatnonzero(codes == _NOT_ON_LATTICE)
         if len(rows):
             counts[rows] = self._locator.count_sides(points[rows])
         return counts
 
     def _look_up(self, points: Floats, *, lines: bool) -> _Bytes:
-        """Return what `look_up` finds of each row, its vertical line included if asked for."""
+        """Return the code of each row from `look_up`; ``lines`` adds the line's crossings."""
         if lines and self._crossings is None:
             self._crossings = self._count_crossings()
         crossings = self._crossings if lines else None
@@ -344,10 +323,10 @@ class CellAnswers:
         return look_up((x, y, z), self._axes, self._bits, crossings, self._box, self._threads)
 
     def _count_crossings(self) -> _Bytes:
-        """Count the crossings of vertical lines through cells as `look_up` takes them."""
+        """Count the crossings of the vertical lines through cells, coded for `look_up`."""
         x, y, z = self._axes
         places = np.empty((len(x), len(y), 3))
         places[:, :, 0], places[:, :, 1], places[:, :, 2] = x[:, None], y, z[0]
         counts = self._locator.count_sides(places.reshape(-1, 3)).sum(axis=1)
-        told: _Bytes = np.where(counts > 2, 4 - (counts & 1), counts).astype(np.uint8)
-        return told
+        codes: _Bytes = np.where(counts > 2, 4 - (counts & 1), counts).astype(np.uint8)
+        return codes

@@ -1,4 +1,4 @@
-"""Detection of float32 or float64 coordinates in a raw file."""
+"""Raw files of numbers: meshes and segments to read, and arrays to write."""
 
 from __future__ import annotations
 
@@ -21,43 +21,45 @@ from geodomain.mesh.mesh import Mesh
 
 FLOATS = {"float32": "<f4", "float64": "<f8"}
 
-# The original's own names end so: vertices_f32, rayFrom_f32.
+# Endings of R. Leung's file names: vertices_f32, rayFrom_f32.
 _ENDINGS = {"f32": "float32", "f64": "float64"}
 
 _ROW = {name: 3 * int(code[-1]) for name, code in FLOATS.items()}  # bytes
 
 
 def byte_count(path: Path) -> int:
-    """Return the size of a file; OSError for what has none, such as a folder or a pipe."""
+    """Return the size of a file; OSError for a folder, a pipe and the like."""
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is not a file, which raw arrays are read from", str(path))
+        raise OSError(errno.EINVAL, "raw arrays are read from a regular file", str(path))
     return path.stat().st_size
 
 
-def float_type(path: Path, said: str | None, keyword: str, *, at_least: int = 0) -> str:
+def float_type(path: Path, named: str | None, keyword: str, *, at_least: int = 0) -> str:
     """Return the type of the coordinates in a file of x, y, z rows.
 
-    What the user says comes first, then an ending of the name, `_f32` or `_f64`, and
-    last the size, where it leaves one possibility.
+    The user's word comes first, then the ending of the name, `_f32` or `_f64`, and last the
+    size, if it leaves one possibility.
 
     Parameters
     ----------
     path : Path
-        A file that is there.
-    said : {"float32", "float64"}, optional
-        What the user says.
+        An existing file.
+    named : {"float32", "float64"}, optional
+        The type that the user named.
     keyword : str
-        How the user can say it, for the message: ``"ray_type="``.
+        The keyword that names it, for messages: ``"ray_type="``.
     at_least : int
-        How many rows there must be; where no type has as many, the one with more is told.
+        Least number of rows; if no type gives as many, float32, which gives more, is returned.
 
     Raises
     ------
     TableError
-        Where the size fits no whole number of rows, or fits both types.
+        If the size is no whole number of rows, or fits both types.
     """
     size = byte_count(path)
-    named = said or next((_ENDINGS[end] for end in _ENDINGS if path.name.endswith(f"_{end}")), None)
+    named = named or next(
+        (_ENDINGS[end] for end in _ENDINGS if path.name.endswith(f"_{end}")), None
+    )
     if named is not None:
         if size % _ROW[named]:
             message = (
@@ -84,9 +86,9 @@ def float_type(path: Path, said: str | None, keyword: str, *, at_least: int = 0)
     raise TableError(message)
 
 
-# --- Read a mesh and segments from raw files; segments a chunk at a time, whatever their number.
+# Reading.
 
-CHUNK = 1 << 20
+CHUNK = 1 << 20  # segments
 
 _TRIANGLE = 12  # bytes: three int32
 
@@ -101,7 +103,7 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     triangles : Path
         Three int32 for each triangle, from 0, little-endian.
     vertex_type : {"float32", "float64"}, optional
-        Without it, the ending of the name says (`_f32`, `_f64`), or the size, where the
+        By default the ending of the name decides (`_f32`, `_f64`), or the size, if the
         highest index leaves one possibility.
 
     Returns
@@ -111,9 +113,9 @@ def read_raw_mesh(vertices: Path, triangles: Path, *, vertex_type: str | None = 
     Raises
     ------
     TableError
-        Where a size is no whole number of rows, or the type cannot be told.
+        If a size is no whole number of rows, or the type is ambiguous.
     MeshError
-        For an index that names no vertex, and for what `Mesh` refuses.
+        For an index without a vertex, and for whatever `Mesh` refuses.
     OSError
         If a file cannot be read.
     """
@@ -140,14 +142,14 @@ def _mesh(vertices: Path, triangles: Path, vertex_type: str | None) -> Mesh:
 
 @dataclass(frozen=True)
 class RawSegments:
-    """Name two files that hold the starts and the ends of segments.
+    """Two files with the starts and the ends of segments.
 
     Attributes
     ----------
     starts, ends : Path
-        x, y, z of each, little-endian.
+        Files of x, y, z, little-endian.
     kind : {"float32", "float64"}
-        Of both.
+        Number type of both.
     """
 
     starts: Path
@@ -155,21 +157,21 @@ class RawSegments:
     kind: str
 
     def __len__(self) -> int:
-        """Return how many segments there are."""
+        """Return the number of segments."""
         return self.starts.stat().st_size // (3 * np.dtype(FLOATS[self.kind]).itemsize)
 
     def chunks(self, size: int = CHUNK) -> Generator[tuple[Coordinates, Coordinates], None, None]:
-        """Return starts and ends, shape (at most `size`, 3), of the files' type, in order.
+        """Yield starts and ends, shape (at most `size`, 3), of the files' type, in order.
 
-        They are used until the next ones are asked for: a thread reads into two rooms by turns.
+        A chunk is valid until the next one: a thread reads into two buffers by turns.
 
         Raises
         ------
         OSError
-            If a file has changed since it was opened.
+            If a file changes while it is read.
         """
         count = len(self)
-        rooms = np.empty((2, 2, min(size, count), 3), dtype=FLOATS[self.kind])
+        buffers = np.empty((2, 2, min(size, count), 3), dtype=FLOATS[self.kind])
         with (
             Unchanged(self.starts, self.ends),
             self.starts.open("rb", buffering=0) as starts,
@@ -177,13 +179,13 @@ class RawSegments:
         ):
 
             def read(begin: int) -> tuple[Coordinates, Coordinates]:
-                first, last = rooms[begin // size % 2, :, : min(size, count - begin)]
-                for file, rows in ((starts, first), (ends, last)):
-                    room = rows.reshape(-1).view(np.uint8).data
-                    if fill(file, room) < len(room):
+                starts_read, ends_read = buffers[begin // size % 2, :, : min(size, count - begin)]
+                for file, rows in ((starts, starts_read), (ends, ends_read)):
+                    buffer = rows.reshape(-1).view(np.uint8).data
+                    if fill(file, buffer) < len(buffer):
                         message = f"{self.starts} or {self.ends} became shorter while it was read."
                         raise TableError(message)
-                return first, last
+                return starts_read, ends_read
 
             ahead = Ahead(range(0, count, size), read)
             try:
@@ -193,19 +195,19 @@ class RawSegments:
 
 
 def open_segments(starts: Path, ends: Path, *, ray_type: str | None = None) -> RawSegments:
-    """Check two files of segments against each other.
+    """Open two files of segments, and check that they match.
 
     Parameters
     ----------
     starts, ends : Path
         x, y, z of each segment's start and end, float32 or float64, little-endian.
     ray_type : {"float32", "float64"}, optional
-        Without it, the endings of the names say, or the sizes.
+        By default the endings of the names decide, or the sizes.
 
     Raises
     ------
     TableError
-        Where the files do not hold as many rows of the same type, or the type cannot be told.
+        If the numbers or types of their rows differ, or the type is ambiguous.
     OSError
         If a file cannot be read.
     """
@@ -213,25 +215,25 @@ def open_segments(starts: Path, ends: Path, *, ray_type: str | None = None) -> R
         RawSegments(path, path, float_type(path, ray_type, "ray_type=")) for path in (starts, ends)
     ]
     if len(sides[0]) != len(sides[1]) or sides[0].kind != sides[1].kind:
-        said = (f"{side.starts} has {len(side):,} rows of {side.kind}" for side in sides)
+        sizes = (f"{side.starts} has {len(side):,} rows of {side.kind}" for side in sides)
         message = (
-            f"{' and '.join(said)}: each segment needs a start and an end, of one type. Export "
+            f"{' and '.join(sizes)}: each segment needs a start and an end, of one type. Export "
             "both again."
         )
         raise TableError(message)
     return RawSegments(starts, ends, sides[0].kind)
 
 
-# --- Write arrays to raw little-endian files, piece after piece; what fails leaves none of them.
+# Writing.
 
 
 class ArrayWriter:
-    """Append arrays to a file as numbers of one type.
+    """Appends arrays to a file as numbers of one type.
 
     Parameters
     ----------
     file : AtomicFile
-        What is written to.
+        The file.
     code : str
         NumPy's name of the type, such as "<f4".
     """
@@ -240,7 +242,7 @@ class ArrayWriter:
         self._file, self._type = file, np.dtype(code)
 
     def append(self, values: ArrayLike) -> None:
-        """Write all the numbers of an array, rows one after another."""
+        """Write the numbers of an array, row by row."""
         array = np.ascontiguousarray(values, dtype=self._type)
         self._file.write(array.reshape(-1).view(np.uint8).data)
 
@@ -249,40 +251,40 @@ class ArrayWriter:
 def written_together(
     folder: Path, codes: Mapping[str, str], *, overwrite: bool = False
 ) -> Iterator[dict[str, ArrayWriter]]:
-    """Open files that are there, whole, only after the block.
+    """Write several files, which all appear when the block ends, or not at all.
 
     Parameters
     ----------
     folder : Path
-        Where to; made if it is missing.
+        Folder of the files; made if it is missing.
     codes : mapping of str to str
-        NumPy's name of the type for the name of each file.
+        File names, and NumPy's name of the type in each.
     overwrite : bool
-        Whether files that are there may be replaced.
+        Whether existing files may be replaced.
 
     Yields
     ------
     dict of str to ArrayWriter
-        By the name of the file. An exception in the block leaves what was there before, and no
-        folder that was not.
+        By file name. After an exception in the block, existing files are unchanged and there is
+        no new folder.
 
     Raises
     ------
     FileExistsError
-        If one of the files is there and may not be replaced.
+        If one of the files exists and may not be replaced.
     OSError
         If a file cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "it is a file, not a folder", str(folder))
     refuse_to_replace([folder / name for name in codes], overwrite=overwrite)
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    new_folders = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        stack.callback(_remove_empty, made)
+        stack.callback(_remove_empty, new_folders)
         files = {}
         for name in codes:
-            # A link is followed, so that it stays one.
+            # A link stays a link: its target is replaced.
             files[name] = AtomicFile(Path(os.path.realpath(folder / name)), new=not overwrite)
             stack.callback(files[name].abandon)
         yield {name: ArrayWriter(files[name], code) for name, code in codes.items()}
@@ -291,7 +293,7 @@ def written_together(
 
 
 def _remove_empty(folders: list[Path]) -> None:
-    """Remove folders, the innermost first, up to one that holds something."""
+    """Remove folders, innermost first, until one is not empty."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()

@@ -1,4 +1,4 @@
-"""Counts of a stream of segments against one surface."""
+"""Where segments in files cross a surface: a table to a table, or raw files to raw files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -20,7 +19,7 @@ from geodomain.errors import PointError, TableError, counted
 from geodomain.files.outputs import refuse_inputs, refuse_to_replace, require_places
 from geodomain.files.pipeline import ByteSource
 from geodomain.files.signatures import kind_of
-from geodomain.files.streams import STANDARD, Source, Target, open_source, open_target
+from geodomain.files.streams import STANDARD, Target, open_source, open_target
 from geodomain.formats.blocks import require_text_name
 from geodomain.html import html_table
 from geodomain.inputs import MeshLike, PathGiven, as_mesh
@@ -46,18 +45,18 @@ MODES: dict[str, Mode] = {**WORDS, "all": "all"}
 
 @dataclass
 class HitTally:
-    """Count what a stream of segments does.
+    """Running counts of a stream of segments against one surface.
 
     Attributes
     ----------
     segments : int
-        How many have been asked about.
+        Segments so far.
     crossing : int
-        How many of them cross the surface.
+        Those that cross the surface.
     crossings : int
-        How many crossings were told: one to a segment, but in modes that count them all.
+        Crossings: at most one for each segment, except in modes that count them all.
     missing : int
-        How many have no number for a coordinate; they cross nothing.
+        Segments with a missing coordinate; they cross nothing.
     """
 
     segments: int = 0
@@ -75,12 +74,12 @@ class HitTally:
         *,
         out: Floats | None = None,
     ) -> Answer:
-        """Ask about the next segments, in one of `MODES`, and count; ``out`` is of `Segments`.
+        """Intersect the next segments, in one of `MODES`, and count; ``out`` is that of `Segments`.
 
         Raises
         ------
         PointError
-            For an end that cannot be computed with, with its row in the whole stream.
+            For an end that is infinite or out of range, with its row in the whole stream.
         """
         try:
             with Segments(
@@ -93,7 +92,7 @@ class HitTally:
             raise PointError(message) from None
         self.segments += len(starts)
         if isinstance(answer, Hits):
-            # Sorted, so that a segment begins where the number changes.
+            # Hits are sorted, so a segment begins where the number changes.
             self.crossing += int(np.count_nonzero(np.diff(answer.segment, prepend=-1)))
             self.crossings += len(answer)
         else:
@@ -107,28 +106,25 @@ class HitTally:
         return asdict(self)
 
 
-# --- The summary of an intersection of files.
-
-
 @dataclass(frozen=True)
 class IntersectionSummary:
-    """Report where segments cross a surface; `str` says it in a few lines.
+    """Result of `intersect_file`; `str` prints it in a few lines.
 
     Attributes
     ----------
     mode : str
-        What was asked.
+        The mode, as files name it.
     triangles : int
-        Of the surface.
+        Triangles of the surface.
     outputs : tuple of str
         The files that were written; none for stdout.
     segments, crossing, crossings, missing : int
-        Segments in all; those that cross; how many crossings were told, one to a segment but in
-        modes that count them all; segments without one of their coordinates, which cross nothing.
+        All segments; those that cross the surface; crossings, at most one for each segment except
+        in modes that count them all; and segments with a missing coordinate, which cross nothing.
     backend, backend_reason : str
-        Where it was computed, and why there.
+        Where it was computed, and the reason.
     seconds : float
-        How long it took, reading and writing included.
+        Time taken, including reading and writing.
     """
 
     mode: str
@@ -147,7 +143,7 @@ class IntersectionSummary:
         return asdict(self) | {"outputs": list(self.outputs)}
 
     def __str__(self) -> str:
-        """Say what was found, how fast, and where."""
+        """Return the counts, the time and the backend as a few lines."""
         lines = [
             f"{self.crossing:,} of {counted(self.segments, 'segment')} cross a surface of "
             f"{counted(self.triangles, 'triangle')}"
@@ -173,11 +169,11 @@ class IntersectionSummary:
         return html_table(f"Intersection, {self.mode}", rows, notes=self.outputs)
 
 
-# --- Tables of segments: which six columns are their starts and ends, and reading them in chunks.
+# Tables of segments: the columns of starts and ends.
 
 Names = tuple[str, str, str]
 
-# What the start and the end of a segment are called, after the axis or, in words, before it.
+# Names of the start and the end, after the axis or, for words, before it too.
 _MARKS = (("1", "2"), ("0", "1"), ("s", "e"), ("b", "e"))
 _WORDS = (
     ("from", "to"),
@@ -200,7 +196,7 @@ _AXES = (
     ("easting", "northing", "elevation"),
 )
 
-_HEAD_ROWS = 100  # as far down as the header of a block model is looked for
+_HEAD_ROWS = 100  # rows that are searched for the header, as for block models
 
 
 def _named(form: str, axes: Names, what: str) -> Names:
@@ -217,48 +213,42 @@ FAMILIES: tuple[tuple[Names, Names], ...] = tuple(
 )
 
 
+_NO_OPTIONS = TableOptions()
+
+
 def read_segment_layout(
     head: bytes,
+    options: TableOptions = _NO_OPTIONS,
     *,
     start: Names | None = None,
     end: Names | None = None,
-    delimiter: bytes | None = None,
-    decimal: bytes | None = None,
-    missing: Sequence[float | str] = (),
-    encoding: str = "utf-8",
     name: str = "table",
     whole: bool = True,
 ) -> TableLayout:
-    r"""Work out what the head of a table of segments means.
+    r"""Find the columns of a table of segments from its head.
 
     Parameters
     ----------
     head : bytes
         The first bytes of the file; a megabyte is plenty.
+    options : TableOptions
+        Delimiter, decimal mark, missing values and encoding.
     start, end : tuple of 3 str, optional
-        Names of the columns, both or neither; found by what they are called otherwise.
-    delimiter : bytes, optional
-        One of ``, ; tab |``.
-    decimal : bytes, optional
-        Point or comma.
-    missing : sequence of float or str
-        What means that a coordinate is missing, besides nothing and NaN.
-    encoding : str
-        Of the names.
+        Names of the columns, both or neither; recognised by their names otherwise.
     name : str
-        What error messages call the file.
+        Name of the file in error messages.
     whole : bool
-        Whether `head` is all there is.
+        Whether `head` is the whole file.
 
     Returns
     -------
     TableLayout
-        Starts are its ``xyz`` and ends its ``sizes``.
+        Its ``xyz`` are the columns of starts, its ``sizes`` those of ends.
 
     Raises
     ------
     TableError
-        Where the header is missing or ambiguous, or two ends share a column.
+        If the header is missing or ambiguous, or a column is named twice.
 
     Examples
     --------
@@ -268,26 +258,12 @@ def read_segment_layout(
     """
     require_text(head, name)
     if start is None or end is None:
-        start, end = _find(head, delimiter, encoding, name, whole=whole)
+        start, end = _find(head, options.delimiter, options.encoding, name, whole=whole)
     _require_six([*start, *end], name)
     x, y, z = start
     dx, dy, dz = end
-    marks = table_options(missing=missing)
-    options = TableOptions(
-        x=x,
-        y=y,
-        z=z,
-        dx=dx,
-        dy=dy,
-        dz=dz,
-        delimiter=delimiter,
-        decimal=decimal,
-        missing=marks.missing,
-        missing_words=marks.missing_words,
-        own_missing=marks.own_missing,
-        encoding=encoding,
-    )
-    return read_layout(head, options, name=name, whole=whole)
+    columns = options._replace(x=x, y=y, z=z, dx=dx, dy=dy, dz=dz)
+    return read_layout(head, columns, name=name, whole=whole)
 
 
 def read_segments(
@@ -298,20 +274,20 @@ def read_segments(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> StreamSummary:
-    """Read a table of segments and have each chunk of its rows visited.
+    """Read a table of segments and call `visit` with each chunk of rows.
 
     Parameters
     ----------
     source : binary file
         The table from its first byte.
     layout : TableLayout
-        Of `read_segment_layout`.
+        Result of `read_segment_layout`.
     visit : callable
-        Gets the starts and ends of the next rows, shape (n, 3), NaN where missing.
+        Takes the starts and ends of the next rows, shape (n, 3), NaN where missing.
     threads : int, optional
-        How many threads read.
+        Number of reading threads.
     progress : callable, optional
-        Called with bytes done and bytes in all, or None where that is not known.
+        Called with bytes done and the total, or None if that is unknown.
 
     Returns
     -------
@@ -320,7 +296,7 @@ def read_segments(
     Raises
     ------
     TableError
-        For the first row that cannot be read, with its line and the way to mend it.
+        For the first row that cannot be read, with its line and a remedy.
     """
 
     def label(starts: Floats, ends: Floats | None, _: object) -> tuple[()]:
@@ -335,24 +311,24 @@ def read_segments(
 def _find(
     head: bytes, delimiter: bytes | None, encoding: str, table: str, *, whole: bool
 ) -> tuple[Names, Names]:
-    """Find the family whose six names stand in one row."""
-    likely: tuple[str, ...] = ()
+    """Find the family whose six names are in one row."""
+    header: tuple[str, ...] = ()
     for names in _rows_of_names(head, delimiter, encoding, whole=whole):
         plain = {plain_name(name) for name in names}
-        found = [family for family in FAMILIES if plain.issuperset((*family[0], *family[1]))]
-        if len(found) > 1:
-            sets = "; ".join(", ".join((*start, *end)) for start, end in found)
+        families = [each for each in FAMILIES if plain.issuperset((*each[0], *each[1]))]
+        if len(families) > 1:
+            sets = "; ".join(", ".join((*start, *end)) for start, end in families)
             message = (
                 f"{table} has more than one set of columns for segments ({sets}); choose with "
                 "start= and end=."
             )
             raise TableError(message)
-        if found:
-            return found[0]
-        likely = max(likely, names, key=len)
+        if families:
+            return families[0]
+        header = max(header, names, key=len)
     message = (
         f"{table} has no six columns for the starts and ends of segments, such as x1, y1, z1, x2, "
-        f"y2, z2; {listed(likely)} Name them with start=('X', 'Y', 'Z') and end=('X', 'Y', 'Z')."
+        f"y2, z2; {listed(header)} Name them with start=('X', 'Y', 'Z') and end=('X', 'Y', 'Z')."
     )
     raise TableError(message)
 
@@ -360,7 +336,7 @@ def _find(
 def _rows_of_names(
     head: bytes, delimiter: bytes | None, encoding: str, *, whole: bool
 ) -> list[tuple[str, ...]]:
-    """Return the cells of the first rows, under each delimiter."""
+    """Return the cells of the first rows, split by each delimiter."""
     begin = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
     return [
         tuple(cell_text(cell, encoding) for cell in row.cells)
@@ -370,7 +346,7 @@ def _rows_of_names(
 
 
 def _require_six(names: Sequence[str], table: str) -> None:
-    """Refuse a column for two things: a segment that is upright has its x twice in the table."""
+    """Refuse a column that is named twice; even vertical segments need both x columns."""
     plain = [plain_name(name) for name in names]
     for name in names:
         if plain.count(plain_name(name)) > 1:
@@ -378,11 +354,11 @@ def _require_six(names: Sequence[str], table: str) -> None:
             raise TableError(message)
 
 
-# --- A table of segments in, a table of where they cross a surface out; no files are named here.
+# A table of segments in, a table of hits out.
 
 _HITS = ("row", "t", "distance", "x", "y", "z", "triangle", "u", "v")
 
-# The columns of each mode.
+# Columns of the output in each mode.
 COLUMNS = {
     "barycentric": _HITS,
     "all": _HITS,
@@ -402,28 +378,27 @@ def intersect_table(
     threads: int | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> HitTally:
-    """Ask about the segments of a table, and write a table of the answers.
+    """Intersect the segments of a table, and write a table of the answers.
 
     Parameters
     ----------
     intersector : SegmentIntersector
         The surface.
     source, target : binary file
-        The table from its first byte, and where the answers go, in the delimiter and
-        the decimal mark of the table. Numbers have as many digits as they need to come
-        back the same.
+        The table from its first byte, and the output, which takes the table's delimiter and
+        decimal mark. Numbers have the fewest digits that read back to the same value.
     layout : TableLayout
-        Of `read_segment_layout`.
+        Result of `read_segment_layout`.
     mode : {"barycentric", "all", "boolean", "intercept_count"}
         "barycentric" writes a row for the first crossing of each segment that has one,
-        "all" for every crossing; the others a row for each segment. Rows and triangles
+        "all" for every crossing; the others write a row for each segment. Rows and triangles
         are counted from 0.
     name : str
-        What error messages call the table.
+        Name of the table in error messages.
     threads : int, optional
-        For reading and writing.
+        Number of threads for reading and writing.
     progress : callable, optional
-        Called with bytes done and bytes in all, or None where that is not known.
+        Called with bytes done and the total, or None if that is unknown.
 
     Returns
     -------
@@ -450,7 +425,7 @@ def intersect_table(
 
 
 def _columns(answer: Answer, first: int) -> tuple[Column, ...]:
-    """Return the columns of `COLUMNS`."""
+    """Return the output columns, in the order of `COLUMNS`."""
     if not isinstance(answer, Hits):
         return np.arange(first, first + len(answer)), answer.astype(np.int64)
     return (
@@ -464,9 +439,9 @@ def _columns(answer: Answer, first: int) -> tuple[Column, ...]:
     )
 
 
-# --- Raw files of segments in, raw files of answers out, as the original program names them.
+# Raw files of segments in, raw files of answers out, named as by R. Leung's program.
 
-# What the original writes for t where a segment crosses nothing; u and v are 0 there.
+# That program's t for a segment that crosses nothing; u and v are then 0.
 MISS_T = 2.5e8
 
 _RESULTS = {"results_i32": "<i4"}
@@ -477,7 +452,7 @@ _RAW_HITS = {
     "barycentricV_f32": "<f4",
 }
 
-# The files of each mode and the types of their numbers.
+# Output files of each mode, and their number types.
 OUTPUTS = {"boolean": _RESULTS, "intercept_count": _RESULTS, "barycentric": _RAW_HITS}
 
 
@@ -491,26 +466,26 @@ def intersect_files(
     chunk: int = CHUNK,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> HitTally:
-    """Ask about segments in raw files, and write an answer for each to raw files.
+    """Intersect the segments of raw files, and write an answer for each to raw files.
 
     Parameters
     ----------
     intersector : SegmentIntersector
         The surface.
     segments : RawSegments
-        Of any number: a chunk is held at a time.
+        Any number of segments: only a chunk is in memory at a time.
     folder : Path
-        Where the files of `OUTPUTS` go, whole or not at all.
+        Folder of the `OUTPUTS`, which appear together or not at all.
     mode : {"boolean", "barycentric", "intercept_count"}
         "boolean" writes 1 for each segment that crosses the surface and 0 for the others;
-        "intercept_count" how many times it does; "barycentric" the triangle of the
+        "intercept_count" its number of crossings; "barycentric" the triangle of the
         first crossing, -1 for none, and t, u, v as float32: `MISS_T`, 0 and 0 for none.
     overwrite : bool
-        Whether files that are there may be replaced.
+        Whether existing files may be replaced.
     chunk : int
-        Segments at a time; the files are the same for any number.
+        Segments in a chunk; the output does not depend on it.
     progress : callable, optional
-        Called with the segments done and all of them.
+        Called with the segments done and their total.
 
     Returns
     -------
@@ -519,7 +494,7 @@ def intersect_files(
     Raises
     ------
     FileExistsError
-        If an output is there and may not be replaced.
+        If an output exists and may not be replaced.
     PointError
         For a segment that ends at infinity or out of range.
     """
@@ -538,7 +513,7 @@ def intersect_files(
 
 
 def _write(files: dict[str, ArrayWriter], answer: Answer) -> None:
-    """Append what is known of each segment."""
+    """Append the answer for each segment."""
     if not isinstance(answer, Hits):
         files["results_i32"].append(answer)
         return
@@ -548,19 +523,16 @@ def _write(files: dict[str, ArrayWriter], answer: Answer) -> None:
         "barycentricU_f32": (answer.u, 0.0),
         "barycentricV_f32": (answer.v, 0.0),
     }
-    for name, (found, missed) in values.items():
-        whole = np.full(answer.segment_count, missed, dtype=_RAW_HITS[name])
-        whole[answer.segment] = found
-        files[name].append(whole)
+    for name, (hit, miss) in values.items():
+        column = np.full(answer.segment_count, miss, dtype=_RAW_HITS[name])
+        column[answer.segment] = hit
+        files[name].append(column)
 
-
-# --- Where segments in files cross a surface: a table to a table, or raw files to raw files.
 
 PathPair = tuple[PathGiven, PathGiven]
 
-# The head of a table is looked for in so many bytes.
-_PEEK = 1 << 20
-# What `geodomain.intersect` calls the modes of files.
+_PEEK = 1 << 20  # bytes of a table that are searched for its header
+# Names in files for the modes of `geodomain.intersect`.
 _FILE_MODES: dict[str, str] = {mode: word for word, mode in WORDS.items()}
 
 
@@ -598,17 +570,17 @@ def intersect_file(
     output : path
         The table of hits ("-" is stdout), or for raw files the folder of the results.
     mode : {"boolean", "nearest", "count", "all"}, optional
-        As for `intersect`; files have "barycentric" and "intercept_count" for "nearest" and
-        "count", and those words are taken too. The default is "nearest" for a table and
-        "boolean" for raw files, which have no "all".
+        As for `intersect`. "barycentric" and "intercept_count", the names in files for "nearest"
+        and "count", are accepted too. The default is "nearest" for a table and "boolean" for
+        raw files, which have no "all".
     overwrite : bool
-        Whether outputs that are there may be replaced.
+        Whether existing outputs may be replaced.
     start, end : tuple of 3 str, optional
-        Columns of a table; found by their names otherwise.
+        Columns of a table; recognised by their names otherwise.
     delimiter, decimal, missing, encoding : optional
-        Of a table; as for `label_file`.
+        Format of a table; as for `label_file`.
     vertex_type, ray_type : {"float32", "float64"}, optional
-        Numbers in raw files, where neither their names nor their sizes tell.
+        Number types of raw files, if neither their names nor their sizes decide.
     backend, threads, progress
         As for `label_file`.
 
@@ -619,11 +591,11 @@ def intersect_file(
     Raises
     ------
     FileExistsError
-        If an output is there already; see ``overwrite``.
+        If an output exists; see ``overwrite``.
     TableError, PointError, MeshError
         For bad data, with the file, the row and the remedy. Nothing is left behind.
     ValueError
-        For a mode that there is not.
+        For an unknown mode.
 
     Examples
     --------
@@ -631,48 +603,49 @@ def intersect_file(
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> ground = geodomain.Mesh([[0, 0, 5], [9, 0, 5], [0, 9, 5]], [[0, 1, 2]])
     >>> _ = (folder / "holes.csv").write_text("x1,y1,z1,x2,y2,z2\n1,2,9,1,2,0\n8,8,9,8,8,0\n")
-    >>> found = geodomain.intersect_file(ground, folder / "holes.csv", folder / "hits.csv")
-    >>> found.crossing, found.segments
+    >>> summary = geodomain.intersect_file(ground, folder / "holes.csv", folder / "hits.csv")
+    >>> summary.crossing, summary.segments
     (1, 2)
     """
     began = time.perf_counter()
-    raw = isinstance(segments, tuple)
-    said = _file_mode(mode, raw=raw)
-    text = table_options(delimiter=delimiter, decimal=decimal, missing=missing, encoding=encoding)
-    outputs = _require_outputs(surface, segments, output, said, overwrite=overwrite)
+    mode = _file_mode(mode, raw=isinstance(segments, tuple))
+    options = table_options(
+        delimiter=delimiter, decimal=decimal, missing=missing, encoding=encoding
+    )
+    outputs = _require_outputs(surface, segments, output, mode, overwrite=overwrite)
     mesh = _read_surface(surface, vertex_type)
     with ExitStack() as stack:
         report = stack.enter_context(show_progress(progress, "intersecting"))
-        ask: Callable[[SegmentIntersector], HitTally]
         if isinstance(segments, tuple):
             rays = open_segments(Path(segments[0]), Path(segments[1]), ray_type=ray_type)
-            ask = partial(
-                intersect_files,
-                segments=rays,
-                folder=Path(output),
-                mode=said,
-                overwrite=overwrite,
-                progress=report,
-            )
         else:
             source = stack.enter_context(open_source(segments))
-            ask = partial(
-                _intersect_text,
-                source=source,
-                layout=_layout(source, start, end, text),
-                output=output,
-                mode=said,
-                overwrite=overwrite,
-                threads=threads,
-                progress=report,
+            head = source.peek(_PEEK)
+            layout = read_segment_layout(
+                head, options, start=start, end=end, name=source.name, whole=len(head) < _PEEK
             )
         intersector = stack.enter_context(
             SegmentIntersector(mesh, backend=backend, threads=threads)
         )
-        tally = ask(intersector)
+        if isinstance(segments, tuple):
+            tally = intersect_files(
+                intersector, rays, Path(output), mode=mode, overwrite=overwrite, progress=report
+            )
+        else:
+            with open_target(output, source=source, overwrite=overwrite) as target:
+                tally = intersect_table(
+                    intersector,
+                    source,
+                    target,
+                    layout,
+                    mode=mode,
+                    name=source.name,
+                    threads=threads,
+                    progress=report,
+                )
         machine, reason = intersector.machine
     return IntersectionSummary(
-        mode=said,
+        mode=mode,
         triangles=len(mesh.triangles),
         outputs=tuple(map(str, outputs)),
         **tally.as_dict(),
@@ -683,13 +656,13 @@ def intersect_file(
 
 
 def _file_mode(mode: str | None, *, raw: bool) -> str:
-    """Return the word that files have for a mode."""
-    known = OUTPUTS if raw else COLUMNS
-    said = _FILE_MODES.get(mode, mode) if mode else ("boolean" if raw else "barycentric")
-    if said not in known:
+    """Return the name of a mode in files."""
+    modes = OUTPUTS if raw else COLUMNS
+    name = _FILE_MODES.get(mode, mode) if mode else ("boolean" if raw else "barycentric")
+    if name not in modes:
         message = f"mode is {mode!r}; {'raw files' if raw else 'a table'} can have "
-        raise ValueError(message + ", ".join(map(repr, known)))
-    return said
+        raise ValueError(message + ", ".join(map(repr, modes)))
+    return name
 
 
 def _require_outputs(
@@ -700,94 +673,37 @@ def _require_outputs(
     *,
     overwrite: bool,
 ) -> list[Path]:
-    """Return the files that are written; refuse places that cannot be."""
-    inputs = [*_surface_files(surface), *_paths(segments)]
+    """Return the output files; refuse those that cannot be written."""
+    inputs = [*_paths_of(surface), *_paths_of(segments)]
     if isinstance(segments, tuple):
         if output == STANDARD:
             message = "raw files go to a folder: give its path, not -"
             raise ValueError(message)
         outputs = [Path(output) / name for name in OUTPUTS[mode]]
         refuse_inputs(outputs, inputs)
-        refuse_to_replace(outputs, overwrite=overwrite)  # the folder is made where it is missing
+        refuse_to_replace(outputs, overwrite=overwrite)  # a missing folder is made
         return outputs
     outputs = [] if output == STANDARD else [Path(output)]
-    for table in (segments, *outputs):
-        _require_text(os.fspath(table))
+    for table in (segments, *outputs):  # `formats.blocks` would read other types as blocks
+        if kind_of(os.fspath(table)) != "text":
+            message = f"{os.fspath(table)}: segments and hits are tables of text; give it as .csv"
+            raise TableError(message)
     refuse_inputs(outputs, inputs)
-    for place in outputs:
-        require_text_name(str(place))
+    for path in outputs:
+        require_text_name(str(path))
     require_places(outputs, overwrite=overwrite)
     return outputs
 
 
-def _require_text(path: str) -> None:
-    """Refuse a table of another kind by its extension; `io.blocks` would read it as blocks."""
-    if kind_of(path) != "text":
-        message = f"{path}: segments and hits are tables of text; give it as .csv"
-        raise TableError(message)
-
-
-def _paths(given: PathGiven | PathPair) -> list[Path]:
-    """Return one path or two as a list."""
-    return [Path(one) for one in (given if isinstance(given, tuple) else (given,))]
-
-
 def _read_surface(surface: MeshLike | PathPair, vertex_type: str | None) -> Mesh:
-    """Return the surface, read if it is in files."""
-    files = _surface_files(surface)
+    """Return the surface, which is read if it is in files."""
+    files = _paths_of(surface)
     if len(files) == 2:
         return read_raw_mesh(*files, vertex_type=vertex_type)
     return as_mesh(cast(MeshLike, surface))
 
 
-def _surface_files(surface: MeshLike | PathPair) -> list[Path]:
-    """Return the files of a surface: none of one in memory, one, or two raw ones."""
-    parts = surface if isinstance(surface, tuple) else (surface,)
-    return [Path(one) for one in parts if isinstance(one, str | os.PathLike)]
-
-
-def _layout(
-    source: Source, start: Names | None, end: Names | None, text: TableOptions
-) -> TableLayout:
-    """Work out what the head of the table means."""
-    head = source.peek(_PEEK)
-    return read_segment_layout(
-        head,
-        start=start,
-        end=end,
-        delimiter=text.delimiter,
-        decimal=text.decimal,
-        missing=(
-            *text.missing,
-            *text.missing_words,
-            *(f"{column}={mark}" for column, mark in text.own_missing),
-        ),
-        encoding=text.encoding,
-        name=source.name,
-        whole=len(head) < _PEEK,
-    )
-
-
-def _intersect_text(
-    intersector: SegmentIntersector,
-    *,
-    source: Source,
-    layout: TableLayout,
-    output: PathGiven,
-    mode: str,
-    overwrite: bool,
-    threads: int | None,
-    progress: Progress | None,
-) -> HitTally:
-    """Ask about the segments of a table, and write the hits."""
-    with open_target(output, source=source, overwrite=overwrite) as target:
-        return intersect_table(
-            intersector,
-            source,
-            target,
-            layout,
-            mode=mode,
-            name=source.name,
-            threads=threads,
-            progress=progress,
-        )
+def _paths_of(data: MeshLike | PathGiven | PathPair) -> list[Path]:
+    """Return the paths of an input: none for a mesh in memory, one, or two of raw files."""
+    parts = data if isinstance(data, tuple) else (data,)
+    return [Path(part) for part in parts if isinstance(part, str | os.PathLike)]

@@ -1,16 +1,17 @@
-"""Hits: the places where segments cross a surface."""
+"""Where line segments cross a surface: segments, surfaces, and the hits between them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar, get_args, overload
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.arrays import as_rows_of_either, host_room, is_on_device
-from geodomain.compute import choose, taken
+from geodomain.compute import choose, machine_used
 from geodomain.compute import rows as segment_rows
 from geodomain.compute.api import SegmentIndex
 from geodomain.compute.data import Coordinates, Floats, Held
@@ -30,7 +31,7 @@ SHOWN = 10  # rows in a notebook
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hits:
-    """Crossings of segments and a surface, a row of each array to a crossing.
+    """Crossings of segments with a surface; each row of the arrays is one crossing.
 
     Ordered by segment, then by ``t``, then by triangle.
 
@@ -41,21 +42,21 @@ class Hits:
     triangle : numpy.ndarray of int32, shape (k,)
         Which triangle of the mesh it crosses.
     t : numpy.ndarray of float64, shape (k,)
-        Where along the segment, 0 at its start and 1 at its end.
+        Position along the segment, 0 at its start and 1 at its end.
     u, v : numpy.ndarray of float64, shape (k,)
-        Where on the triangle: at (1 - u - v) a + u b + v c of its corners a, b, c.
+        Position on the triangle: (1 - u - v) a + u b + v c for its corners a, b, c.
     distance : numpy.ndarray of float64, shape (k,)
-        From the segment's start, in the unit of the coordinates.
+        Distance from the segment's start, in the unit of the coordinates.
     point : numpy.ndarray of float64, shape (k, 3)
-        Where in space.
+        Position in space.
     segment_count : int
-        How many segments were asked about.
+        Number of segments in the query.
 
     Notes
     -----
-    Which triangles are crossed is exact. ``t``, ``u`` and ``v`` are within 2^-46 of
-    themselves of their exact values, and so is ``distance``; a point is within that part of
-    the segment's extent along each axis, and a last bit. All are the same on every machine.
+    Which triangles are crossed is exact. ``t``, ``u``, ``v`` and ``distance`` have a relative
+    error of at most 2^-46; that of a point, along each axis, is at most that fraction of the
+    segment's extent plus a last bit. All are the same on every machine.
     """
 
     segment: NDArray[np.int64]
@@ -72,7 +73,7 @@ class Hits:
         return len(self.segment)
 
     def __repr__(self) -> str:
-        """Return the counts; the arrays are too long to show."""
+        """Show the counts only."""
         return f"Hits(crossings={len(self)}, segment_count={self.segment_count})"
 
     def _repr_html_(self) -> str:
@@ -90,13 +91,13 @@ class Hits:
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Return (n + 1,) int64: segment i has the rows offsets[i] to offsets[i + 1]."""
+        """Where rows begin, (n + 1,) int64: segment i has offsets[i]:offsets[i + 1]."""
         counts = np.bincount(self.segment, minlength=self.segment_count)
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def joined(parts: list[Hits]) -> Hits:
-    """Return one Hits of consecutive pieces of the segments."""
+    """Join the hits of consecutive pieces of the segments."""
     firsts = np.cumsum([0, *(part.segment_count for part in parts)])
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts])
@@ -106,12 +107,9 @@ def joined(parts: list[Hits]) -> Hits:
     return Hits(segment=np.concatenate(segment), segment_count=int(firsts[-1]), **columns)
 
 
-# --- Modes of a segment query, and answers in the caller's order.
-
-Number = TypeVar("Number", bound=np.generic)
 Mode = Literal["boolean", "nearest", "count", "all"]
 HitMode = Literal["nearest", "all"]
-# What R. Leung's program calls three of them.
+# Names of three modes in R. Leung's program.
 WORDS: dict[str, Mode] = {
     "boolean": "boolean",
     "barycentric": "nearest",
@@ -120,106 +118,24 @@ WORDS: dict[str, Mode] = {
 Answer = NDArray[np.bool_] | NDArray[np.int32] | Hits
 
 
-def ask(surface: SegmentIndex, segments: Segments, mode: Mode, threads: int) -> Answer:
-    """Ask a backend's surface one of the questions in `MODES`."""
-    return MODES[mode](surface, segments, threads)
-
-
-def join(parts: list[Answer]) -> Answer:
-    """Return one answer of those to consecutive pieces of the segments."""
-    if len(parts) == 1:
-        return parts[0]
-    hits = [part for part in parts if isinstance(part, Hits)]
-    return joined(hits) if hits else np.concatenate([np.asarray(part) for part in parts])
-
-
-def _in_callers_order(values: NDArray[Number], segments: Segments, threads: int) -> NDArray[Number]:
-    if segments.order is None:
-        return values
-    return scatter(values, segments.order, threads)
-
-
-def _boolean(surface: SegmentIndex, segments: Segments, threads: int) -> NDArray[np.bool_]:
-    return _in_callers_order(surface.boolean(segments, threads), segments, threads)
-
-
-def _count(surface: SegmentIndex, segments: Segments, threads: int) -> NDArray[np.int32]:
-    return _in_callers_order(surface.count(segments, threads), segments, threads)
-
-
-def _nearest(surface: SegmentIndex, segments: Segments, threads: int) -> Hits:
-    triangle = surface.nearest(segments, threads)
-    rows = np.flatnonzero(triangle >= 0)
-    return _hits(surface, segments, rows, triangle[rows], threads)
-
-
-def _all(surface: SegmentIndex, segments: Segments, threads: int) -> Hits:
-    counts = surface.count(segments, threads)
-    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    triangle = surface.all(segments, offsets, threads)
-    return _hits(surface, segments, np.repeat(np.arange(len(counts)), counts), triangle, threads)
-
-
-def _hits(
-    surface: SegmentIndex,
-    segments: Segments,
-    rows: NDArray[np.int64],
-    triangle: NDArray[np.int32],
-    threads: int,
-) -> Hits:
-    """Describe the hits of kept rows, which ascend, in the caller's order."""
-    if segments.order is not None:
-        places = _places(rows, segments.order, threads)
-        rows, triangle = scatter(rows, places, threads), scatter(triangle, places, threads)
-    values = surface.describe(segments, rows, triangle, threads)
-    return Hits(
-        segment=rows if segments.order is None else segments.order[rows],
-        triangle=triangle,
-        t=values[:, 0],
-        u=values[:, 1],
-        v=values[:, 2],
-        distance=values[:, 3],
-        point=values[:, 4:],
-        segment_count=len(segments),
-    )
-
-
-def _places(rows: NDArray[np.int64], order: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
-    """Return where each hit of the kept rows is among the caller's."""
-    counts = np.bincount(rows, minlength=len(order))
-    callers = scatter(counts, order, threads)
-    firsts, mine = (np.cumsum(callers) - callers)[order], np.cumsum(counts) - counts
-    places: NDArray[np.int64] = (firsts - mine)[rows] + np.arange(len(rows))
-    return places
-
-
-MODES: dict[str, Callable[..., Answer]] = {
-    "boolean": _boolean,
-    "nearest": _nearest,
-    "count": _count,
-    "all": _all,
-}
-
-
-# --- Line segments, prepared once for queries against several surfaces.
-
-
 def as_ends(starts: ArrayLike, ends: ArrayLike) -> tuple[Coordinates, Coordinates]:
-    """Return both of one shape (n, 3) and one type, float32 or float64, uncopied if they are."""
+    """Return starts and ends of one shape (n, 3) and one type, float32 or float64.
+
+    Arrays that comply are not copied.
+    """
     pair = []
     for values, name in ((starts, "starts"), (ends, "ends")):
         if is_on_device(values):
             message = (
-                f"{name} are on a GPU, and segments are prepared in memory: give a NumPy array, "
+                f"{name} are on a GPU, but segments are prepared in memory: give a NumPy array, "
                 f"such as cupy.asnumpy({name})"
             )
             raise TypeError(message)
         pair.append(as_rows_of_either(values, name))
     if len(pair[0]) != len(pair[1]):
         message = (
-            f"there are {len(pair[0])} starts and {len(pair[1])} ends; each segment needs one of "
-            "either"
+            f"there are {len(pair[0])} starts and {len(pair[1])} ends; each segment needs a start "
+            "and an end"
         )
         raise ValueError(message)
     if pair[0].dtype != pair[1].dtype:
@@ -232,9 +148,9 @@ def sort_rays(
 ) -> NDArray[np.int64]:
     """Return an order in which neighbouring segments are near each other.
 
-    Segments in the order of the Morton codes of their middles walk through the same
-    part of a surface one after the other, which is faster on a GPU. The order belongs
-    to the segments: it serves any number of surfaces.
+    Sorted by the Morton codes of their midpoints, segments visit the same part of a surface one
+    after the other, which is faster on a GPU. The order depends on the segments alone, so it
+    serves any number of surfaces.
 
     Parameters
     ----------
@@ -246,8 +162,8 @@ def sort_rays(
     Returns
     -------
     numpy.ndarray of int64, shape (n,)
-        A permutation of the rows: ``starts[order]`` is sorted. An answer in that order
-        is put back by ``restored[order] = answer``.
+        A permutation of the rows: ``starts[order]`` is sorted. ``restored[order] = answer``
+        puts an answer back in the caller's order.
 
     Examples
     --------
@@ -266,40 +182,40 @@ class Segments:
     Parameters
     ----------
     starts, ends : array_like of shape (n, 3)
-        The coordinates of each segment's ends, in the unit of the surfaces. Which end is
-        the start matters to distances and to which hit is nearest.
+        The coordinates of each segment's ends, in the unit of the surfaces. Distances, and
+        which hit is nearest, are measured from the start.
     sort : bool
         Store the segments in the order of `sort_rays`, which makes a GPU faster.
         Answers still come in the caller's order.
     threads : int, optional
         Number of threads for the preparation. [default: all cores that the process may use]
     first_row : int
-        Row number of the first segment in error messages, if these are part of a longer list.
+        Row number of the first segment, for error messages, if a list is given in parts.
     out : numpy.ndarray of float64, shape (n, 6), optional
-        What the copy is written to, if these are part of a stream: new memory for each part takes
-        time. They are of no use any more once it is given to others.
+        Memory for the copy, which saves time in a stream of parts. The segments become invalid
+        when the memory is used again.
 
     Attributes
     ----------
     order : numpy.ndarray of int64, shape (n,), or None
-        Rows in stored order, if that differs from the caller's.
+        The caller's row of each stored segment, if they were sorted.
     missing : int
-        How many segments have a coordinate that is NaN. They cross nothing.
+        Number of segments with a NaN coordinate. They cross nothing.
 
     Raises
     ------
     PointError
-        For an end at infinity, with the row.
+        For an end at infinity; the message gives the row.
     ValueError
         If there are not as many starts as ends.
 
     Notes
     -----
-    A coordinate that is not 0 with a magnitude below 2^-306 or above 2^339 cannot be
-    computed with exactly. Such a segment is taken where its box does not meet the surface's, and
-    refused with its row (PointError) where it does.
+    Exact arithmetic needs coordinates that are 0 or have a magnitude from 2^-306 to 2^339. A
+    segment out of this range is accepted if its box does not meet the surface's box, and
+    otherwise refused with its row (PointError).
 
-    Segments are a context manager: on leaving it the device's copy is freed.
+    Segments are a context manager, which frees the device's copy at its end.
 
     Examples
     --------
@@ -333,7 +249,7 @@ class Segments:
             )
             raise PointError(message)
         self.missing = packed.missing
-        # Kept apart with their true ends; among the others they are NaN, which crosses nothing.
+        # Stored apart with their true ends; their packed rows are NaN, which crosses nothing.
         rows = np.sort(packed.extreme if self.order is None else self.order[packed.extreme])
         self._extreme = first_row + rows, *(ends[rows].astype(float) for ends in (first, second))
         self.packed = packed.ends
@@ -345,7 +261,7 @@ class Segments:
         return len(self.packed)
 
     def __repr__(self) -> str:
-        """Return the count; the arrays are too long to show."""
+        """Show the number of segments only."""
         return f"Segments({len(self)})"
 
     def __enter__(self) -> Segments:
@@ -357,11 +273,11 @@ class Segments:
         self.close()
 
     def close(self) -> None:
-        """Free the device's copy, once no thread asks about it; a later question makes another."""
+        """Free the device's copy once no thread uses it; a later query makes another."""
         self.device.clear()
 
     def refuse_extreme(self, bounds: Floats) -> None:
-        """Raise PointError for the first segment out of range that may meet the bounds (2, 3)."""
+        """Refuse the first out-of-range segment whose box meets the bounds, (2, 3)."""
         rows, starts, ends = self._extreme
         low, high = np.minimum(starts, ends), np.maximum(starts, ends)
         meeting = np.flatnonzero(((low <= bounds[1]) & (bounds[0] <= high)).all(axis=1))
@@ -376,29 +292,18 @@ class Segments:
 
 
 def _path(row: int, start: Floats, end: Floats) -> str:
-    """Say which segment goes from where to where."""
+    """Describe a segment by its row and its ends."""
     places = (tuple(map(float, point)) for point in (start, end))
     return "segment {} goes from {} to {}".format(row, *places)
 
 
-# --- Queries of segments against one surface, with an index that is built once.
-
 Strategy = Literal["bvh", "brute"]
 Pair = tuple[ArrayLike, ArrayLike]
-CHUNK = 4_194_304  # segments prepared at a time, of arrays that are not Segments
-
-
-class IntersectorOptions(TypedDict):
-    """What an intersector is made with, besides the mesh."""
-
-    backend: str
-    threads: int | None
-    strategy: Strategy
-    grid: int | None
+CHUNK = 4_194_304  # segments of plain arrays that are prepared at a time
 
 
 class SegmentIntersector:
-    """Answer where segments cross a surface; built once, asked often, from any thread.
+    """Index of a surface that answers where segments cross it; any thread may use it.
 
     Parameters
     ----------
@@ -406,35 +311,35 @@ class SegmentIntersector:
         The surface, open or closed, as for `as_mesh`. A `Mesh` is not copied.
     backend : {"auto", "cpu", "cuda"}
         Where to compute; answers are the same everywhere, bit for bit. "auto" takes a GPU
-        once there is work enough to repay its start.
+        when there is enough work to repay its start.
     threads : int, optional
         Number of threads. [default: all cores that the process may use]
     strategy : {"bvh", "brute"}
-        How to look for crossings; answers are the same. "bvh" goes down a hierarchy of
-        boxes; "brute" screens every triangle's box, and is there to compare with.
+        How to search; answers are the same. "bvh" traverses a hierarchy of boxes; "brute" tests
+        the box of every triangle, for comparison.
     grid : int, optional
-        How many blocks of threads a GPU works with, 1 and 16 in the paper; as many as the
-        segments need by default. Of no effect on the CPU.
+        Number of thread blocks on a GPU, 1 and 16 in the paper; by default as many as the
+        segments need. The CPU ignores it.
 
     Attributes
     ----------
     mesh : Mesh
         The surface.
     backend : str
-        As it was given.
+        The backend as the caller named it.
     threads : int
-        How many are used.
+        Number of threads.
 
     Notes
     -----
-    The hierarchy is linear: triangles in the order of the Morton codes of their boxes'
-    middles, parted bottom-up (C. Apetrei, "Fast and simple agglomerative LBVH
-    construction", 2014), then gathered into nodes of eight boxes. The strategies are those of
+    The hierarchy is a linear BVH: triangles are sorted by the Morton codes of their boxes'
+    centres, joined bottom-up (C. Apetrei, "Fast and simple agglomerative LBVH
+    construction", 2014), then collected into nodes of eight boxes. The strategies are those of
     R. Leung, "GPU implementation of a ray-surface intersection algorithm in CUDA", arXiv
     2209.02878.
 
-    An intersector is a context manager: on leaving it the hierarchy is freed. It can be pickled,
-    for other processes: the mesh goes, and the hierarchy is built again there.
+    An intersector is a context manager, which frees the hierarchy at its end. It can be pickled
+    for another process, which gets the mesh and builds the hierarchy again.
 
     Examples
     --------
@@ -464,28 +369,24 @@ class SegmentIntersector:
         self.mesh = as_mesh(mesh)
         self.backend = backend
         self.threads = thread_count(threads)
-        self._options: IntersectorOptions = {
-            "backend": backend, "threads": threads, "strategy": strategy, "grid": grid,
-        }  # fmt: skip
+        self._rebuild = partial(
+            SegmentIntersector, backend=backend, threads=threads, strategy=strategy, grid=grid
+        )
         self._surface: SegmentIndex | None = choose(backend).segment_index(
             self.mesh, strategy=strategy, grid=grid, threads=self.threads
         )
 
     def __repr__(self) -> str:
-        """Name the mesh and the options."""
+        """Name the mesh and the backend."""
         return f"SegmentIntersector({self.mesh!r}, backend={self.backend!r})"
 
-    def __reduce__(
-        self,
-    ) -> tuple[
-        Callable[[Mesh, IntersectorOptions], SegmentIntersector], tuple[Mesh, IntersectorOptions]
-    ]:
-        """Pickle what the intersector is made of; the hierarchy is built again there."""
-        return _again, (self.mesh, self._options)
+    def __reduce__(self) -> tuple[partial[SegmentIntersector], tuple[Mesh]]:
+        """Pickle the mesh and the options; unpickling builds the hierarchy again."""
+        return self._rebuild, (self.mesh,)
 
     @property
     def surface(self) -> SegmentIndex:
-        """Return the backend's surface; ValueError once it is freed."""
+        """The backend's index of the surface; ValueError after `close`."""
         if self._surface is None:
             message = "the intersector is closed: make another SegmentIntersector"
             raise ValueError(message)
@@ -493,13 +394,13 @@ class SegmentIntersector:
 
     @property
     def build_times(self) -> Mapping[str, float]:
-        """Return the seconds of "boxes", "codes", "sort" and "tree"; "brute" takes boxes alone."""
+        """Seconds for "boxes", "codes", "sort" and "tree"; for "brute" only "boxes"."""
         return self.surface.build_times
 
     @property
     def machine(self) -> tuple[str, str]:
-        """Name where most segments so far were asked, "cpu" or "cuda", and say why there."""
-        return taken(self.backend, [self.surface])
+        """Where most segments so far were computed, "cpu" or "cuda", and the reason."""
+        return machine_used(self.backend, [self.surface])
 
     @overload
     def intersect(
@@ -512,7 +413,7 @@ class SegmentIntersector:
     @overload
     def intersect(self, segments: Segments | Pair, *, mode: HitMode) -> Hits: ...
     def intersect(self, segments: Segments | Pair, *, mode: Mode = "boolean") -> Answer:
-        """Return where segments, prepared or as (starts, ends), cross the surface.
+        """Return where segments cross the surface; a pair is (starts, ends).
 
         Modes, rules and errors are those of `geodomain.intersect`.
         """
@@ -520,11 +421,11 @@ class SegmentIntersector:
             message = f"mode is {mode!r}; it can be 'boolean', 'nearest', 'count' or 'all'"
             raise ValueError(message)
         pieces = [segments] if isinstance(segments, Segments) else _pieces(segments, self.threads)
-        return join([self._ask(piece, mode) for piece in pieces])
-
-    def _ask(self, segments: Segments, mode: Mode) -> Answer:
-        segments.refuse_extreme(self.mesh.bounds)
-        return ask(self.surface, segments, mode, self.threads)
+        answers = []
+        for piece in pieces:
+            piece.refuse_extreme(self.mesh.bounds)
+            answers.append(ANSWERS[mode](self.surface, piece, self.threads))
+        return join(answers)
 
     def __enter__(self) -> SegmentIntersector:
         """Return the intersector itself."""
@@ -535,23 +436,23 @@ class SegmentIntersector:
         self.close()
 
     def close(self) -> None:
-        """Free the hierarchy, on the device too; the intersector cannot be asked any more."""
+        """Free the hierarchy, on the device too; the intersector answers no more queries."""
         if self._surface is not None:
             self._surface.close()
             self._surface = None
 
     def to_pyvista(self, level: int) -> pyvista.PolyData:
-        """Return the boxes of a level of the hierarchy, for a look at them.
+        """Return the boxes of a level of the hierarchy, to draw them.
 
         Parameters
         ----------
         level : int
-            0 for the boxes in the first node; each level has those below the one above.
+            0 for the boxes in the root node; each level holds the children of the one before.
 
         Returns
         -------
         pyvista.PolyData
-            Six quadrangles to a box, in the mesh's coordinates.
+            Six quadrilaterals for each box, in the mesh's coordinates.
 
         Raises
         ------
@@ -565,15 +466,11 @@ class SegmentIntersector:
             )
             if not levels:
                 message = (
-                    "there is no hierarchy: the surface has no triangle, or is searched by force"
+                    "there is no hierarchy: the surface has no triangle, or strategy is 'brute'"
                 )
             raise ValueError(message)
         boxes: pyvista.PolyData = datasets.boxes_to_dataset(levels[level])
         return boxes
-
-
-def _again(mesh: Mesh, options: IntersectorOptions) -> SegmentIntersector:
-    return SegmentIntersector(mesh, **options)
 
 
 def _is_whole(number: object) -> bool:
@@ -581,21 +478,18 @@ def _is_whole(number: object) -> bool:
 
 
 def _pieces(pair: Pair, threads: int) -> Iterator[Segments]:
-    """Prepare segments a chunk at a time; one chunk at least."""
+    """Prepare segments in chunks, at least one."""
     try:
         first, second = pair
     except (TypeError, ValueError):
-        given = f"{len(pair)} arrays" if hasattr(pair, "__len__") else type(pair).__name__
-        message = f"segments must be Segments or a pair (starts, ends), not {given}"
+        what = f"{len(pair)} arrays" if hasattr(pair, "__len__") else type(pair).__name__
+        message = f"segments must be Segments or a pair (starts, ends), not {what}"
         raise TypeError(message) from None
     starts, ends = as_ends(first, second)
     for begin in range(0, max(len(starts), 1), CHUNK):
         part = slice(begin, begin + CHUNK)
         with Segments(starts[part], ends[part], threads=threads, first_row=begin) as segments:
             yield segments
-
-
-# --- The function `intersect`: where segments cross a surface.
 
 
 @overload
@@ -639,23 +533,22 @@ def intersect(
 ) -> Answer:
     """Return where line segments cross a surface, exactly.
 
-    Each segment stands for itself displaced by an infinitesimal, up first, then east, then
-    north, as the points of `contains` do. So it meets no edge and no vertex, and does not
-    end on the surface: through an edge that two triangles share it crosses one of them;
-    along a ridge that it touches it crosses none or two. A drillhole that is collared on the
-    ground crosses it going down and not going up. A segment in a triangle's plane or
-    of zero length crosses nothing. For a closed mesh the count is odd where `contains`
-    has one end inside and the other not.
+    Each segment is treated as displaced by an infinitesimal, up first, then east, then north,
+    like the points of `contains`. So it meets no edge and no vertex, and does not end on the
+    surface: it crosses one of two triangles at the edge that they share, and none or two at a
+    ridge that it touches. A drillhole collared on the ground crosses it going down and not
+    going up. A segment in a triangle's plane or of zero length crosses nothing. The count for
+    a closed mesh is odd where `contains` puts one end inside and the other outside.
 
     Parameters
     ----------
     mesh : mesh-like
         The surface, open or closed, as for `as_mesh`.
     starts, ends : array_like of shape (n, 3)
-        The coordinates of each segment's ends, in the mesh's unit, taken as given.
+        The coordinates of each segment's ends, in the mesh's unit, used unchanged.
     mode : {"boolean", "nearest", "count", "all"}
-        What to return. They agree: a segment has a nearest crossing where its count is
-        not 0, which is where it crosses at all.
+        What to return. The modes agree: a segment crosses if its count is not 0, and then it
+        has a nearest crossing.
     backend : {"auto", "cpu", "cuda"}
         Where to compute; answers are the same everywhere, bit for bit.
     threads : int, optional
@@ -669,13 +562,13 @@ def intersect(
         For "count": how many triangles it crosses.
     Hits
         For "nearest": the first crossing, by t and then by triangle, of each segment that
-        has one. For "all": every crossing.
+        crosses the surface. For "all": every crossing.
 
     Raises
     ------
     PointError
-        For an end at infinity, or one so large or small (see `Segments`) that the
-        answer would not be exact, with the row. A segment with a NaN crosses nothing.
+        For an end at infinity, or one so large or small (see `Segments`) that the answer would
+        not be exact; the message gives the row. A segment with a NaN crosses nothing.
     ValueError
         If there are not as many starts as ends, and for an unknown mode.
 
@@ -691,3 +584,85 @@ def intersect(
     """
     with SegmentIntersector(mesh, backend=backend, threads=threads) as intersector:
         return intersector.intersect((starts, ends), mode=mode)
+
+
+# Answers of a surface, put in the caller's order.
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+def join(parts: list[Answer]) -> Answer:
+    """Join the answers for consecutive pieces of the segments."""
+    if len(parts) == 1:
+        return parts[0]
+    hits = [part for part in parts if isinstance(part, Hits)]
+    return joined(hits) if hits else np.concatenate([np.asarray(part) for part in parts])
+
+
+def _in_callers_order(values: NDArray[Number], segments: Segments, threads: int) -> NDArray[Number]:
+    if segments.order is None:
+        return values
+    return scatter(values, segments.order, threads)
+
+
+def _boolean(surface: SegmentIndex, segments: Segments, threads: int) -> NDArray[np.bool_]:
+    return _in_callers_order(surface.boolean(segments, threads), segments, threads)
+
+
+def _count(surface: SegmentIndex, segments: Segments, threads: int) -> NDArray[np.int32]:
+    return _in_callers_order(surface.count(segments, threads), segments, threads)
+
+
+def _nearest(surface: SegmentIndex, segments: Segments, threads: int) -> Hits:
+    triangle = surface.nearest(segments, threads)
+    rows = np.flatnonzero(triangle >= 0)
+    return _hits(surface, segments, rows, triangle[rows], threads)
+
+
+def _all(surface: SegmentIndex, segments: Segments, threads: int) -> Hits:
+    counts = surface.count(segments, threads)
+    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    triangle = surface.all(segments, offsets, threads)
+    return _hits(surface, segments, np.repeat(np.arange(len(counts)), counts), triangle, threads)
+
+
+def _hits(
+    surface: SegmentIndex,
+    segments: Segments,
+    rows: NDArray[np.int64],
+    triangle: NDArray[np.int32],
+    threads: int,
+) -> Hits:
+    """Describe hits, whose stored rows are in increasing order, in the caller's order."""
+    if segments.order is not None:
+        places = _places(rows, segments.order, threads)
+        rows, triangle = scatter(rows, places, threads), scatter(triangle, places, threads)
+    values = surface.describe(segments, rows, triangle, threads)
+    return Hits(
+        segment=rows if segments.order is None else segments.order[rows],
+        triangle=triangle,
+        t=values[:, 0],
+        u=values[:, 1],
+        v=values[:, 2],
+        distance=values[:, 3],
+        point=values[:, 4:],
+        segment_count=len(segments),
+    )
+
+
+def _places(rows: NDArray[np.int64], order: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
+    """Return the place of each hit, listed by stored row, in the caller's order."""
+    counts = np.bincount(rows, minlength=len(order))
+    callers = scatter(counts, order, threads)
+    firsts, stored = (np.cumsum(callers) - callers)[order], np.cumsum(counts) - counts
+    places: NDArray[np.int64] = (firsts - stored)[rows] + np.arange(len(rows))
+    return places
+
+
+ANSWERS: dict[Mode, Callable[[SegmentIndex, Segments, int], Answer]] = {
+    "boolean": _boolean,
+    "nearest": _nearest,
+    "count": _count,
+    "all": _all,
+}

@@ -1,4 +1,4 @@
-"""Counts above and below open surfaces, along the vertical."""
+"""Which points are above and which below an open surface."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from geodomain.arrays import as_rows
 from geodomain.compute.data import Floats
@@ -20,7 +20,7 @@ Extend = Literal["unassigned", "nearest"]
 Edges: TypeAlias = "slice | NDArray[np.intp]"
 ABOVE, OFF, BELOW = 1, 0, -1
 
-# Distances from places to edges of the rim that are held at a time.
+# Most distances from places to rim edges in memory at a time.
 _MOST_DISTANCES = 1 << 20
 
 
@@ -44,19 +44,18 @@ def sides(
     points : array_like of shape (n, 3), or points-like
         As in `contains`; z points up.
     extend : {"unassigned", "nearest"}
-        What holds outside the footprint, where the vertical line through the point
-        misses the surface: nothing, or what holds at the place on the rim that is
-        nearest in plan, at whose height or higher a point is above. The distance and
-        the height of that place are rounded to float64; all else is exact.
+        What to do outside the footprint, where the vertical line through the point
+        misses the surface. "nearest" takes the place on the rim that is nearest in plan:
+        a point at its height or higher is above. The distance and the height of that
+        place are rounded to float64; all else is exact.
     backend, threads
         As in `contains`.
 
     Returns
     -------
     numpy.ndarray of int8, shape (n,)
-        1 above, -1 below, 0 outside the footprint or not finite. Where a surface folds
-        over itself a vertical line crosses it more than once: see
-        `PointLocator.count_sides`.
+        1 above, -1 below, 0 outside the footprint or not finite. A vertical line crosses a
+        surface that folds over itself more than once: see `PointLocator.count_sides`.
 
     Raises
     ------
@@ -84,24 +83,18 @@ def sides(
         PointLocator(mesh, backend=backend, threads=threads, allow_open=True) for mesh in tiles
     ]
     array = as_rows(point_rows(points), "points")
-    counts = count_all(locators, array, len(array))
-    found = sides_of(counts)
-    if extend == "nearest":
-        off = np.flatnonzero((found == OFF) & np.isfinite(array).all(axis=1))
-        found[off] = Extension(tiles).sides(array[off])
-    return found
-
-
-def count_all(locators: Sequence[PointLocator], points: ArrayLike, count: int) -> NDArray[np.int32]:
-    """Return crossings above and below of all the tiles of a surface, (count, 2)."""
-    counts = np.zeros((count, 2), np.int32)
+    counts = np.zeros((len(array), 2), np.int32)
     for locator in locators:
-        counts += locator.count_sides(points)
-    return counts
+        counts += locator.count_sides(array)
+    side = sides_of(counts)
+    if extend == "nearest":
+        off = np.flatnonzero((side == OFF) & np.isfinite(array).all(axis=1))
+        side[off] = Extension(tiles).sides(array[off])
+    return side
 
 
 def sides_of(counts: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Return the side that crossings above and below, (n, 2), make."""
+    """Return the side that the crossings above and below each point, (n, 2), put it on."""
     above, below = counts[:, 0], counts[:, 1]
     side = np.where(above & 1, BELOW, ABOVE).astype(np.int8)
     side[(above | below) == 0] = OFF
@@ -109,7 +102,7 @@ def sides_of(counts: NDArray[np.int32]) -> NDArray[np.int8]:
 
 
 class Extension:
-    """A surface beyond its footprint: as high as the place on its rim that is nearest in plan.
+    """A surface extended beyond its footprint, at the height of the nearest rim place in plan.
 
     Parameters
     ----------
@@ -119,7 +112,7 @@ class Extension:
     Raises
     ------
     MeshError
-        If there is no rim.
+        If the surface has no rim.
     """
 
     def __init__(self, tiles: Sequence[Mesh]) -> None:
@@ -136,11 +129,11 @@ class Extension:
     def sides(self, points: Floats) -> NDArray[np.int8]:
         """Return 1 above and -1 below for finite points, (n, 3), outside the footprint."""
         places, which = np.unique(points[:, :2], axis=0, return_inverse=True)
-        level = self._heights(places)[which.reshape(-1)]
-        return np.where(points[:, 2] >= level, ABOVE, BELOW).astype(np.int8)
+        height = self._heights(places)[which.reshape(-1)]
+        return np.where(points[:, 2] >= height, ABOVE, BELOW).astype(np.int8)
 
     def heights_near(self, places: Floats, reach: Floats) -> tuple[Floats, Floats]:
-        """Return the least and the greatest height within a reach of places, (n, 2), or beyond."""
+        """Return bounds, maybe too wide, on the height within a reach of each place, (n, 2)."""
         ends = np.stack([self._start[:, 2], self._end[:, 2]])
         low, high = np.empty((2, len(places)))
         for rows in _steps(len(places), len(self._square)):
@@ -150,7 +143,7 @@ class Extension:
         return low, high
 
     def heights_in(self, middles: Floats, reach: Floats, places: Floats) -> Floats:
-        """Return the heights at places, (n, k, 2), each k of which are within reach of a middle."""
+        """Return the heights at places, (n, k, 2), of which each k lie within reach of a middle."""
         heights = np.empty(places.shape[:2])
         for rows in _steps(len(middles), len(self._square)):
             near = self._may_be_nearest(middles[rows], reach[rows])
@@ -159,28 +152,28 @@ class Extension:
         return heights
 
     def _may_be_nearest(self, places: Floats, reach: Floats) -> NDArray[np.bool_]:
-        """Return which edges may be nearest to something within reach of each place, (n, m)."""
-        distance, _ = self._look(places, slice(None))
+        """Return which edges may be the nearest anywhere within reach of each place, (n, m)."""
+        distance, _ = self._distances(places, slice(None))
         far = np.sqrt(distance)
         most = (far.min(axis=1) + 2 * reach) * (1 + 1e-9)
         return np.asarray(far <= most[:, None])
 
     def _heights(self, places: Floats, edges: Edges = slice(None)) -> Floats:
-        """Return the height of the nearest place of the rim; the highest of several."""
+        """Return the height of the nearest place on the rim, the highest if several are nearest."""
         best = np.empty(len(places))
         for rows in _steps(len(places), len(self._square[edges])):
-            distance, height = self._look(places[rows], edges)
+            distance, height = self._distances(places[rows], edges)
             nearest = distance.min(axis=1, keepdims=True)
             best[rows] = np.where(distance == nearest, height, -np.inf).max(axis=1)
         return best
 
-    def _look(self, places: Floats, edges: Edges) -> tuple[Floats, Floats]:
-        """Return squares of distances in plan, (n, m), and heights of the nearest places."""
+    def _distances(self, places: Floats, edges: Edges) -> tuple[Floats, Floats]:
+        """Return squared distances in plan from places to edges, (n, m), and heights there."""
         start, end, along = self._start[edges], self._end[edges], self._along[edges]
         x, y = (places[:, None, axis] - start[:, axis] for axis in range(2))
         part = np.clip((x * along[:, 0] + y * along[:, 1]) / self._square[edges], 0.0, 1.0)
         off_x, off_y = x - part * along[:, 0], y - part * along[:, 1]
-        # At the end of an edge its own height and place: start + (end - start) may round.
+        # At the end of an edge use the end itself: start + (end - start) may round.
         at_end = part == 1
         off_x = np.where(at_end, places[:, None, 0] - end[:, 0], off_x)
         off_y = np.where(at_end, places[:, None, 1] - end[:, 1], off_y)
@@ -190,7 +183,7 @@ class Extension:
 
 
 def _steps(count: int, edges: int) -> Iterator[slice]:
-    """Yield the places to be compared with a number of edges at a time."""
+    """Yield ranges of places that are compared with all edges at a time."""
     step = max(1, _MOST_DISTANCES // edges)
     for begin in range(0, count, step):
         yield slice(begin, begin + step)

@@ -1,4 +1,4 @@
-"""Conditions on columns of a block model, such as rock = "OX"; where columns come from is not here.
+"""Conditions on columns of a block model, such as rock = "OX".
 
 A missing value meets no condition, not even that it differs from another.
 """

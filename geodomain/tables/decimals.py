@@ -1,4 +1,4 @@
-"""Decimal numbers of a table's text: whole units and parts of 10^-18, exact; no tables here."""
+"""Exact decimal numbers of a table's text, as whole units and parts of 10^-18."""
 
 from __future__ import annotations
 

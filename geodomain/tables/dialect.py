@@ -1,4 +1,4 @@
-"""Detection of text that a table can be read from."""
+"""Text of a table: encoding, rows and cells of its head, decimal marks."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def count_line_ends(head: bytes, start: int, end: int) -> int:
     return ends - head.count(b"\r\n", start, end)
 
 
-# --- Rows and cells of a table's head, as raw bytes.
+# Rows and cells of the head, as raw bytes.
 
 DELIMITERS = (b",", b";", b"\t", b"|")
 

@@ -1,4 +1,4 @@
-"""Columns of tables in memory as arrays, and new columns: what narwhals leaves to its caller."""
+"""Tables in memory, of pandas, polars or Arrow: their columns as arrays, and new columns."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def objects_of(series: nw.Series[IntoSeries]) -> NDArray[np.object_]:
     return values
 
 
-# --- Tables of blocks in memory, of pandas, polars or Arrow, read through narwhals.
+# Tables of blocks, read through narwhals.
 
 NAME = "the frame"
 

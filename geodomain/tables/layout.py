@@ -1,4 +1,4 @@
-"""Find the header line and the delimiter of a table."""
+"""The layout of a table from its head: header, delimiter, columns, and the start of data."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _likely(rows: Sequence[Row], encoding: str) -> tuple[str, ...]:
     return tuple(cell_text(cell, encoding) for cell in likely.cells)
 
 
-# --- Coordinates that are called centroids, and lie where the corners of blocks are.
+# Centroids that are really corners of blocks.
 
 _ORIGIN = ("xmorig", "ymorig", "zmorig")
 # Exports round; a centroid is half a size away.
@@ -226,7 +226,7 @@ def warn_of_corners(
         )
 
 
-# --- Samples whose coordinates are those of their hole's collar, and not of their middle.
+# Samples with the coordinates of their hole's collar.
 
 # Columns of the ends of an interval, and of the hole that it is in.
 _ENDS = (
@@ -305,7 +305,7 @@ def _places(
     return list(found.values())
 
 
-# --- Which columns of a table are centroids and sizes, and in which frame; by names and first rows.
+# The columns of centroids and sizes, and their frame.
 
 # So many rows of blocks are looked at to know what a model means: rotation, decimal mark.
 SAMPLE_ROWS = 200
@@ -487,7 +487,7 @@ def _sizes(
     return sizes
 
 
-# --- What the head of a table means: where its columns are, and where its data begin.
+# The layout.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Text that every format can hold: CSV, XML and Parquet alike; no names are known here."""
+"""New columns of a table: edits of its head, and the cells that codes stand for."""
 
 from __future__ import annotations
 
@@ -29,9 +29,6 @@ def unwritable(text: str) -> str:
     """
     found = _UNWRITABLE.search(text)
     return found[0] if found else ""
-
-
-# --- New columns: changes to the head of a table, and the bytes of their cells.
 
 
 @dataclass(frozen=True)

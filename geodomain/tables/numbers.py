@@ -1,4 +1,4 @@
-"""Coordinates, sizes and amounts as files hold them: `Numbers`, and those of float64."""
+"""Numbers in the columns of a table: exact values, missing values, detection limits."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Doubles:
         return self.values
 
 
-# --- Numbers of single precision, which were written as decimals of a few digits.
+# Numbers of single precision, which were written as decimals of a few digits.
 
 # Any decimal of six digits survives single precision, and nine tell all of its numbers apart.
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 10
@@ -206,7 +206,7 @@ def as_float64(values: ArrayLike) -> Floats:
     return found.reshape(array.shape)
 
 
-# --- Read columns as numbers by one rule: what is a number, what is missing, what is refused.
+# Columns of text as numbers.
 
 BelowDetection = Literal["half", "limit", "zero", "missing"]
 BELOW_DETECTION: tuple[BelowDetection, ...] = get_args(BelowDetection)

@@ -1,4 +1,4 @@
-"""Options that describe a table."""
+"""What a user can say about a table, by keyword or command-line option."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geodomain.tables.vendors import find_column, plain_name
 
 
 class TableOptions(NamedTuple):
-    """What the user says of a table, where its head does not, or not clearly.
+    """What the user says about a table; it overrides or completes the table's head.
 
     Attributes
     ----------
@@ -27,25 +27,25 @@ class TableOptions(NamedTuple):
     decimal : bytes, optional
         The decimal mark, ``,`` or ``.``.
     missing, missing_words : tuple of float, tuple of str
-        Numbers such as -99, and texts such as NA, that mean that a value is missing, in any column.
+        Numbers such as -99, and texts such as NA, that stand for a missing value in any column.
     own_missing : tuple of (str, float or str)
-        Marks that mean so in one column, each with its column.
+        Columns, and marks of missing values in that column only.
     below_detection : {"half", "limit", "zero", "missing"}, optional
-        What values below detection count as in columns that are used as numbers.
+        How values below detection count in columns that are used as numbers.
     detection_limits : tuple of (str, float)
-        Columns, and the limit of words such as BDL in them.
+        Columns, and the limit that words such as BDL stand for in them.
     encoding : str
         Encoding of the head's names and of new cells.
     position : {"centroid", "corner"}, optional
-        What the coordinates stand for; without it, what the head says, or centroids.
+        Meaning of the coordinates; by default that of the head, or centroids.
     rotation : LocalFrame, optional
-        The frame that the coordinates are in, whatever the head says.
+        The local frame of the coordinates, whatever the head says.
     frame : LocalFrame, optional
-        The frame that blocks are boxes in, where coordinates are those of the world.
+        The frame whose axes the blocks' faces follow, for world coordinates.
     gslib_grid : Grid, optional
-        The cells that the rows of a GSLIB table stand for.
+        The grid whose cells are the rows of a GSLIB table.
     points_are_middles : bool
-        Whether coordinates that look like those of collars are those of samples all the same.
+        Whether coordinates that look like those of collars are really those of samples.
     """
 
     x: str | None = None
@@ -70,12 +70,12 @@ class TableOptions(NamedTuple):
 
     @property
     def centroid(self) -> tuple[str | None, str | None, str | None]:
-        """Give the names of the centroid columns."""
+        """The names of the centroid columns."""
         return self.x, self.y, self.z
 
     @property
     def size(self) -> tuple[str | None, str | None, str | None]:
-        """Give the names of the block size columns."""
+        """The names of the block size columns."""
         return self.dx, self.dy, self.dz
 
     def number_rule(
@@ -86,42 +86,42 @@ class TableOptions(NamedTuple):
         Raises
         ------
         TableError
-            For a mark or limit of a column that the table does not have; not where `every` is
-            false, because one of several tables has it.
+            For a mark or limit of a column that the table lacks. It is skipped if `every` is false:
+            another of several tables has the column.
         """
-        known = {plain_name(name) for name in names}
+        columns = {plain_name(name) for name in names}
         everywhere: tuple[Mark, ...] = (*self.missing, *self.missing_words)
         marks: list[tuple[str, Mark]] = [("", mark) for mark in everywhere]
         limits: list[tuple[str, float]] = []
         point = decimal or self.decimal or b"."
         for column, mark in self.own_missing:
-            if every or plain_name(column) in known:
+            if every or plain_name(column) in columns:
                 marks.append((names[find_column(names, column, table)], mark))
         for column, limit in self.detection_limits:
-            if every or plain_name(column) in known:
+            if every or plain_name(column) in columns:
                 limits.append((names[find_column(names, column, table)], limit))
         return NumberRule(tuple(marks), self.below_detection, tuple(limits), point.decode(), table)
 
 
-# --- What a caller says of a table by keyword or option, read into TableOptions; opens no file.
+# Keywords and options, read into `TableOptions`.
 
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}
 
 Turns = Sequence[tuple[Axis, float]]
 Marks = Mark | Sequence[Mark]
 Missing = Marks | Mapping[str, Marks]
-Given = TypeVar("Given")
+Value = TypeVar("Value")
 Read = TypeVar("Read")
 _POSITIONS: tuple[Position, ...] = get_args(Position)
 
 
 class NumberKeywords(TypedDict, total=False):
-    """The keywords of every function that uses columns as numbers, all of them optional.
+    """Keywords of every function that uses columns as numbers; all are optional.
 
-    ``missing`` is what stands for a value that is missing: -99, "NA", or several; in one column
-    "AU=-99" or {"AU": -99}. ``below_detection`` is what texts such as "<0.01" count as, and
-    negative grades: "half" or "limit", of the detection limit, "zero" or "missing".
-    ``detection_limit`` is {"AU": 0.01}, the limit of words such as "BDL" in a column.
+    ``missing`` lists marks of missing values: -99, "NA", or several; for one column "AU=-99" or
+    {"AU": -99}. ``below_detection`` says how texts such as "<0.01", and negative grades, count:
+    as "half" or all ("limit") of the detection limit, as "zero" or as "missing".
+    ``detection_limit`` gives the limit of words such as "BDL" by column: {"AU": 0.01}.
     """
 
     missing: Missing
@@ -130,17 +130,17 @@ class NumberKeywords(TypedDict, total=False):
 
 
 class ColumnKeywords(NumberKeywords, total=False):
-    """The keywords of every function that reads blocks, of a file or a table in memory.
+    """Keywords of every function that reads blocks from a file or a table in memory.
 
-    All of them are optional, and those of `NumberKeywords` are among them.
+    All are optional. They include those of `NumberKeywords`.
 
     ``x``, ``y``, ``z``, ``dx``, ``dy``, ``dz`` name the columns of the centroid and the block
     sizes; sizes may be numbers, the size of every block. ``position`` is "centroid" or "corner".
-    ``rotation`` is "z=30" or [("z", 30)], with the ``origin`` in the world and the
-    ``local_origin``, three numbers each: coordinates are local.
+    ``rotation``, such as "z=30" or [("z", 30)], says that coordinates are local; ``origin`` and
+    ``local_origin``, three numbers each, are the same point in the world and in the model.
     ``delimiter``, ``decimal`` and ``encoding`` are for text. ``gslib_grid`` is
-    "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", or nine numbers, for GSLIB. With ``points_are_middles`` the
-    coordinates beside FROM and TO may be the same for all samples of a hole.
+    "NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ", or nine numbers, for GSLIB. ``points_are_middles`` accepts
+    coordinates beside FROM and TO that are the same for all samples of a hole.
     """
 
     x: str | None
@@ -161,9 +161,9 @@ class ColumnKeywords(NumberKeywords, total=False):
 
 
 class TableKeywords(ColumnKeywords, total=False):
-    """The keywords of every function that reads a block model of a file, all of them optional.
+    """Keywords of every function that reads a block model from a file; all are optional.
 
-    ``frame`` is "z=30" or [("z", 30)]: coordinates are those of the world, and boxes are turned.
+    ``frame``, such as "z=30" or [("z", 30)], turns the blocks; their coordinates are world ones.
     """
 
     frame: str | Turns | None
@@ -172,61 +172,61 @@ class TableKeywords(ColumnKeywords, total=False):
 _KEYWORDS = (*ColumnKeywords.__annotations__, *TableKeywords.__annotations__)
 
 
-def table_options(**given: Unpack[TableKeywords]) -> TableOptions:
-    """Return `TableOptions` of `TableKeywords`.
+def table_options(**keywords: Unpack[TableKeywords]) -> TableOptions:
+    """Read keywords into `TableOptions`.
 
     Raises
     ------
     TypeError
-        For a keyword that there is not.
+        For an unknown keyword.
     ValueError
-        For a value that cannot be, and for an origin without a rotation or the reverse.
+        For a bad value, an origin without a rotation, or the reverse.
 
     Examples
     --------
     >>> table_options(x="EAST", delimiter=";", missing=[-99, "NA"]).missing_words
     ('NA',)
     """
-    for name in given.keys() - set(_KEYWORDS):
-        message = f"there is no keyword {name!r}; of a table there are "
+    for name in keywords.keys() - set(_KEYWORDS):
+        message = f"there is no keyword {name!r}; those of a table are "
         raise TypeError(message + ", ".join(_KEYWORDS))
-    codes, own = _marks(() if given.get("missing") is None else given["missing"])
-    limits = given.get("detection_limit") or {}
+    codes, own = _marks(() if keywords.get("missing") is None else keywords["missing"])
+    limits = keywords.get("detection_limit") or {}
     if not isinstance(limits, Mapping):
         message = (
             f"detection_limit is {limits!r}; it must name columns, such as {{'AU': {limits!r}}}"
         )
         raise TypeError(message)
-    grid = given.get("gslib_grid")
+    grid = keywords.get("gslib_grid")
     return TableOptions(
-        x=given.get("x"),
-        y=given.get("y"),
-        z=given.get("z"),
-        dx=_unless_none(str, given.get("dx")),
-        dy=_unless_none(str, given.get("dy")),
-        dz=_unless_none(str, given.get("dz")),
-        delimiter=_unless_none(read_delimiter, given.get("delimiter")),
-        decimal=_unless_none(read_decimal, given.get("decimal")),
+        x=keywords.get("x"),
+        y=keywords.get("y"),
+        z=keywords.get("z"),
+        dx=_unless_none(str, keywords.get("dx")),
+        dy=_unless_none(str, keywords.get("dy")),
+        dz=_unless_none(str, keywords.get("dz")),
+        delimiter=_unless_none(read_delimiter, keywords.get("delimiter")),
+        decimal=_unless_none(read_decimal, keywords.get("decimal")),
         missing=tuple(code for code in codes if not isinstance(code, str)),
         missing_words=tuple(code for code in codes if isinstance(code, str)),
-        encoding=read_encoding(given.get("encoding") or "utf-8"),
-        position=_unless_none(read_position, given.get("position")),
-        rotation=_frame(given),
-        frame=_boxes(given),
+        encoding=read_encoding(keywords.get("encoding") or "utf-8"),
+        position=_unless_none(read_position, keywords.get("position")),
+        rotation=_frame(keywords),
+        frame=_boxes(keywords),
         gslib_grid=None if grid is None else read_gslib_grid(grid),
-        points_are_middles=given.get("points_are_middles") or False,
+        points_are_middles=keywords.get("points_are_middles") or False,
         own_missing=own,
-        below_detection=_unless_none(read_below_detection, given.get("below_detection")),
+        below_detection=_unless_none(read_below_detection, keywords.get("below_detection")),
         detection_limits=tuple((column, read_limit(limit)) for column, limit in limits.items()),
     )
 
 
-def _marks(given: Missing) -> tuple[list[Mark], tuple[tuple[str, Mark], ...]]:
-    """Return the marks of missing values in all columns, and those in one, with their columns."""
-    if isinstance(given, Mapping):
-        return [], tuple((name, mark) for name in given for mark in _marks(given[name])[0])
+def _marks(missing: Missing) -> tuple[list[Mark], tuple[tuple[str, Mark], ...]]:
+    """Return the marks of missing values in all columns, and (column, mark) for single ones."""
+    if isinstance(missing, Mapping):
+        return [], tuple((name, mark) for name in missing for mark in _marks(missing[name])[0])
     # NumPy's numbers are Real, and are no float to Python.
-    codes = [*map(read_missing, (given,) if isinstance(given, str | float | Real) else given)]
+    codes = [*map(read_missing, (missing,) if isinstance(missing, str | float | Real) else missing)]
     everywhere: list[Mark] = []
     own: list[tuple[str, Mark]] = []
     for code in codes:
@@ -238,15 +238,15 @@ def _marks(given: Missing) -> tuple[list[Mark], tuple[tuple[str, Mark], ...]]:
     return everywhere, tuple(own)
 
 
-def _unless_none(read: Callable[[Given], Read], value: Given | None) -> Read | None:
-    """Read a keyword that may be left out."""
+def _unless_none(read: Callable[[Value], Read], value: Value | None) -> Read | None:
+    """Read the value of an optional keyword."""
     return None if value is None else read(value)
 
 
-def _frame(given: TableKeywords) -> LocalFrame | None:
-    """Make a frame of the three keywords that describe one."""
-    rotation, origin = given.get("rotation"), given.get("origin")
-    local_origin = given.get("local_origin")
+def _frame(keywords: TableKeywords) -> LocalFrame | None:
+    """Return the local frame of rotation, origin and local_origin."""
+    rotation, origin = keywords.get("rotation"), keywords.get("origin")
+    local_origin = keywords.get("local_origin")
     if rotation is None:
         if origin or local_origin:
             message = "origin and local_origin belong to a rotation: give that as well"
@@ -260,12 +260,12 @@ def _frame(given: TableKeywords) -> LocalFrame | None:
     )
 
 
-def _boxes(given: TableKeywords) -> LocalFrame | None:
-    """Make the frame of boxes that are turned while their coordinates are those of the world."""
-    turns = given.get("frame")
+def _boxes(keywords: TableKeywords) -> LocalFrame | None:
+    """Return the frame of turned blocks that have world coordinates."""
+    turns = keywords.get("frame")
     if turns is None:
         return None
-    if given.get("rotation") is not None:
+    if keywords.get("rotation") is not None:
         message = (
             "rotation says that coordinates are local, and frame that they are those of the world: "
             "give one of them"
@@ -275,16 +275,16 @@ def _boxes(given: TableKeywords) -> LocalFrame | None:
 
 
 def read_position(value: str) -> Position:
-    """Give what coordinates stand for."""
-    for known in _POSITIONS:
-        if value == known:
-            return known
+    """Check the meaning of coordinates."""
+    for position in _POSITIONS:
+        if value == position:
+            return position
     message = f"position is {value!r}; it can be 'centroid' or 'corner'"
     raise ValueError(message)
 
 
 def read_delimiter(value: str) -> bytes:
-    """Give the byte of one of the four delimiters, said by itself or by name."""
+    """Return the byte of one of the four delimiters, from its sign or its name."""
     mark = _DELIMITERS.get(value.lower(), value)
     if mark not in _DELIMITERS.values():
         message = f"{value!r} is none of , ; tab |"
@@ -293,7 +293,7 @@ def read_delimiter(value: str) -> bytes:
 
 
 def read_decimal(value: str) -> bytes:
-    """Give the byte of a decimal mark."""
+    """Return the byte of a decimal mark."""
     if value not in (",", "."):
         message = f"{value!r} is neither , nor ."
         raise ValueError(message)
@@ -301,11 +301,11 @@ def read_decimal(value: str) -> bytes:
 
 
 def read_encoding(value: str) -> str:
-    """Give Python's name of an encoding in which ASCII is ASCII, so that cells fit in."""
+    """Return Python's name of an encoding; it must contain ASCII, as new cells need."""
     try:
-        known = codecs.lookup(value).name
-        if ",a0".encode(known) == b",a0":
-            return known
+        name = codecs.lookup(value).name
+        if ",a0".encode(name) == b",a0":
+            return name
     except (LookupError, UnicodeError):
         pass
     message = f"{value!r} is not an encoding that keeps ASCII, such as utf-8"
@@ -313,29 +313,29 @@ def read_encoding(value: str) -> str:
 
 
 def read_missing(value: float | str) -> float | str:
-    """Give a number if it is one, with a point or a comma, and otherwise the text itself."""
+    """Return a mark as a number, with a point or a comma, or else as text."""
     text = str(value).strip()
     try:
-        found = float(text.replace(",", "."))
+        code = float(text.replace(",", "."))
     except ValueError:
-        found = math.nan
+        code = math.nan
     if not text or "\0" in text:
         message = "it stands for a value; an empty field is missing without it"
         raise ValueError(message)
-    return found if math.isfinite(found) else text
+    return code if math.isfinite(code) else text
 
 
 def read_below_detection(value: str) -> BelowDetection:
-    """Give what values below detection count as."""
-    for known in BELOW_DETECTION:
-        if value == known:
-            return known
+    """Check how values below detection count."""
+    for count in BELOW_DETECTION:
+        if value == count:
+            return count
     message = f"below_detection is {value!r}; it can be {', '.join(map(repr, BELOW_DETECTION))}"
     raise ValueError(message)
 
 
 def read_limit(value: float) -> float:
-    """Give a detection limit."""
+    """Check a detection limit."""
     limit = float(value)
     if not 0 < limit < math.inf:
         message = f"a detection limit is {value}; it must be above 0"
@@ -344,12 +344,12 @@ def read_limit(value: float) -> float:
 
 
 def read_turns(value: str | Turns) -> Turns:
-    """Split AXIS=DEGREES,... into turns; turns that are split already stay as they are."""
+    """Split AXIS=DEGREES,... into turns; a sequence of turns is returned as it is."""
     if not isinstance(value, str):
         return value
-    found = [part.partition("=") for part in value.split(",")]
+    parts = [part.partition("=") for part in value.split(",")]
     try:
-        pairs = tuple((axis.strip().lower(), float(angle)) for axis, _, angle in found)
+        pairs = tuple((axis.strip().lower(), float(angle)) for axis, _, angle in parts)
     except ValueError:
         pairs = ()
     if not pairs or any(axis not in "xyz" or not math.isfinite(angle) for axis, angle in pairs):
@@ -359,7 +359,7 @@ def read_turns(value: str | Turns) -> Turns:
 
 
 def read_point(value: str | Sequence[float]) -> Triple:
-    """Give three numbers, or those of X,Y,Z."""
+    """Return three numbers, from a sequence or from X,Y,Z."""
     try:
         numbers = tuple(map(float, value.split(",") if isinstance(value, str) else value))
     except ValueError:
@@ -371,7 +371,7 @@ def read_point(value: str | Sequence[float]) -> Triple:
 
 
 def read_gslib_grid(value: str | Sequence[float] | Grid) -> Grid:
-    """Give the grid of nine numbers, or of NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ."""
+    """Return a grid, from nine numbers or from NX,NY,NZ,XMN,YMN,ZMN,DX,DY,DZ."""
     if isinstance(value, Grid):
         return value
     try:

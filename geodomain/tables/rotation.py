@@ -1,4 +1,4 @@
-"""What Micromine's rows below the column types say of the coordinates: block position, rotation."""
+"""How a block model is rotated: by its head, or by its blocks where the head is silent."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _on_lattice(corners: Floats, sizes: Floats, model: MicromineModel) -> bool:
     return bool((np.abs(steps - np.round(steps)) < _SLACK).all())
 
 
-# --- How a model's blocks are turned, read off the blocks where the file does not tell.
+# Rotation inferred from the blocks.
 
 # The blocks that decide: a few of the first ones, or more of them where these do not tell; of a
 # file in no order so many of one level and size.
@@ -352,7 +352,7 @@ def _place(point: Floats) -> str:
     return ", ".join(f"{value:.10g}" for value in point)
 
 
-# --- Whether the centroids of a table are local to a rotated model, and to which frame then.
+# Whether centroids are local to a rotated model, and its frame.
 
 _AXES: dict[float, Axis] = {1.0: "x", 2.0: "y", 3.0: "z"}
 

@@ -1,4 +1,4 @@
-"""Read one number of a text as the compiled scanner does."""
+"""The compiled scanner of text tables: chunks of rows, their numbers, and errors in them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def exactly(text: bytes, decimal: bytes) -> float:
     return float(text.replace(decimal, b".").lower().replace(b"d", b"e"))
 
 
-# --- Memory of arrays that is taken again when the last array in it is gone.
+# Memory for the columns of each chunk.
 
 
 class ReusedColumns:
@@ -96,7 +96,7 @@ class ReusedColumns:
         return sys.getrefcount(self._room)
 
 
-# --- Error messages about the rows of a table.
+# Error messages about rows.
 
 SNIPPET = 40
 
@@ -207,7 +207,7 @@ def _closed(place: Place) -> str:
     return "" if place.line == place.last_line else f", closed in line {place.last_line},"
 
 
-# --- A column of a table's text as conditions ask for it; which conditions there are is elsewhere.
+# A column of text, for conditions.
 
 _BLANKS = np.frombuffer(b" \t", np.uint8)
 
@@ -391,7 +391,7 @@ class TextColumn:
         call(self._handle, *arguments)
 
 
-# --- The native text scanner as Python sees it: one table, chunk after chunk; no files.
+# The scanner.
 
 PIECE_BYTES = 256 << 10
 
@@ -700,7 +700,7 @@ def _checked(codes: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
     return array
 
 
-# --- The text of a table in chunks of whole rows, scanned; what becomes of them is not here.
+# A table in chunks of whole rows.
 
 CHUNK_BYTES = 4 << 20
 LONGEST_ROW = 64 << 20

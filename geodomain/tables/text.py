@@ -1,4 +1,4 @@
-"""Tables that are made from columns of numbers, as lines of text."""
+"""Text tables: columns written as lines, and tables copied with new cells."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def lines_of(
     decimal: bytes = b".",
     threads: int | None = None,
 ) -> Iterator[memoryview]:
-    r"""Yield rows as text, some at a time; a piece is good until the next one is asked for.
+    r"""Yield rows as lines of text, in pieces; a piece is valid until the next one.
 
     Parameters
     ----------
     columns : sequence of (n,) float64 or integers
-        One at least, all of one length.
+        At least one column; all have the same length.
     delimiter, decimal : bytes
-        A byte each.
+        One byte each.
     threads : int, optional
-        All cores, if not given.
+        Number of threads. [default: all cores]
 
     Yields
     ------
     memoryview
         Lines that end in "\n". A float has the fewest digits that read back as the same number,
-        as Python's `repr` has; nothing stands for NaN.
+        as in Python's `repr`; NaN is an empty field.
 
     Examples
     --------
@@ -85,16 +85,16 @@ def lines_of(
         yield text.data[: size.value]
 
 
-# --- Numbers as the cells of a table: the fewest digits that mean them, in the table's own marks.
+# Numbers as cells: the fewest digits that read back the same, with the table's marks.
 
-# Of a new column, (n,): codes of cells, or the values of one that has numbers, NaN for none.
+# Values of a new column, (n,): codes of cells, or numbers, where NaN is an empty cell.
 NewCells = NDArray[np.uint8] | NDArray[np.int32] | NDArray[np.float64]
 
 
 def number_cells(
     values: NDArray[np.float64], layout: TableLayout
 ) -> tuple[list[bytes], NDArray[np.int32]]:
-    """Return the different numbers as cells, nothing for NaN, and the place of each row's."""
+    """Return the distinct numbers as cells, empty for NaN, and each row's index into them."""
     numbers, codes = np.unique(values, return_inverse=True)
     mark = layout.decimal
     text = b"".join(map(bytes, lines_of([numbers], decimal=mark)))
@@ -104,7 +104,7 @@ def number_cells(
     return cells, codes.reshape(-1).astype(np.int32)
 
 
-# --- Copy a table with new cells, in one pass and bounded memory.
+# A table copied with new cells, in one pass and bounded memory.
 
 LabelChunk = Callable[
     [NDArray[np.float64], NDArray[np.float64] | None, Callable[[int], TextColumn]],
@@ -114,19 +114,19 @@ LabelChunk = Callable[
 
 @dataclass(frozen=True)
 class Splice:
-    """Say how the text of a table changes.
+    """Changes to the text of a table.
 
     Parameters
     ----------
     head : tuple of (start, end, replacement)
         Edits of the head, the bytes before the first data row; start == end inserts.
     vocabulary : tuple of tuples of bytes
-        For each new column, the cells that codes stand for, encoded and quoted.
+        The cells that codes stand for in each new column, encoded and quoted.
     replace : int, optional
-        The field whose cell is rewritten where it stands, by the one column that
-        there is; without it, cells are appended to each row.
+        The field that the only new column replaces; by default cells are appended to
+        each row.
     numbered : tuple of int
-        The new columns that have numbers in the place of codes.
+        The new columns that hold numbers instead of codes.
     """
 
     head: tuple[tuple[int, int, bytes], ...]
@@ -135,14 +135,14 @@ class Splice:
     numbered: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse several columns in the place of one."""
+        """Refuse to replace one column by several."""
         if self.replace is not None and len(self.vocabulary) != 1:
             message = "only one column can replace another"
             raise ValueError(message)
 
 
 class StreamSummary(NamedTuple):
-    """Count what went through."""
+    """Rows, rows without a centroid, bytes read and bytes written."""
 
     rows: int
     missing: int
@@ -163,33 +163,33 @@ def relabel(
     progress: Progress | None = None,
     before_commit: Callable[[], None] | None = None,
 ) -> StreamSummary:
-    """Copy a table and give each of its rows new cells; every other byte stays.
+    """Copy a table with new cells in each row; all other bytes stay the same.
 
     Parameters
     ----------
     source : binary file
-        The table from its first byte, such as `open_source` gives. Only `readinto`
-        is needed; `name`, `position` and `size` are used where there are any.
+        The table from its first byte, such as from `open_source`. It needs `readinto`;
+        `name`, `position` and `size` are used if it has them.
     target : binary file or None
-        Where the table goes, such as `open_target` gives; None to write nothing.
+        The output, such as from `open_target`; None writes nothing.
     layout : TableLayout
-        How the table is written, and where its data start.
+        Format of the table, and where its data start.
     splice : Splice
-        What changes in the head, and the cells of the new columns.
+        Changes to the head, and the cells of new columns.
     label : callable
-        From world centroids (n, 3), NaN where missing, block sizes (n, 3) or None, and a
-        callable that gives one of the fields `also` as a `TextColumn`, to one int32 array of n
-        codes into the vocabulary for each new column, or to n float64 where it has numbers.
+        Called with world centroids (n, 3), NaN where missing; block sizes (n, 3) or None; and a
+        function that returns one of the fields `also` as a `TextColumn`. Returns, for each new
+        column, n int32 codes into the vocabulary, or n float64 for a column of numbers.
     also : sequence of int, optional
-        Other fields that `label` asks for.
+        Other fields that `label` uses.
     threads : int, optional
-        How many threads read the text; the output is the same for any number.
+        Number of threads that read the text; it does not change the output.
     chunk_bytes : int, optional
-        How many bytes are read at a time; the output is the same for any number.
+        Bytes that are read at a time; it does not change the output.
     progress : callable, optional
-        Called with bytes done and bytes in all, or None where that is not known.
+        Called with bytes done and the total, or None if that is unknown.
     before_commit : callable, optional
-        Called once all is written; what it raises abandons the output.
+        Called when everything is written; an exception in it abandons the output.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def relabel(
     Raises
     ------
     TableError
-        For the first row that cannot be read, with its line and the way to mend it.
+        For the first row that cannot be read, with its line and a remedy.
     ValueError
         If there are fewer codes than rows, or codes without a cell.
     """
@@ -251,8 +251,8 @@ class _Relabelling:
                 writer.put(head)
             chunks = self._chunks.ahead(self._scanners[1], chunk_bytes, progress)
             with contextlib.closing(chunks):
-                for scanner, found in chunks:
-                    self._pass(scanner, found, writer)
+                for scanner, report in chunks:
+                    self._label_chunk(scanner, report, writer)
             if writer is not None:
                 writer.finish()
                 self._written = writer.bytes_written
@@ -262,27 +262,27 @@ class _Relabelling:
             if writer is not None:
                 writer.stop()
 
-    def _pass(self, scanner: Scanner, found: ScanReport, writer: Writer | None) -> None:
+    def _label_chunk(self, scanner: Scanner, report: ScanReport, writer: Writer | None) -> None:
         points, sizes, missing = scanner.values()
-        self._rows += found.rows
+        self._rows += report.rows
         self._missing += missing
         sizes = self._layout.frame.sized(points, sizes)
         centroids = self._layout.frame.centroids(points, sizes)
-        given = self._label(centroids, sizes, scanner.column)
-        if len(given) != len(self._columns):
-            message = f"{len(given)} columns of labels for {len(self._columns)} vocabularies"
+        labels = self._label(centroids, sizes, scanner.column)
+        if len(labels) != len(self._columns):
+            message = f"{len(labels)} columns of labels for {len(self._columns)} vocabularies"
             raise ValueError(message)
         if writer is not None:
-            columns, codes = self._coded(given)
+            columns, codes = self._coded(labels)
             writer.send(scanner.splice(columns, codes, writer.room))
 
     def _coded(
-        self, given: Sequence[NewCells]
+        self, labels: Sequence[NewCells]
     ) -> tuple[list[ColumnCells], list[NDArray[np.int32]]]:
-        """Return cells and codes of each column: those of numbers are of this chunk alone."""
+        """Return the cells and codes of each column; numbers make new cells for this chunk."""
         columns = list(self._columns)
         codes: list[NDArray[np.int32]] = []
-        for place, each in enumerate(given):
+        for place, each in enumerate(labels):
             if place in self._numbered:
                 texts, which = number_cells(each.astype(np.float64, copy=False), self._layout)
                 columns[place] = ColumnCells(texts, self._before)
@@ -293,7 +293,7 @@ class _Relabelling:
 
 
 def edit(head: bytes, edits: Sequence[tuple[int, int, bytes]]) -> bytes:
-    """Return a head with parts of it replaced; insertions at one place keep their order."""
+    """Apply edits to a head; insertions at the same place stay in order."""
     parts, at = [], 0
     for start, end, replacement in sorted(edits, key=lambda each: each[:2]):
         if not at <= start <= end <= len(head):
@@ -304,27 +304,27 @@ def edit(head: bytes, edits: Sequence[tuple[int, int, bytes]]) -> bytes:
     return b"".join([*parts, head[at:]])
 
 
-# --- A whole text table in memory: any of its fields, and its text with cells added to the rows.
+# A whole table in memory.
 
 Edits = Sequence[tuple[int, int, bytes]]
-_MOST = 2**32 - 1  # bytes of a text that the scanner takes at once
+_MOST = 2**32 - 1  # bytes of a text that the scanner accepts
 
 
 class TextRows:
-    """The rows of a table that is in memory as a whole.
+    """The rows of a table whose whole text is in memory.
 
     Parameters
     ----------
     text : bytes
         The file, decompressed, from its first byte.
     layout : TableLayout
-        How it is written; its `xyz` may be empty.
+        Its format; `xyz` may be empty.
     name : str
-        What messages call it.
+        Its name in messages.
     fields : sequence of int
-        Those that are asked for.
+        Fields that the methods will use.
     threads : int, optional
-        For scanning.
+        Number of scanning threads.
     """
 
     def __init__(
@@ -345,11 +345,11 @@ class TextRows:
         self.count = self._scanner.scan(self._body, final=True).rows
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Return the number of rows."""
         return self.count
 
     def column(self, field: int) -> TextColumn:
-        """Return a field as conditions take it."""
+        """Return a field as a column for conditions."""
         return self._scanner.column(field)
 
     def cell(self, field: int, row: int) -> bytes:
@@ -358,24 +358,24 @@ class TextRows:
         return self._body[begin:end].tobytes()
 
     def texts(self, field: int) -> tuple[NDArray[np.intp], list[str]]:
-        """Return the texts of a field: the place of each row's among the different ones.
+        """Return the distinct texts of a field, and each row's index into them.
 
-        Neighbours are compared as bytes first, since rows of one hole follow each other.
+        Neighbours are compared as bytes first, because the rows of a hole follow each other.
         """
         places = self._scanner.places(field)
         if not len(places):
             return np.empty(0, np.intp), []
         first = _run_starts(self._body, places)
-        known: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         codes = np.empty(len(first), np.intp)
         for run, (begin, end) in enumerate(places[first].tolist()):
             text = cell_text(self._body[begin:end].tobytes(), self.layout.encoding)
-            codes[run] = known.setdefault(text.replace('""', '"'), len(known))
+            codes[run] = numbers.setdefault(text.replace('""', '"'), len(numbers))
         lengths = np.diff(np.append(first, len(places)))
-        return np.repeat(codes, lengths), list(known)
+        return np.repeat(codes, lengths), list(numbers)
 
     def spelled(self, field: int) -> list[str]:
-        """Return the text of a field in every row, without quotes and outer blanks."""
+        """Return the text of a field in each row, without quotes and outer blanks."""
         body, encoding = self._body.tobytes(), self.layout.encoding
         places = self._scanner.places(field).tolist()
         return [cell_text(body[begin:end], encoding) for begin, end in places]
@@ -386,13 +386,13 @@ class TextRows:
         return self.layout.data_line + count_line_ends(self._body[:end].tobytes(), 0, end)
 
     def spans(self) -> NDArray[np.int64]:
-        """Return where the content of each row is, (n, 2) bytes of the body; needs field 0."""
+        """Return the byte range of each row's content in the body, (n, 2); needs field 0."""
         begins = self._scanner.places(0)[:, 0].copy()
         quoted = (begins > 0) & (self._body[np.maximum(begins - 1, 0)] == ord('"'))
         return np.stack([begins - quoted, self._scanner.ends()], axis=1)
 
     def places(self, field: int) -> NDArray[np.int64]:
-        """Return where a field is in each row, (n, 2) bytes of the body, quotes left out."""
+        """Return the byte range of a field in each row, (n, 2), without its quotes."""
         return self._scanner.places(field)
 
     @property
@@ -406,7 +406,7 @@ class TextRows:
         vocabulary: Sequence[Sequence[bytes]],
         codes: Sequence[NDArray[np.int32]],
     ) -> bytes:
-        """Return the text with new cells at the end of its rows, and a head that is edited."""
+        """Return the text with an edited head, and new cells at the end of its rows."""
         start = self.layout.data_start
         columns = [ColumnCells(cells, self.layout.delimiter) for cells in vocabulary]
         added = self._scanner.splice(columns, codes, lambda size: np.empty(size, np.uint8))

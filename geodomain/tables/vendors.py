@@ -1,4 +1,4 @@
-"""Column names of centroids and block sizes, by vendor."""
+"""Column names of centroids and block sizes, and the extra head rows of vendors."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _places(columns: Sequence[int]) -> str:
     return "columns " + " and ".join(str(column + 1) for column in columns)
 
 
-# --- Rows that vendors put between the names and the data, and what a new column says in them.
+# Rows of vendors between the names and the data.
 
 # "names" is the header itself; "other" describes the whole model and not its columns.
 Kind = Literal["names", "description", "type", "default", "other"]

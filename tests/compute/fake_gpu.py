@@ -92,9 +92,9 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(auto.COSTS, what, auto.COSTS[what]._replace(cuda=0.0))
 
 
-def taken() -> tuple[str, str]:
+def machine_used() -> tuple[str, str]:
     """Return where the last call of "auto" went, and why."""
-    return compute._choosing().choice.record.taken
+    return compute._choosing().choice.record.machine_used
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from crossings import adversarial, same
 from fake_gpu import eager, fake, on_device
-from fake_gpu import taken as auto_taken
+from fake_gpu import machine_used as auto_taken
 from shapes import star
 
 from geodomain import DeviceError, GeodomainWarning, SegmentIntersector, Segments, intersect
-from geodomain.compute import _choosing, auto, choose, taken
+from geodomain.compute import _choosing, auto, choose, machine_used
 from geodomain.compute import cpu as cpu_segments
 from geodomain.compute.cuda import backend as cuda_backend
 from geodomain.compute.cuda import device
@@ -169,4 +169,4 @@ def test_what_a_question_sends_to_the_gpu_is_not_mixed(monkeypatch) -> None:
 
 def test_a_gpu_that_is_asked_for_is_named(fake) -> None:
     surface = object.__new__(cuda_segments.CudaSegmentIndex)
-    assert taken("cuda", [surface]) == ("cuda", "asked for")
+    assert machine_used("cuda", [surface]) == ("cuda", "asked for")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fake_gpu import eager, fake, forget, on_device
-from fake_gpu import taken as auto_taken
+from fake_gpu import machine_used as auto_taken
 from shapes import cube, star
 
 import geodomain
@@ -244,7 +244,9 @@ def test_a_forked_child_leaves_the_gpu_alone(fake, eager) -> None:
                 locator.contains(POINTS)
             except DeviceError as error:
                 said = str(error)
-            said += f" {np.array_equal(both.contains(POINTS), EXPECTED)} {both.index.taken()[0]}"
+            said += (
+                f" {np.array_equal(both.contains(POINTS), EXPECTED)} {both.index.machine_used()[0]}"
+            )
             buffers.release()
             del locator
             said += f" {set(fake.calls) - {'leak'}}"  # what goes with a process is no loss

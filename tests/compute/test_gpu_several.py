@@ -131,13 +131,13 @@ def test_a_gpu_that_fails_leaves_its_part_to_the_others(
             raise DeadContext(message)
         real(*arguments, **options)
 
-    crew = locator.index._crew
+    pool = locator.index._pool
     with monkeypatch.context() as patch:
         patch.setattr(device, "launch", fail)
         with pytest.warns(geodomain.GeodomainWarning, match=f"GPU {last} failed"):
             assert np.array_equal(locator.contains(POINTS), expected)
-    assert last in crew.failed
-    crew.failed.clear()
+    assert last in pool.failed
+    pool.failed.clear()
     assert np.array_equal(locator.contains(POINTS), expected)
 
 

@@ -50,18 +50,18 @@ def two(fake: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
         ("LEAST_POINTS", 512), ("LEAST_DISTANCES", 512), ("LEAST_SEGMENTS", 64), ("LEAST_BITS", 64)
     ):  # fmt: skip
         monkeypatch.setattr(gpus, name, least)
-    take = gpus.Shift._take
+    take = gpus.WorkQueue._take
 
-    def in_turn(shift: gpus.Shift, number: int) -> object:
-        taken = take(shift, number)
-        both = vars(shift).setdefault("both", threading.Barrier(2))
-        met = vars(shift).setdefault("met", set())
-        if len(shift.at_work) == 2 and number not in met:
+    def in_turn(queue: gpus.WorkQueue, number: int) -> object:
+        taken = take(queue, number)
+        both = vars(queue).setdefault("both", threading.Barrier(2))
+        met = vars(queue).setdefault("met", set())
+        if len(queue.at_work) == 2 and number not in met:
             met.add(number)
             both.wait(timeout=30)
         return taken
 
-    monkeypatch.setattr(gpus.Shift, "_take", in_turn)
+    monkeypatch.setattr(gpus.WorkQueue, "_take", in_turn)
     yield fake
     gc.collect()
     buffers.release()

@@ -156,7 +156,7 @@ def test_what_has_no_size_is_no_raw_file(tmp_path: Path, write) -> None:
             lambda: open_segments(rays, place),  # noqa: B023
             lambda: read_raw_mesh(rays, place),  # noqa: B023
         ):
-            with pytest.raises(OSError, match="not a file"):
+            with pytest.raises(OSError, match="a regular file"):
                 ask()
     with pytest.raises(FileNotFoundError):
         open_segments(rays, tmp_path / "nowhere")

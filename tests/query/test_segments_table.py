@@ -9,6 +9,7 @@ import pytest
 
 from geodomain.errors import TableError
 from geodomain.query.segment_files import FAMILIES, read_segment_layout, read_segments
+from geodomain.tables.options import table_options
 
 ROW = "1,2,3,4,5,6"
 
@@ -85,7 +86,7 @@ def test_a_column_for_two_things() -> None:
 
 def test_rows_are_read_with_gaps_as_nan() -> None:
     text = b"x1,y1,z1,x2,y2,z2\n1,2,3,4,5,6\n7,8,9,,11,12\n-99,2,3,4,5,6\n,,,NA,1,1\n"
-    layout = read_segment_layout(text, missing=[-99.0, "NA"])
+    layout = read_segment_layout(text, table_options(missing=[-99.0, "NA"]))
     seen = []
     summary = read_segments(io.BytesIO(text), layout, lambda *chunk: seen.append(chunk))
     starts, ends = (np.concatenate(side) for side in zip(*seen, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from geodomain.compute.api import PointIndex, SegmentIndex, Taken
+from geodomain.compute.api import MachineUsed, PointIndex, SegmentIndex
 from geodomain.compute.cuda import device, lattices, points
 from geodomain.compute.cuda.distance import CudaNearestIndex
 from geodomain.compute.cuda.segments import CudaSegmentIndex
@@ -45,7 +45,9 @@ class CudaBackend:
         """Index a mesh for the shares of blocks; the rim's edges are (m, 2, 3)."""
         return CudaBlockIndex(mesh, rim)
 
-    def taken(self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str) -> Taken:
+    def machine_used(
+        self, indexes: Sequence[PointIndex] | Sequence[SegmentIndex], why: str
+    ) -> MachineUsed:
         """Return "cuda", or "cpu" where it had no memory for what it was asked, and why."""
         own = [index for index in indexes if isinstance(index, points.CudaPointIndex)]
-        return points.taken(own, why)
+        return points.machine_used(own, why)

@@ -1,4 +1,4 @@
-"""Memory pools: buffers kept between calls, each lent to one caller at a time, on its device."""
+"""Device and page-locked memory, kept between calls, and copies to and from it."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _release_for_good() -> None:
 atexit.register(_release_for_good)
 
 
-# --- Memory for points on their way through the device: chunks there, page-locked pieces here.
+# Memory for points on their way: chunks on the device, page-locked pieces in memory.
 
 IN_FLIGHT = 4_194_304  # points on the device at a time, in all the slots
 SLOTS = 4  # chunks in flight: copied in, worked on, copied out, and one to wait for
@@ -309,7 +309,7 @@ _buffer_pools = {
 rings = Pool(Ring, LEAST_ROOM)
 
 
-# --- Copies between the caller's arrays and page-locked memory, by several native threads.
+# Copies between the caller's arrays and page-locked memory, by several native threads.
 
 # One thread copies 9 to 12 GB/s, the bus moves 55: eight keep it busy, and more are in their way.
 _MOST_THREADS = 8

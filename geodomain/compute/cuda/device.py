@@ -1,4 +1,4 @@
-"""What the CPU does because the device has too little memory, and the warning about it."""
+"""CUDA devices: which of them are used, their contexts, kernels and launches."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cpu_instead(what: str) -> str:
     return want
 
 
-# --- What is remembered for each device by itself; no driver needed.
+# State of each device.
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -72,7 +72,7 @@ class OfEachDevice(Generic[Given, Result]):
         self.kept.clear()
 
 
-# --- The driver, which of its devices are used, and the one that a thread works on; no context.
+# The driver, the devices in use, and the device of this thread.
 
 
 @functools.cache
@@ -166,7 +166,7 @@ def span(count: int) -> str:
     return f"0 to {count - 1}"
 
 
-# --- The context of a device, and what ended it.
+# Contexts, and what ends them.
 
 _FORKED = (
     "this process was forked from one that had used the GPU, and CUDA does not work in it: start "
@@ -259,7 +259,7 @@ class PrimaryContext:
         return meaning
 
 
-# --- CUDA devices through PyCUDA: contexts, kernels, launches.
+# Kernels and launches.
 
 __all__ = [
     "architecture",
@@ -500,7 +500,7 @@ def drop(release: Callable[[], object]) -> None:
         release()
 
 
-# --- Streams of other libraries, whose work on the caller's arrays comes first.
+# Streams of other libraries, whose work on the caller's arrays comes first.
 
 
 def wait_for(*arrays: Points | Room) -> None:
@@ -511,7 +511,7 @@ def wait_for(*arrays: Points | Room) -> None:
         driver().Context.synchronize()
 
 
-# --- The first thing that a machine lacks before its GPU can be used.
+# The first thing that a machine lacks to use its GPU.
 
 _NO_DRIVER = (
     "the NVIDIA driver is not installed, or this is no machine with an NVIDIA GPU: install the "

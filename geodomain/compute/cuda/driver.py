@@ -1,4 +1,4 @@
-"""What is used of PyCUDA, which has no types of its own."""
+"""The CUDA driver: types for PyCUDA, calls that it lacks, errors, and array interfaces."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ class Driver(Protocol):
         ...
 
 
-# --- Calls of the CUDA driver that PyCUDA has no name for, through ctypes; nothing is owned here.
+# Driver calls that PyCUDA lacks, through ctypes.
 
 # From cuda.h: attributes of a pointer, a kind of memory, an error, an input of the linker.
 _MEMORY_TYPE, _DEVICE_ORDINAL = 2, 9
@@ -369,7 +369,7 @@ def _attribute(number: int, address: int) -> int | None:
     return value.value if status == 0 and value.value >= _LEAST[number] else None
 
 
-# --- CUDA error translation and recovery.
+# Translation of CUDA errors, and recovery.
 
 _COMPLAINT = re.compile(r"^nvcc fatal|\berror\b.*:")  # in what nvcc writes
 
@@ -441,7 +441,7 @@ def version_text(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-# --- Where an array on a GPU is, as the CUDA array interface and DLPack say it.
+# Arrays on a GPU, as the CUDA array interface and DLPack describe them.
 
 
 class ArrayInterface(NamedTuple):
@@ -491,7 +491,7 @@ class DlpackArray(Protocol):
         ...
 
 
-# --- Arrays on a GPU by DLPack, read through ctypes; no other library is needed.
+# DLPack, read through ctypes.
 
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}  # types of DLPack, as NumPy says them
 _NAME, _USED = b"dltensor", b"used_dltensor"

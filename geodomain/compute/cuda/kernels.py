@@ -1,4 +1,4 @@
-"""C values one after the other, as kernels take them; no driver needed."""
+"""Compiled kernels: arguments, PTX, the cache on disk, and the wheel's images."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _packer(shape: tuple[int | type, ...]) -> struct.Struct:
     return struct.Struct("@" + "".join(codes))
 
 
-# --- The PTX of a kernel file cut into its kernels; no driver needed.
+# PTX of a kernel file, cut into its kernels.
 
 # The name of a kernel, or of a function of its own, behind what the latter returns.
 _NAME = re.compile(r"\n(?:\.visible )?\.(?:entry|func)\s+(?:\([^)]*\)\s*)?(\w+)")
@@ -108,7 +108,7 @@ def _parts(text: str) -> list[tuple[str, str]]:
     return [*parts, ("", text[begin:])]
 
 
-# --- Compiled kernels on disk: what identifies one, and how it gets there; no driver needed.
+# Compiled kernels on disk.
 
 FLAGS = ("--fmad=false", "-std=c++17", "-O3")
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
@@ -328,7 +328,7 @@ def _store(path: Path, binary: bytes) -> None:
         raise
 
 
-# --- The wheel's PTX as modules: the driver makes kernels into machine code, several at a time.
+# The wheel's PTX, which the driver compiles, several modules at a time.
 
 _THREADS = 8
 # What a question launches of a file, in order, by what follows "geodomain_": begun together, at the

@@ -1,4 +1,4 @@
-"""A lattice on the device, and the launches that label a part of it; nothing is copied out."""
+"""Labels of a lattice from a GPU: the launches, the slabs, and the copies."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def upload_rulers(axes: list[Floats]) -> tuple[CudaMemory, list[bytes]]:
     return memory, [ruler.tobytes() for ruler in rulers]
 
 
-# --- A lattice's labels from the device, slab by slab along x: made, packed and copied out at once.
+# Labels in memory, slab by slab along x: computed, packed and copied at once.
 
 SLAB_BYTES = 16 << 20  # of bits that one slab has, where a layer of x is not larger
 _SLABS = 3  # made, copied out, and waited for
@@ -294,7 +294,7 @@ def _fetcher(out: NDArray[np.uint8], stager: Stager) -> Fetch:
     return staged
 
 
-# --- A lattice's labels in the caller's array on the device, made there; only counts are copied.
+# Labels in the caller's array on the device.
 
 IN_PLACE_BYTES = 128 << 20  # of bits at a time: nothing is gained by less where nothing is copied
 
@@ -345,7 +345,7 @@ def _make(
         work.make_room(unsure)
 
 
-# --- Labels of a lattice's blocks from the device, or, for want of memory, from the CPU.
+# Labels from the device, or from the CPU if memory is short.
 
 
 def lattice_bits(

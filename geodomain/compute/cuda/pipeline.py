@@ -1,4 +1,4 @@
-"""Answers from the device to the caller's array, piece by piece; no geometry."""
+"""Points through the device chunk by chunk: copied in, answered, copied out."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def piece_bytes(size: int) -> int:
     return max(_LEAST_BYTES, min(_PIECE_BYTES, size))
 
 
-# --- The device's copy of points that several queries share.
+# The device's copy of points of several queries.
 
 
 class DeviceCopy:
@@ -127,7 +127,7 @@ def copy_of(points: Points) -> DeviceCopy | None:
     return copy
 
 
-# --- All the points through the device, chunk by chunk: in, answered, out; no geometry.
+# All points, chunk by chunk.
 
 Send = Callable[[Slot, int, int], bytes]
 Copy = Callable[[int, Slot, int, int], bytes]

@@ -1,4 +1,4 @@
-"""The grid built on the device, from a mesh that is there; what is not for it goes to the host."""
+"""Point queries on a GPU: the grid, the order of rows, and the launches."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _launch(name: str, blocks: int | tuple[int, int], *fields: Argument) -> None
     device.start("grid_build.cu", f"geodomain_build_{name}", grid, threads, *fields)
 
 
-# --- The grid over one mesh's triangles in a device's memory: how it gets there, and its view.
+# The grid in device memory, and its view.
 
 # Shorter lists than the CPU's: here the index is cheap and the answers are many.
 _DENSITY = 1.0
@@ -176,7 +176,7 @@ class GridOnDevice:
         return parts["grids"][: layout.structure("Grid").size].tobytes(), places
 
 
-# --- Rows on a GPU in an order in which near ones are next to each other, by a counting sort.
+# Rows in an order in which neighbours are close, by a counting sort.
 
 LEAST_CURVE_BITS, MOST_CURVE_BITS = 12, 24
 
@@ -215,7 +215,7 @@ def order_by(
     launch("order", rows, tickets, size, counts, order)
 
 
-# --- Which of several solids first holds each point, on the device: the launches; no geometry.
+# The first of several solids that contains each point.
 
 
 def first_solids(solids: Sequence[bytes], points: Points, out: Room, threads: int) -> int:
@@ -253,7 +253,7 @@ def first_solids(solids: Sequence[bytes], points: Points, out: Room, threads: in
         device.free(table)
 
 
-# --- Point queries on a GPU, through PyCUDA.
+# Point queries.
 
 # A question to the CPU's index: points, room for the answers, threads.
 OnCpu = Callable[[CpuPointIndex, Points, Room, int], int]
@@ -469,7 +469,7 @@ def _or_on_cpu(
     return on_cpu(points) if want else refused
 
 
-def taken(indexes: Sequence[CudaPointIndex], why: str) -> tuple[str, str]:
+def machine_used(indexes: Sequence[CudaPointIndex], why: str) -> tuple[str, str]:
     """Return where these were answered, "cuda" or, for want of memory, "cpu", and why there."""
     answers = sum(index.answers for index in indexes)
     on_the_cpu = sum(index.on_the_cpu for index in indexes)

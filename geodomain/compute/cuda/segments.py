@@ -1,4 +1,4 @@
-"""The hierarchy of boxes over a mesh, built and held on a GPU; asked in `cuda_segments`."""
+"""Segment queries on a GPU: the hierarchy of boxes, and the launches."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class Hierarchy:
         device.free(*getattr(self, "_kept", ()))
 
 
-# --- Segment queries on a GPU, through PyCUDA.
+# Segment queries.
 
 Number = TypeVar("Number", bound=np.generic)
 

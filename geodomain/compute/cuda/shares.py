@@ -1,4 +1,4 @@
-"""Shares of a lattice's blocks on a GPU, some layers of x at a time: the launches; no geometry."""
+"""Shares of blocks on a GPU: launches for lattices, and for blocks anywhere."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class SharePart:
         )  # fmt: skip
 
 
-# --- Shares of blocks anywhere on a GPU, through PyCUDA: the launches; no geometry.
+# Shares of blocks anywhere.
 
 FILE = "blocks.cu"
 TOGETHER = 1 << 21  # blocks on the device at a time: 69 bytes each
