@@ -178,7 +178,7 @@ def is_in_checkout(name: str) -> bool:
 
 @pytest.mark.parametrize(
     "page",
-    [*SITE_PAGES, ROOT / "README.md", ROOT / "geodomain/reporting/viewer/README.md"],
+    [*PAGES, ROOT / "geodomain/reporting/viewer/README.md"],
     ids=name_of,
 )
 def test_files_that_a_page_names_are_there(page: Path) -> None:
