@@ -92,7 +92,6 @@ assert geodomain.label_points(middle - 1e6, {"ORE": mesh}, background="W").tolis
 SAID = {
     "label blocks.parquet --solid A=solid.stl -o out.parquet": "pip install 'geodomain[parquet]'",
     "label blocks.vtu --solid A=solid.stl -o out.vtu": "pip install pyvista",
-    "check solid.vtp": "pip install pyvista",
     "check relief.tif": "pip install 'geodomain[tifffile]'",
     "model --fit dyke.ply --size 10,10,5 -o m.parquet": "pip install 'geodomain[parquet]'",
     "label parquet_parts --solid A=solid.stl -o out": "pip install 'geodomain[parquet]'",

@@ -206,7 +206,7 @@ def test_a_record_inside_the_output_is_refused(folder: Path) -> None:
     label_dataset("blocks", domains(), "out")
     part = next(Path("out").rglob("*.csv"))
     before = part.read_bytes()
-    for place in (part, Path("out/run.json"), Path("out/_geodomain/job.json")):
+    for place in (part.with_suffix(".json"), Path("out/run.json"), Path("out/_geodomain/job.json")):
         with pytest.raises(TableError, match="would be inside the output out"):
             label_dataset("blocks", domains(), "out", record=place, overwrite=True)
     assert part.read_bytes() == before

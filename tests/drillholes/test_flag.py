@@ -13,7 +13,7 @@ import polars
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
-from flagged_holes import ASSAY, COLLAR, ORE
+from flagged_holes import ASSAY, COLLAR, ORE, folder
 from hypothesis import given
 from hypothesis import strategies as st
 from wireframes import box
@@ -22,6 +22,8 @@ import geodomain
 from geodomain import Domain, Domains, Drillholes, Mesh, TableError, flag_file
 from geodomain.cli import main
 from geodomain.drillholes.flagging import Parts, make_cuts
+
+__all__ = ["folder"]
 
 
 def flagged(assay: str | bytes = ASSAY, domains=ORE, **options) -> list[str]:
