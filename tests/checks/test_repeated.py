@@ -68,8 +68,10 @@ def models(draw: st.DrawFn) -> Floats:
 
 @given(models(), st.integers(1, 7), steps)
 def test_bits_count_what_a_set_counts(points: Floats, pieces: int, step: float) -> None:
-    found = marked(points, min(pieces, len(points)), step)
-    assert found == counted(points)
+    count = counted(points)
+    assert marked(points, 1, step) == count
+    # A first piece of one place does not tell the step: later ones may lie on no lattice of it.
+    assert marked(points, min(pieces, len(points)), step) in (None, count)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5))
