@@ -276,14 +276,31 @@ def sine_cosine(degrees: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def sign_of_down(dips: Floats, wanted: DipDown) -> int:
-    """Return 1 where a file's positive dips point down, -1 where its negative ones do.
+def sign_of_down(dips: Floats, wanted: DipDown, holes: NDArray[np.intp] | None = None) -> int:
+    """Return 1 where positive dips of a table point down, -1 where negative ones do.
 
-    Decided once for a file, by the sign of the sum; level holes alone say positive.
+    Decided once for a table, by the sign of the sum of its dips; a table of level holes says
+    positive. The stations of one hole count together as the square root of their number: one long
+    hole with the wrong sign does not outvote many short ones, and a fan of short holes that go up
+    does not outvote the long ones that go down.
+
+    Parameters
+    ----------
+    dips : (m,) float64
+        As the table has them; NaN is skipped.
+    wanted : {"auto", "positive", "negative"}
+        Which dips point down, where the caller says it.
+    holes : (m,) intp, optional
+        The hole of each dip, from 0; without it, each is of another hole.
     """
     if wanted != "auto":
         return 1 if wanted == "positive" else -1
-    return -1 if float(np.nansum(dips)) < 0 else 1
+    known = np.isfinite(dips)
+    votes = dips[known]
+    if holes is not None:
+        rows = holes[known]
+        votes = votes / np.sqrt(np.bincount(rows)[rows])
+    return -1 if float(votes.sum()) < 0 else 1
 
 
 # --- Holes as named curves with an end: what is asked where they go.

@@ -67,7 +67,8 @@ class Drillholes:
         The curve between two stations: an arc that has both directions; one half along each; all
         along the upper one. Above the first station and below the last a hole is straight.
     down : {"auto", "positive", "negative"}
-        Which dips point down. "auto" decides once for a file, by the sign of the sum of its dips.
+        Which dips point down. "auto" decides once for a file, by the sign of the sum of its dips;
+        the stations of a hole count together as the square root of their number.
     vertical : bool
         Whether a hole without a station is vertical; it is left out otherwise.
     strict : bool

@@ -249,6 +249,8 @@ _STEEP = ((0.4, 6.0), (0.1, 12.0))
 _STEEP_SLIP = (0.1, 3.0)
 _STEEP_MARK = (0.05, 2.0)
 _RISE, _LEVEL = 0.3, 0.02
+# Collars that show a hillside: a plane has three numbers, and one collar may be wrong.
+_PLANE = 6
 # Places: distance to the nearest collar, in multiples of the field's and of the usual length.
 _APART, _APART_SURELY = 3.0, (50.0, 1000.0)
 # How many honest places at the same distance may look like a slip of the pen.
@@ -404,7 +406,7 @@ def _odd_heights(points: Floats, suspect: Bools, lost: Bools, usual: float) -> t
         wrong |= suspect & (rise > level) & (beyond > within)
     if int(sound.sum()) < 4:
         return wrong, far
-    odd = sound & (rise > _RISE * usual)
+    odd = sound & (rise > _RISE * usual) & (outside > 0)
     far = odd & (steeper(_STEEP[0]) | steeper(_STEEP[1]))
     doubtful = np.flatnonzero(odd & ~far & steeper(_STEEP_SLIP))
     for row in doubtful.tolist() if len(doubtful) <= 50 else ():
@@ -419,7 +421,7 @@ def _without_tilt(points: Floats, sound: Bools) -> Floats:
     They are as they were where the ground is no plane.
     """
     rows = np.flatnonzero(sound)
-    if len(rows) < 9:
+    if len(rows) < _PLANE:
         return points[:, 2]
     plane = np.column_stack([points[:, :2] - points[rows, :2].mean(axis=0), np.ones(len(points))])
     away, most = points[:, 2], math.inf
@@ -910,7 +912,7 @@ class HoleMaking:
         depths, azimuths, dips = (survey.numbers(role) for role in ("at", "azimuth", "dip"))
         if check_exchanged(azimuths, dips):
             _refuse_exchanged(survey, dips)
-        sign = sign_of_down(dips, self.down)
+        sign = sign_of_down(dips, self.down, codes)
         at_top = np.zeros(len(collars.names), np.bool_)
         given = SurveyRows(holes, depths, azimuths, sign * dips)
         at_top[holes[(holes >= 0) & (depths == 0) & given.complete]] = True

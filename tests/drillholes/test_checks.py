@@ -16,7 +16,8 @@ from wireframes import box
 import geodomain
 from geodomain import Drillholes, GeodomainWarning, Mesh, TableError
 from geodomain.cli import main
-from geodomain.drillholes.checks import KINDS
+from geodomain.drillholes.checks import KINDS, Finding
+from geodomain.drillholes.making import check_collars
 from geodomain.formats.wireframes import write_mesh
 
 GROUND = 380.0
@@ -133,6 +134,28 @@ def test_a_hole_far_off_in_a_district_passes() -> None:
             for row, name in enumerate(NAMES)]  # fmt: skip
     rows[-1][1:3] = [5000 - 4900, 9000 - 3000]
     assert warnings_of(Drillholes(*tables(rows))) == {}
+
+
+def far_from_neighbours(points: list[list[float]], lengths: list[float]) -> list[str]:
+    """Return what is said of collars alone, named A, B, .."""
+    found: list[Finding] = []
+    check_collars(found, [*"ABCDEFGHIJ"[: len(points)]], np.array(points), np.array(lengths))
+    return [case.hole for each in found for case in each.cases() if each.code == "collar-far"]
+
+
+def test_six_collars_on_a_hillside_pass() -> None:
+    places = [(0, 600), (300, 6500), (5000, 4100), (7300, 1300), (0, 0), (300, 5500)]
+    points = [[5000.0 + x, 9000.0 + y, 2000 - 0.38 * x - 0.5 * y] for x, y in places]
+    assert far_from_neighbours(points, [500.0] * 6) == []
+    points[3][2] += 20_000
+    assert far_from_neighbours(points, [500.0] * 6) == ["D"]
+
+
+def test_a_collar_between_the_elevations_of_its_neighbours_passes() -> None:
+    points = [[710.0, 1240, 10], [2280, 940, 440], [610, 1760, 500], [400, 1180, 170],
+              [250, 1630, 380]]  # fmt: skip
+    above = [[5000 + x, 9000 + y, 1000 + z] for x, y, z in points]
+    assert far_from_neighbours(above, [100.0] * 5) == []
 
 
 def moved(row: int, column: int, value: float, rows: Rows) -> Rows:
@@ -257,6 +280,15 @@ def test_one_hole_with_the_other_sign() -> None:
     found = Drillholes(*tables(survey=rows)).report.findings
     (one,) = (each for each in found if each.bad)
     assert str(one) == "1 hole that goes up, unlike the others (DH002) [dip-sign]"
+
+
+def test_a_long_hole_with_the_other_sign_does_not_turn_the_others() -> None:
+    short = [[name, 0, 90, -60] for name in NAMES]
+    long = [[NAMES[4], depth, 90, 60] for depth in range(2, 60, 2)]
+    rows = [row for row in short if row[0] != NAMES[4]] + [[NAMES[4], 0, 90, 60], *long]
+    holes = Drillholes(*tables(survey=rows))
+    assert holes.report.down == "negative"
+    assert warnings_of(holes)["dip-sign"] == (NAMES[4],)
 
 
 def test_a_fan_of_holes_that_go_up_passes() -> None:

@@ -192,14 +192,16 @@ def no_height(value: float) -> Callable[[Field, random.Random], str | None]:
 
 
 def lost_digit(made: Field, dice: random.Random) -> str | None:
-    """Lose the first digit of an easting."""
+    """Lose the first digit of an easting that was among the others."""
     eastings = [float(row[1]) for row in made.collar]
     northings = [float(row[2]) for row in made.collar]
     scale = max(np.ptp(eastings), np.ptp(northings), max(float(row[4]) for row in made.collar))
     row = dice.choice(made.collar)
+    others = [float(one[1]) for one in made.collar if one is not row]
+    among = min(others) <= float(row[1]) <= max(others)
     row[1] = float(f"{row[1]:.2f}"[1:])
-    gap = min(abs(float(one[1]) - float(row[1])) for one in made.collar if one is not row)
-    return str(row[0]) if gap > 4 * scale and row[1] != 0 else None
+    gap = min(abs(other - row[1]) for other in others)
+    return str(row[0]) if among and gap > 4 * scale and row[1] != 0 else None
 
 
 def station(change: Callable[[Field, list], bool]) -> Callable[[Field, random.Random], str | None]:
