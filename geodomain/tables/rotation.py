@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, warn
@@ -107,6 +109,8 @@ def _on_lattice(corners: Floats, sizes: Floats, model: MicromineModel) -> bool:
 _FEW, FIRST, _LEVEL = 4_096, 65_536, 500
 # Centroids are one size apart within this part of the size, and directions agree within degrees.
 _NEAR, _AGREE = 1e-3, 0.01
+# A step between rounded coordinates is off by 1.5 units at most; coarser units tell no direction.
+_ROUNDED, _COARSE = 1.5, 10.0
 # So few columns of blocks show nothing; of a turned lattice hardly any two share an x or a y.
 _COLUMNS, _SHARE = 10, 0.9
 _SAY = (
@@ -115,13 +119,19 @@ _SAY = (
 )
 
 
-def azimuth_of(points: Floats, sizes: Floats) -> float:
+def azimuth_of(points: Floats, sizes: Floats, unit: float | None = None) -> float:
     """Return the azimuth of the blocks' rows, from neighbours among the first blocks.
+
+    Rounded coordinates scatter the directions from block to block: centimetres by 0.08 degrees
+    where blocks measure 10. So a rough azimuth comes from neighbours, as exact as the rounding
+    allows, and all blocks that lie on one lattice make it precise.
 
     Parameters
     ----------
     points, sizes : (n, 3) float64
         Centroids or lowest corners, and sizes.
+    unit : float, optional
+        What the coordinates are rounded to; by default the unit of their last decimal.
 
     Returns
     -------
@@ -129,76 +139,144 @@ def azimuth_of(points: Floats, sizes: Floats) -> float:
         Degrees, clockwise, to a millionth; within 45 of zero for blocks that are square in plan,
         else within 90. 0 where blocks are not turned, or where too few are neighbours to tell.
     """
-    found = _of_first(points[:_FEW], sizes[:_FEW])
-    if found is None and len(points) > _FEW:
-        found = _of_first(points[:FIRST], sizes[:FIRST])
-    return found or 0.0
+    unit = rounding_of(points[:_FEW]) if unit is None else unit
+    azimuth = _of_first(points[:_FEW], sizes[:_FEW], unit)
+    if azimuth is None and len(points) > _FEW:
+        azimuth = _of_first(points[:FIRST], sizes[:FIRST], unit)
+    return azimuth or 0.0
 
 
-def _of_first(points: Floats, sizes: Floats) -> float | None:
+def rounding_of(points: Floats) -> float:
+    """Return the unit of the last decimal of x and y, 0 for more than six decimals."""
+    plan = points[np.isfinite(points).all(axis=1), :2]
+    for digits in range(7):
+        if (np.round(plan, digits) == plan).all():
+            return float(10.0**-digits)
+    return 0.0
+
+
+def _of_first(points: Floats, sizes: Floats, unit: float) -> float | None:
     """Return the azimuth of some blocks, None where they do not show one."""
-    found = _of_rows(points, sizes)
-    if found is None:  # where z runs first, blocks that follow each other are those of one level
-        level = np.argsort(points[:, 2], kind="stable")
-        found = _of_rows(points[level], sizes[level])
-    return _of_level(points, sizes) if found is None else found
+    level = np.argsort(points[:, 2], kind="stable")  # where z runs first, a level is a row
+    azimuth = _of_rows(points, sizes, unit)
+    if azimuth is None:
+        azimuth = _of_rows(points[level], sizes[level], unit)
+    if azimuth is None:
+        azimuth = _of_level(points, sizes, unit)
+    if not azimuth:
+        return azimuth
+    fitted = _fitted(points, sizes, azimuth, unit)
+    return 0.0 if fitted is not None and _along_axes(fitted, _AGREE) else fitted
 
 
-def _of_rows(points: Floats, sizes: Floats) -> float | None:
+def _along_axes(azimuth: float, slack: float) -> bool:
+    """Tell whether blocks with an azimuth lie along the axes, within some degrees."""
+    return abs((azimuth + 45) % 90 - 45) <= slack
+
+
+def _of_rows(points: Floats, sizes: Floats, unit: float) -> float | None:
     """Return the azimuth from each block to the next; None where too few are neighbours."""
     steps = np.diff(points, axis=0)
     same = (sizes[1:] == sizes[:-1]).all(axis=1) & (steps[:, 2] == 0)
-    return _agreed(steps[same], sizes[1:][same], len(points) / 4)
+    return _agreed(steps[same], sizes[1:][same], len(points) / 4, unit)
 
 
-def _of_level(points: Floats, sizes: Floats) -> float | None:
+def _of_level(points: Floats, sizes: Floats, unit: float) -> float | None:
     """Return the azimuth of neighbours within the level and size that most blocks have."""
     usable = np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1)
     points, sizes = points[usable], sizes[usable]
     if len(points) < 2:
         return None
-    kinds = np.column_stack([points[:, 2], sizes])
-    _, kind, counts = np.unique(kinds, axis=0, return_inverse=True, return_counts=True)
-    level = np.flatnonzero(kind.ravel() == counts.argmax())[:_LEVEL]
+    level = _commonest(np.column_stack([points[:, 2], sizes]))[:_LEVEL]
     some = points[level]
     one, other = np.triu_indices(len(some), 1)
-    return _agreed(some[other] - some[one], sizes[level][other], max(4.0, len(some) / 32))
+    return _agreed(some[other] - some[one], sizes[level][other], max(4.0, len(some) / 32), unit)
 
 
-def _agreed(steps: Floats, sizes: Floats, fewest: float) -> float | None:
+def _commonest(rows: Floats) -> NDArray[np.intp]:
+    """Return where the row is that occurs most often."""
+    _, kind, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    return np.flatnonzero(kind.ravel() == counts.argmax())
+
+
+def _agreed(steps: Floats, sizes: Floats, fewest: float, unit: float) -> float | None:
     """Return the azimuth of the steps that are as long as a block, if there are enough.
 
-    0 where they lie along the axes; None where they are too few, or differ.
+    0 where they lie along the axes; None where they are too few, or differ. Both ends of a step
+    are rounded, each of its coordinates by half a unit at most.
     """
     length = np.hypot(steps[:, 0], steps[:, 1])
     for axis in (0, 1):
-        beside = np.abs(length - sizes[:, axis]) < _NEAR * sizes[:, axis]
+        off = (
+            _ROUNDED * unit if _COARSE * unit < float(sizes[:, axis].min(initial=math.inf)) else 0.0
+        )
+        beside = np.abs(length - sizes[:, axis]) < np.maximum(_NEAR * sizes[:, axis], off)
         if beside.sum() > fewest:
             angles = np.degrees(np.arctan2(steps[beside, 1], steps[beside, 0]))
             # Of blocks that are square in plan it is not known along which side a step leads.
             square = np.abs(sizes[beside, 1] - sizes[beside, 0]) < _NEAR * sizes[beside, 0]
             period = 90 if square.all() else 180
             angles = angles if period == 90 else angles[~square] - 90 * axis
-            turns = -((angles + period / 2) % period - period / 2)
-            found = float(np.median(turns))
-            agree = np.abs(turns - found) < _AGREE
+            slack = max(_AGREE, float(np.degrees(2 * off / sizes[beside, axis].min())))
+            turns = _about_one(-angles, period)
+            middle = float(np.median(turns))
+            agree = np.abs(turns - middle) < slack
             if agree.mean() > 0.9:
-                off = abs((found + 45) % 90 - 45)
-                return _plain(turns[agree]) if off > _AGREE else 0.0
+                azimuth = float(turns[agree].mean())
+                if _along_axes(azimuth, max(_AGREE, slack / 8)):
+                    return 0.0
+                return (azimuth + period / 2) % period - period / 2
     return None
 
 
-def _plain(turns: Floats) -> float:
-    """Return the mean of turns with the fewest decimals that they allow, 6 at most.
+def _about_one(turns: Floats, period: int) -> Floats:
+    """Return angles that are alike but for whole periods as numbers beside each other."""
+    waves = np.radians(turns * (360 / period))
+    middle = np.degrees(np.arctan2(np.sin(waves).mean(), np.cos(waves).mean())) * period / 360
+    beside: Floats = middle + (turns - middle + period / 2) % period - period / 2
+    return beside
 
-    Rounded coordinates scatter them; along a row what one step has too much the next has too
-    little, so that the mean is better than any of them. What is within their mean deviation is
-    the same azimuth.
+
+def _fitted(points: Floats, sizes: Floats, azimuth: float, unit: float) -> float | None:
+    """Return an azimuth with the fewest decimals that the blocks allow, 6 at most.
+
+    The blocks of the commonest size are fitted to a lattice by least squares, first those that are
+    near to each other, where a rough azimuth still tells the rows apart, then farther ones. Blocks
+    on no lattice leave the azimuth as it is; None where their coordinates are so coarse, such as
+    whole numbers, that single steps show no direction.
     """
-    azimuth = float(turns.mean())
-    off = float(np.abs(turns - azimuth).mean())
+    usable = np.flatnonzero(np.isfinite(points).all(axis=1) & np.isfinite(sizes).all(axis=1))
+    rows = usable[_commonest(sizes[usable])]
+    plan, size = points[rows, :2] - points[rows[0], :2], sizes[rows[0], :2]
+    away = np.hypot(plan[:, 0], plan[:, 1])
+    reach, off, error = 4.0 * float(size.max()), math.inf, math.inf
+    while True:
+        some = plan[away <= reach]
+        across = np.radians(azimuth)
+        local = some @ np.array(
+            [[np.cos(across), np.sin(across)], [-np.sin(across), np.cos(across)]]
+        )
+        lattice = np.round(local / size) * size
+        left = local - lattice
+        off = float(np.quantile(np.hypot(left[:, 0], left[:, 1]), 0.9))
+        lattice, local = lattice - lattice.mean(axis=0), local - local.mean(axis=0)
+        spread = float((lattice**2).sum())
+        if spread == 0 or off > max(float(size.min()) / 4, 2 * unit):
+            if unit * _COARSE >= size.min():
+                return None
+            break
+        turn = np.arctan2((lattice[:, 0] * local[:, 1] - lattice[:, 1] * local[:, 0]).sum(),
+                          (lattice * local).sum())  # fmt: skip
+        azimuth -= float(np.degrees(turn))
+        # Rounding repeats along rows, and its errors add up: to a unit at the usual distance.
+        scatter = 3.0 * float(np.abs(local - lattice).mean()) / len(some) ** 0.5
+        error = float(np.degrees(max(unit, scatter) / (spread / len(some)) ** 0.5))
+        if reach >= away.max():
+            break
+        reach *= 3.0
+    allowed = max(error, 2e-7) if math.isfinite(error) else 0.0
     for digits in range(6):
-        if abs(round(azimuth, digits) - azimuth) <= off:
+        if abs(round(azimuth, digits) - azimuth) <= allowed:
             return round(azimuth, digits)
     return round(azimuth, 6)
 
@@ -298,11 +376,15 @@ def refuse_misfit(points: Floats, sizes: Floats, frame: Frame, name: str) -> Non
     local = frame.lattice
     if local is None or not frame.said:
         return
+    unit = max(rounding_of(points[:_FEW]), 1e-6)
     points, sizes = local.to_local(points[:FIRST]), sizes[:FIRST]
     # The turn there and back rounds, and blocks of one level must have one height.
     points = np.round(points, 6)
-    azimuth = azimuth_of(points, sizes)
-    pair = _overlapping(points, sizes, azimuth) if azimuth else None
+    azimuth = azimuth_of(points, sizes, unit)
+    pair = None
+    if azimuth:  # exact coordinates may be whole numbers, which look rounded
+        pair = _overlapping(points, sizes, azimuth, 0.0)
+        pair = pair or _overlapping(points, sizes, azimuth, unit)
     if pair is None:
         return
     if frame.boxes is None:
@@ -327,7 +409,9 @@ def refuse_misfit(points: Floats, sizes: Floats, frame: Frame, name: str) -> Non
     raise TableError(message)
 
 
-def _overlapping(points: Floats, sizes: Floats, azimuth: float) -> tuple[int, int] | None:
+def _overlapping(
+    points: Floats, sizes: Floats, azimuth: float, unit: float
+) -> tuple[int, int] | None:
     """Return two neighbours on a turned lattice that overlap as boxes along the axes, if any do."""
     back = frame_of_azimuth(azimuth).to_local(points)
     for along, across in ((0, 1), (1, 0)):
@@ -335,13 +419,13 @@ def _overlapping(points: Floats, sizes: Floats, azimuth: float) -> tuple[int, in
         order = np.lexsort([back[:, along], lane, *sizes.T, points[:, 2]])
         one, other = order[:-1], order[1:]
         same = (sizes[one] == sizes[other]).all(axis=1) & (points[one, 2] == points[other, 2])
-        size = sizes[one]
-        same &= np.abs(back[other, along] - back[one, along] - size[:, along]) < (
-            _NEAR * size[:, along]
-        )
-        same &= np.abs(back[other, across] - back[one, across]) < _NEAR * size[:, across]
+        size = sizes[one, :2]
+        near = np.maximum(_NEAR * size, _ROUNDED * unit)
+        beside = np.abs(back[other] - back[one])[:, :2]
+        same &= np.abs(beside[:, along] - size[:, along]) < near[:, along]
+        same &= beside[:, across] < near[:, across]
         offset = np.abs(points[other, :2] - points[one, :2])
-        same &= (offset < (1 - _NEAR) * size[:, :2]).all(axis=1)
+        same &= (offset < size - near).all(axis=1)
         if same.any():
             pair = int(same.argmax())
             return int(one[pair]), int(other[pair])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from wireframes import box
 import geodomain
 from geodomain import Mesh, TableError, read_mesh, write_mesh
 from geodomain.cli import main
-from geodomain.tables.frames import LocalFrame
+from geodomain.tables.frames import Frame, LocalFrame
 from geodomain.tables.options import read_turns
-from geodomain.tables.rotation import azimuth_of
+from geodomain.tables.rotation import azimuth_of, refuse_misfit
 
 Floats = np.ndarray
 pytestmark = pytest.mark.filterwarnings("ignore:the blocks in ORE have")
@@ -84,14 +85,36 @@ def test_neighbours_show_how_a_lattice_is_turned(order: str, angle: float) -> No
     assert azimuth_of(turned[:, :3], turned[:, 3:]) == angle
 
 
-@pytest.mark.parametrize(("size", "decimals"), [((10.0, 4.0, 5.0), 3), ((2.5, 2.0, 1.25), 6)])
-@pytest.mark.parametrize("angle", [30.0, -12.25, 60.0])
+ROUNDED = [
+    ((10.0, 4.0, 5.0), 3),
+    ((2.5, 2.0, 1.25), 6),
+    ((10.0, 10.0, 5.0), 2),
+    ((25.0, 20.0, 5.0), 1),
+]
+
+
+@pytest.mark.parametrize(("size", "decimals"), ROUNDED)
+@pytest.mark.parametrize("angle", [30.0, -12.25, 17.5])
 def test_rounded_neighbours_show_a_plain_azimuth(
     size: tuple[float, float, float], decimals: int, angle: float
 ) -> None:
     blocks = lattice(20, 15, 6, size)
     turned = in_world(blocks, LocalFrame([("z", angle)], (500_000.3, 6_800_000.7, 0.0)))
     assert azimuth_of(np.round(turned[:, :3], decimals), turned[:, 3:]) == angle
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+@pytest.mark.parametrize("angle", [0.0, 30.0, -41.2, 5.0])
+def test_a_frame_that_fits_rounded_coordinates_is_taken(decimals: int, angle: float) -> None:
+    for size in ((10.0, 10.0, 5.0), (5.0, 5.0, 5.0), (20.0, 10.0, 5.0)):
+        frame = LocalFrame([("z", angle)], (433_210.0, 669_620.0, 0.0))
+        blocks = in_world(lattice(20, 15, 3, size), frame)
+        points = np.round(blocks[:, :3], decimals)
+        refuse_misfit(points, blocks[:, 3:], Frame(boxes=frame, said=True), "model")
+        other = LocalFrame([("z", angle + 5)], (0.0, 0.0, 0.0))
+        if decimals == 2:
+            with pytest.raises(TableError, match=re.escape(f"give frame='z={angle:g}'")):
+                refuse_misfit(points, blocks[:, 3:], Frame(boxes=other, said=True), "model")
 
 
 def honest_models() -> dict[str, Floats]:
