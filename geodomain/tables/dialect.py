@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -127,7 +127,7 @@ _THOUSANDS = re.compile(
 _MARKS = (_DECIMAL_COMMA, _DECIMAL_POINT)
 _NUMBER = re.compile(rf"[+-]?\d+(?:[eE][+-]?\d+)?|{'|'.join(mark.pattern for mark in _MARKS)}")
 # Thousands as well as three decimals.
-_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 
 
 # A block model has hundreds of columns; what has more is split at the wrong mark, or is no table.
@@ -254,19 +254,20 @@ def quote_cell(text: str, delimiter: bytes, encoding: str) -> bytes:
 def decimal_mark(
     cells: Sequence[str], columns: Sequence[Sequence[str]], name: str, delimiter: bytes
 ) -> bytes | None:
-    """Tell the decimal mark of `cells`, the coordinates of some rows.
+    """Return the decimal mark of `cells`, the coordinates of some rows; None if nothing shows it.
 
-    Whole numbers tell nothing; then the `columns` of those rows decide, unless commas part the
-    fields: those that hold numbers throughout, with commas or with points. None where neither
-    tells.
+    A mark followed by three digits, as in 1,410, may part thousands. It is taken for a decimal
+    mark only beside a number that can be read in no other way, such as 0,5 or 12,25. Whole
+    coordinates show nothing; then the `columns` of those rows decide that hold numbers throughout,
+    unless commas part the fields. A column whose numbers may all be thousands does not decide:
+    its cells are refused where it is used.
 
     Raises
     ------
     TableError
-        Where coordinates have thousands separators, or both marks, or where all their commas may
-        be thousands separators and the table speaks against decimal commas: commas part its
-        fields, or other columns have points. Where coordinates are whole, and of the other
-        columns some have decimal commas and some have points.
+        Where coordinates have thousands separators, or both marks, or where all their marks may
+        be thousands separators and no other number shows that they are not. Where coordinates
+        are whole, and some of the other columns have decimal commas and some have points.
     """
     for cell in cells:
         if _THOUSANDS.fullmatch(cell):
@@ -276,40 +277,69 @@ def decimal_mark(
     if comma and point:
         message = f"{name} mixes decimal commas ({comma}) and points ({point}); export it anew."
         raise TableError(message)
-    if comma and all(_EITHER.fullmatch(cell) for cell in cells if "," in cell):
-        other = next(filter(None, (_first(_DECIMAL_POINT, column) for column in columns)), "")
-        if other or delimiter == b",":
-            because = f" beside {other}" if other else " where commas part the fields"
-            message = (
-                f"{name} writes {comma!r}{because}: is that {comma.replace(',', '')} or "
-                f"{comma.replace(',', '.')}? Export it without thousands separators, or, if the "
-                "comma is the decimal mark, use decimal=','."
-            )
-            raise TableError(message)
-    if not comma and not point and delimiter != b",":
-        comma, point = _marks_of_others(columns, name)
+    if not comma and not point:
+        if delimiter != b",":
+            comma, point = _marks_of_others(columns, name)
+    elif not _certain(cells, comma or point):
+        _require_witness(comma or point, columns, name, delimiter)
     return b"," if comma else b"." if point else None
 
 
+def _certain(cells: Iterable[str], example: str) -> bool:
+    """Return whether some number with the mark of the example can be read in one way only."""
+    mark = _DECIMAL_COMMA if "," in example else _DECIMAL_POINT
+    return any(mark.fullmatch(cell) and not _EITHER.fullmatch(cell) for cell in cells)
+
+
+def _require_witness(
+    example: str, columns: Sequence[Sequence[str]], name: str, delimiter: bytes
+) -> None:
+    """Raise TableError if a coordinate such as 12,005 may have thousands.
+
+    A point is taken for a decimal point unless another column shows decimal commas.
+    """
+    numbers = [column for column in map(_numbers, columns) if column]
+    mark = "," if "," in example else "."
+    if mark == ",":
+        witness = next(filter(None, (_first(_DECIMAL_POINT, column) for column in columns)), "")
+        if not witness and delimiter != b"," and any(_certain(each, example) for each in numbers):
+            return
+    else:
+        commas = [cell for column in numbers for cell in column if "," in cell]
+        if delimiter == b"," or not _certain(commas, "0,0"):
+            return
+        witness = next(cell for cell in commas if not _EITHER.fullmatch(cell))
+    because = ""
+    if witness:
+        because = f" beside {witness}"
+    elif delimiter == b",":
+        because = " where commas part the fields"
+    message = (
+        f"{name} writes {example!r}{because}: is that {example.replace(mark, '')} or "
+        f"{example.replace(mark, '.')}? Export it without thousands separators, or, if the "
+        f"{'comma' if mark == ',' else 'point'} is the decimal mark, use decimal={mark!r}."
+    )
+    raise TableError(message)
+
+
 def _marks_of_others(columns: Sequence[Sequence[str]], name: str) -> tuple[str, str]:
-    """Give a number with a decimal comma and one with a point, or nothing for each."""
+    """Return a number with a decimal comma and one with a point, "" where there is none."""
     numbers = [column for column in map(_numbers, columns) if column]
     comma, point = ([_first(mark, column) for column in numbers] for mark in _MARKS)
     with_comma, with_point = (next(filter(None, found), "") for found in (comma, point))
-    if with_comma and with_point:
+    cells = [cell for column in numbers for cell in column]
+    if with_comma and not _certain(cells, with_comma):
         # Commas that may part thousands are no decimal commas beside points that cannot.
-        cells = [cell for column in numbers for cell in column]
-        if all(_EITHER.fullmatch(cell) for cell in cells if "," in cell) and not all(
-            _EITHER.fullmatch(cell.replace(".", ",")) for cell in cells if "." in cell
-        ):
+        if not with_point or _certain(cells, with_point):
             return "", with_point
-        message = (
-            f"{name} writes {with_comma} in one column and {with_point} in another, and its "
-            "coordinates do not tell which is the decimal mark: export it with one mark, or use "
-            "decimal=',' or decimal='.'."
-        )
-        raise TableError(message)
-    return with_comma, with_point
+    elif not (with_comma and with_point):
+        return with_comma, with_point
+    message = (
+        f"{name} writes {with_comma} in one column and {with_point} in another, and its "
+        "coordinates do not tell which is the decimal mark: export it with one mark, or use "
+        "decimal=',' or decimal='.'."
+    )
+    raise TableError(message)
 
 
 def _numbers(column: Sequence[str]) -> list[str]:

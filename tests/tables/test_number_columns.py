@@ -130,6 +130,9 @@ COMMAS = {
     "beside a point": (b'X,Y,Z,AU\n"12,005","11,050",50,1.5\n', "12,005"),
     "without one": (b'X,Y,Z\n"12,005","11,050",50\n', "12,005"),
     "in a semicolon's table": (b"X;Y;Z;AU\n12,005;11,050;50;1.5\n", "12,005"),
+    "where semicolons part the fields": (b"X;Y;Z;domain\n12,005;11,050;50;ORE\n", "12,005"),
+    "with sizes": (b"X|Y|Z|DX\n12,005|11,050|50|10\n", "12,005"),
+    "points beside decimal commas": (b"X;Y;Z;AU\n12.005;11.050;50;1,5\n", "12.005"),
     "of a million": (b'X,Y,Z\n"6,012,005","11,050",50\n', "6,012,005"),
 }
 
@@ -140,7 +143,19 @@ def test_quoted_thousands_are_no_decimal_commas(case: str) -> None:
     with pytest.raises(TableError, match=f"writes '{said}'.*without"):
         read_layout(head)
     if case != "of a million":
-        assert read_layout(head, TableOptions(decimal=b",")).decimal == b","
+        mark = said[2].encode()
+        assert read_layout(head, TableOptions(decimal=mark)).decimal == mark
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_thousands_are_refused_whatever_parts_the_fields(delimiter: str, tmp_path: Path) -> None:
+    rows = ["X,Y,Z,DX,DY,DZ,AU,domain", "5,5,5,9,9,9,983,A", "5,5,15,9,9,9,1#410,A"]
+    lines = [row.replace(",", delimiter).replace("#", ",") for row in rows]
+    (tmp_path / "b.txt").write_text("\n".join([*lines, ""]))
+    with pytest.raises(TableError, match="'1,410' in line 3"):
+        geodomain.tonnes_file(tmp_path / "b.txt", density=2.7, grade="AU")
+    said = geodomain.tonnes_file(tmp_path / "b.txt", density=2.7, grade="AU", decimal=",")
+    assert "492.205" in str(said)
 
 
 @pytest.mark.parametrize(
