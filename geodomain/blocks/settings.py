@@ -70,7 +70,8 @@ class NegativeAmounts:
 
     def warnings(self) -> Iterator[str]:
         """Yield a warning for each column that has some."""
-        yield from filter(None, (one.warning("block", detection=False) for one in self._found))
+        for amounts in self._found:
+            yield from amounts.warnings("block", detection=False)
 
 
 def unshared_warnings(

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.overlaps import Overlap, OverlappingBlocks, RepeatedCentroids, say_overlap
+from geodomain.checks.overlaps import (
+    Overlap,
+    OverlappingBlocks,
+    RepeatedCentroids,
+    say_overlap,
+    say_spacing,
+)
 from geodomain.compute.data import Floats
 from geodomain.lattice import StoredArray
 from geodomain.tables.frames import turned
@@ -170,7 +176,11 @@ class BlockChecks:
                 f"{again:,} {'block has' if again == 1 else 'blocks have'} the same "
                 "centroid as another: their volume counts twice; inspect says which is the first"
             )
-        yield from self._overlaps().values()
+        overlaps = self._overlaps()
+        yield from overlaps.values()
+        if self._boxes is not None and not overlaps:
+            axes = "xyz" if self.axes is None else ("its x", "its y", "its z")
+            yield from say_spacing(self._boxes.spacing(), self._boxes.size, axes)
 
     def _overlaps(self) -> dict[str, str]:
         """Return a warning for each axis along which blocks overlap: the first that was found."""

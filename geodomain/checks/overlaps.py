@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -161,6 +161,8 @@ _MOST, _MOST_PIECES, _FEWEST = 1_000_000, 1 << 23, 1000
 _SLACK = 0.01
 # Less than this part of all volume is what rounding makes.
 _ROUNDING = 1e-6
+# So many steps show the spacing of a lattice.
+_STEPS = 4
 # Blocks of one size whose sizes differ by less have had them rounded.
 _EVEN = 1e-6
 # So few columns of blocks show nothing; of a turned lattice hardly any two share an x or a y.
@@ -251,6 +253,24 @@ class OverlappingBlocks:
         blocks._size, blocks._known = size, not bool(np.isnan(size).any())
         return blocks
 
+    def _gaps(self) -> list[Floats]:
+        """Return the steps between different coordinates along each axis."""
+        return [np.diff(values) for values in self._places.coordinates()]
+
+    def spacing(self) -> Floats:
+        """Return the step between centroids along each axis, (3,).
+
+        NaN where blocks have several sizes, or where fewer than half of at least four steps are
+        the smallest one.
+        """
+        steps = np.full(3, np.nan)
+        if not np.isnan(self.size).any():
+            for axis, gaps in enumerate(self._gaps()):
+                least = gaps.min(initial=np.inf)
+                if len(gaps) >= _STEPS and 2 * int((gaps < (1 + _SLACK) * least).sum()) > len(gaps):
+                    steps[axis] = least
+        return steps
+
     def found(self, *, turn_is_known: bool) -> Overlap | None:
         """Return the blocks that reach into others; None where none do, and where nobody can tell.
 
@@ -260,15 +280,29 @@ class OverlappingBlocks:
             return None
         region = self._kept
         if region is None:
-            axes = self._places.coordinates()
-            gaps = [np.diff(values).min(initial=np.inf) for values in axes]
-            if (np.array(gaps) >= (1 - _SLACK) * self._size).all():
+            nearest = [gaps.min(initial=np.inf) for gaps in self._gaps()]
+            if (np.array(nearest) >= (1 - _SLACK) * self._size).all():
                 return None
             region = self._of_places()
         points, sizes = region.blocks()
         if not turn_is_known and _are_lonely(points[:_FIRST]):
             return None
         return _compare(points, sizes, every=region.every)
+
+
+def say_spacing(spacing: Floats, size: Floats, axes: Sequence[str]) -> Iterator[str]:
+    """Yield a warning if blocks of one size are smaller than the step between them."""
+    small = np.flatnonzero(spacing > (1 + _SLACK) * size).tolist()
+    if small:
+        each = " and ".join(
+            f"{spacing[axis]:.6g} apart along {axes[axis]}, where a block measures {size[axis]:.6g}"
+            for axis in small
+        )
+        yield (
+            f"the blocks leave gaps between them: centroids are {each}; their volume is "
+            f"{float(np.prod(size[small] / spacing[small])):.3g} of what would fill the model. "
+            f"Check {', '.join(f'd{axes[axis]}=' for axis in small)}"
+        )
 
 
 class _Region:
@@ -364,7 +398,9 @@ def _compare(points: Floats, sizes: Floats, *, every: bool) -> Overlap | None:
         pieces = np.prod([np.maximum(one.high - one.low, 0.0) for one in across], axis=0)
         if pieces.sum() <= _MOST_PIECES:
             found = _in_columns(across[0], across[1], ends[last])
-            if found is None or found[1] <= _ROUNDING * volumes.sum():
+            # A few sizes with an exponent too many would hide what they overlap.
+            usual = np.sort(volumes)[: len(volumes) - len(volumes) // 100 - 1]
+            if found is None or found[1] <= _ROUNDING * usual.sum():
                 return None
             blocks, volume, pair = found
             one, other = (np.array([points[row], sizes[row]]) for row in pair)

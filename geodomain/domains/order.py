@@ -273,13 +273,14 @@ def allowed_rows(
     reported = {
         name: grade
         for name, grade in negatives.items()
-        if grade.count and (grades[name] or grade.below is not None)
+        if grade.large or (grade.count and (grades[name] or grade.below is not None))
     }
     if negative is not None:
         negative.update(reported)
     else:
         for grade in reported.values():
-            warn(grade.warning("row") or "")
+            for sentence in grade.warnings("row"):
+                warn(sentence)
     return allowed
 
 

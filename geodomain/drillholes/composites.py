@@ -422,8 +422,8 @@ def composite(
         column = with_policy(rows.table.column(name), given.below_detection)
         below = NegativeGrades(name, column.rule.below)
         values[name], negative[name] = below.take(column.numbers()), below.count
-        if said := below.warning("sample"):
-            warn(said)
+        for sentence in below.warnings("sample"):
+            warn(sentence)
     sampled, means, missing = averages(made, rows, parts, values)
     some = sampled > 0
     made = made.only(some)

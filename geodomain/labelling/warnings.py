@@ -222,7 +222,8 @@ def tally_warnings(domains: Domains, tally: Tally, parts: Sequence[Volumes]) -> 
         yield "the table has no rows below its header: nothing was labelled"
     yield from placement_warnings(domains, tally.bounds)
     yield from _unmet(domains, tally)
-    yield from filter(None, (one.warning("block") for one in tally.negative.values()))
+    for grade in tally.negative.values():
+        yield from grade.warnings("block")
     yield from (_folded(name, folds) for name, folds in sorted(tally.folds.items()))
     for index, (solid, part) in enumerate(zip(solids, parts, strict=False)):
         yield from _unsure(solid.name, index, tally)

@@ -455,8 +455,8 @@ class _Reading:
             raise TableError(message)
         _warn_of_sizes(model.name, usable, points)
         for grade in self._negative.values():
-            if said := grade.warning("block"):
-                warn(said)
+            for sentence in grade.warnings("block"):
+                warn(sentence)
         _warn_of_blocks(model, points, None if spacing else sizes)
         labels, codes = self._labels(model)
         matrix = np.array(local.matrix)

@@ -127,8 +127,8 @@ def samples_of(
     column = with_policy(rows.table.column(grade), below)
     negative = NegativeGrades(grade, column.rule.below)
     values = negative.take(column.numbers())
-    if said := negative.warning("sample"):
-        warn(said)
+    for sentence in negative.warnings("sample"):
+        warn(sentence)
     there = np.flatnonzero(rows.usable & np.isfinite(values))
     if not len(there):
         message = (

@@ -497,10 +497,8 @@ class _Source:
             also = sorted({label, *numeric, *model.constants})
             model.relabel(Relabelling(take, also=also, progress=self._progress))
             if not self._checked:
-                for sentence in seen.notes():
+                for sentence in (*seen.notes(), *below.warnings("block")):
                     warn(sentence)
-                if said := below.warning("block"):
-                    warn(said)
             self._checked = True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import IntEnum
@@ -232,6 +232,8 @@ _LIKE_NUMBERS = (
 )
 _THOUSANDS = r"[+-]?[0-9]{1,3}(?:[,.'\u2019\u00a0\u202f ][0-9]{3})+(?:[.,][0-9]+)?"
 _SHOWN, _LOOKED, _SNIPPET, _MOST_VALUES = 3, 1000, 40, 100_000
+# Marks of missing values in grids and images are as large as this, and no grade is.
+_NO_GRADE = 1e20
 
 
 class Kind(IntEnum):
@@ -488,10 +490,11 @@ class NumberRule(NamedTuple):
 
 
 class NegativeGrades:
-    """Negative values of a grade, counted by value, chunk by chunk.
+    """Grades that no rock has, counted by value, chunk by chunk: negative ones, and 1e20 and more.
 
-    They count as they are, or by the user's policy for values below detection, of which they are
-    minus the limit. No magnitude decides by itself which of the two it is.
+    Negative ones count as they are, or by the user's policy for values below detection, of which
+    they are minus the limit. Large ones, such as 1e30, count as they are. No magnitude decides by
+    itself what a value stands for: the warnings name the commonest values, and how to say it.
 
     Parameters
     ----------
@@ -500,83 +503,126 @@ class NegativeGrades:
     below : {"half", "limit", "zero", "missing"}, optional
         The policy.
 
-    Attributes
-    ----------
-    count, first : int
-        How many there are, and the number of the first row that has one, from 1; 0 without any.
-    values : dict of float to int
-        How many there are of each, of so many values.
     """
 
     def __init__(self, name: str, below: BelowDetection | None = None) -> None:
         self.name, self.below = name, below
-        self.count = self.first = 0
-        self.values: dict[float, int] = {}
+        self._negative, self._large = _Values(), _Values()
+
+    @property
+    def count(self) -> int:
+        """Number of negative values."""
+        return self._negative.count
+
+    @property
+    def large(self) -> int:
+        """Number of values of 1e20 and more."""
+        return self._large.count
 
     def take(self, grade: Floats, done: int = 0) -> Floats:
         """Return a chunk of a grade by the policy, after so many rows `done`."""
+        self._large.add(grade, grade >= _NO_GRADE, done)
         negative = grade < 0
-        if not negative.any():
-            return grade
-        if not self.first:
-            self.first = done + int(negative.argmax()) + 1
-        self.count += int(negative.sum())
-        values, counts = np.unique(grade[negative], return_counts=True)
-        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-            if value in self.values or len(self.values) < _MOST_VALUES:
-                self.values[value] = self.values.get(value, 0) + count
-        if self.below is None:
+        if not self._negative.add(grade, negative, done) or self.below is None:
             return grade
         taken: Floats = np.where(negative, -grade * _SHARES[self.below], grade)
         return taken
 
     def merge(self, later: NegativeGrades, done: int = 0) -> None:
         """Add what a column has after so many rows `done`."""
-        if not self.first and later.first:
-            self.first = done + later.first
-        self.count += later.count
-        for value, count in later.values.items():
-            if value in self.values or len(self.values) < _MOST_VALUES:
-                self.values[value] = self.values.get(value, 0) + count
+        self._negative.merge(later._negative, done)
+        self._large.merge(later._large, done)
 
     def stored(self) -> Floats:
-        """Return what `restored` makes the same of: policy and zero, counts, values; (n + 2, 2)."""
+        """Return the array that `restored` reads: policy, counts, first rows, values; (n, 2)."""
         policy = BELOW_DETECTION.index(self.below) if self.below else -1
-        rows = [(policy, 0), (self.count, self.first), *self.values.items()]
-        return np.array(rows, np.float64)
+        heads = [(each.count, each.first) for each in (self._negative, self._large)]
+        values = [*self._negative.values.items(), *self._large.values.items()]
+        return np.array([(policy, 0), *heads, *values], np.float64)
 
     @classmethod
     def restored(cls, name: str, rows: Floats) -> NegativeGrades:
-        """Return what `stored` was made of."""
-        policy, count, first = int(rows[0, 0]), int(rows[1, 0]), int(rows[1, 1])
+        """Return the grades of an array that `stored` made."""
+        policy = int(rows[0, 0])
         made = cls(name, BELOW_DETECTION[policy] if policy >= 0 else None)
-        made.count, made.first = count, first
-        made.values = {value: int(many) for value, many in rows[2:].tolist()}
+        for each, (count, first) in zip(
+            (made._negative, made._large), rows[1:3].tolist(), strict=True
+        ):
+            each.count, each.first = int(count), int(first)
+        for value, many in rows[3:].tolist():
+            (made._negative if value < 0 else made._large).values[value] = int(many)
         return made
 
-    def warning(self, row: str, *, detection: bool = True) -> str | None:
-        """Return how often which values come, and what they count as; None without any.
+    def warnings(self, row: str, *, detection: bool = True) -> Iterator[str]:
+        """Yield the commonest negative and large values, and what they count as.
 
         Without `detection` the values are amounts, which have no limit of detection.
         """
-        if not self.count:
-            return None
-        common = sorted(self.values.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN]
-        such = ", ".join(f"{value!r} in {count:,}" for value, count in common)
-        said = (
-            f"{self.name} is negative in {self.count:,} of the {row}s, the first in {row} "
-            f"{self.first:,} ({such}{', ..' if len(self.values) > _SHOWN else ''})"
+        if self.count:
+            said = f"{self.name} is negative in {self._negative.places(row)}"
+            mark = f"missing={{{self.name!r}: {self._negative.commonest!r}}}"
+            below = (
+                "if they are below detection, use below_detection='half' (or limit, zero, "
+                "missing); "
+            )
+            if self.below is not None:
+                yield f"{said}: {_COUNTED[self.below]}"
+            else:
+                yield (
+                    f"{said}, and they count so: {below if detection else ''}if one stands for a "
+                    f"missing value, use {mark}"
+                )
+        if self._large.count:
+            mark = f"missing={{{self.name!r}: {self._large.commonest!r}}}"
+            yield (
+                f"{self.name} is {_NO_GRADE:g} or more in {self._large.places(row)}, and they "
+                f"count so: if one stands for a missing value, use {mark}"
+            )
+
+
+class _Values:
+    """Some values of a column by how often they come, and the row of the first, from 1."""
+
+    def __init__(self) -> None:
+        self.count = self.first = 0
+        self.values: dict[float, int] = {}
+
+    def add(self, grade: Floats, mask: NDArray[np.bool_], done: int) -> bool:
+        """Add the values of a mask, after so many rows `done`; return whether there are any."""
+        if not mask.any():
+            return False
+        values, counts = np.unique(grade[mask], return_counts=True)
+        self._count(
+            done + int(mask.argmax()) + 1, zip(values.tolist(), counts.tolist(), strict=True)
         )
-        if self.below is not None:
-            return f"{said}: {_COUNTED[self.below]}"
-        mark = f"missing={{{self.name!r}: {common[0][0]!r}}}"
-        below = (
-            "if they are below detection, use below_detection='half' (or limit, zero, missing); "
-        )
-        return (
-            f"{said}, and they count so: {below if detection else ''}if one stands for a missing "
-            f"value, use {mark}"
-        )
+        return True
+
+    def merge(self, later: _Values, done: int) -> None:
+        """Add the values of a later part, after so many rows `done`."""
+        if later.count:
+            self._count(done + later.first, later.values.items())
+            self.count += later.count - sum(later.values.values())
+
+    def _count(self, first: int, values: Iterable[tuple[float, int]]) -> None:
+        self.first = self.first or first
+        for value, count in values:
+            self.count += count
+            if value in self.values or len(self.values) < _MOST_VALUES:
+                self.values[value] = self.values.get(value, 0) + count
+
+    def _common(self) -> list[tuple[float, int]]:
+        return sorted(self.values.items(), key=lambda item: (-item[1], item[0]))[:_SHOWN]
+
+    @property
+    def commonest(self) -> float:
+        """The value that comes most often."""
+        return self._common()[0][0]
+
+    def places(self, row: str) -> str:
+        """Say in how many rows they are, the first, and the commonest values."""
+        such = ", ".join(f"{value!r} in {count:,}" for value, count in self._common())
+        more = ", .." if len(self.values) > _SHOWN else ""
+        return f"{self.count:,} of the {row}s, the first in {row} {self.first:,} ({such}{more})"
 
 
 def read_texts(

@@ -357,8 +357,7 @@ def tonnage_warnings(tonnage: Tonnage, *, negative: bool = True) -> Iterator[str
         if missing:
             yield f"{_blocks(missing)} no {name}: their tonnes count, and not in its mean"
     for grade in tonnage.negative.values() if negative else ():
-        if said := grade.warning("block"):
-            yield said
+        yield from grade.warnings("block")
     yield from tonnage.densities.warnings()
     for name, count in tonnage.unshared.items():
         if count:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from wireframes import box
 
 import geodomain
 from geodomain.checks import overlaps
-from geodomain.checks.blocks import overfull
+from geodomain.checks.blocks import BlockChecks, overfull
 from geodomain.checks.overlaps import Overlap, OverlappingBlocks, RepeatedCentroids
 from geodomain.tables.frames import LocalFrame
 
@@ -51,6 +52,50 @@ def counted_again(chunks: Chunks) -> tuple[int, float]:
         for (a, b), (c, d), (e, f) in ends:
             room[a:b, c:d, e:f] += 1
     return int((room > 1).sum()), float((room - (room > 0)).sum())
+
+
+@pytest.mark.parametrize("size", [1e8, 1e15, 1e30])
+def test_one_size_with_too_many_digits_hides_nothing(size: float) -> None:
+    points, sizes = lattice((6, 6, 6), (10, 10, 10))[0]
+    sizes = sizes.copy()
+    sizes[100, 0] = size
+    found = compare([(points, sizes)])
+    assert found is not None and found.blocks == 5 and found.volume == pytest.approx(5000)
+
+
+SPACED = {
+    "fits": ((10.0, 10.0, 5.0), None),
+    "rounded": ((10.02, 9.97, 5.01), None),
+    "too small in x": (
+        (5.0, 10.0, 5.0),
+        "10 apart along x, where a block measures 5; .* Check dx=",
+    ),
+    "too small": ((9.0, 9.0, 4.5), "Check dx=, dy=, dz="),
+}
+
+
+@pytest.mark.parametrize("case", SPACED)
+def test_sizes_smaller_than_the_spacing_are_told(case: str) -> None:
+    size, said = SPACED[case]
+    checks = BlockChecks()
+    for points, _ in lattice((8, 7, 6), (10, 10, 5)):
+        checks.add(points, np.broadcast_to(np.array(size), points.shape))
+    again = BlockChecks.restored(checks.arrays())
+    for each in (checks, again):
+        sentences = list(each.warnings(mend="{}"))
+        if said is None:
+            assert sentences == []
+        else:
+            assert len(sentences) == 1 and re.search(said, sentences[0])
+
+
+def test_a_few_blocks_of_a_lattice_leave_no_gaps() -> None:
+    """Blocks above a cut-off are scattered, and the nearest of them touch."""
+    points, sizes = lattice((12, 12, 6), (10, 10, 5))[0]
+    some = np.random.default_rng(3).random(len(points)) < 0.05
+    checks = BlockChecks()
+    checks.add(points[some], sizes[some])
+    assert list(checks.warnings(mend="{}")) == []
 
 
 def test_parents_beside_their_sub_blocks() -> None:

@@ -15,10 +15,10 @@ from wireframes import box
 import geodomain
 from geodomain import Domain, Domains
 from geodomain.cli import main
-from geodomain.errors import TableError
+from geodomain.errors import GeodomainWarning, TableError
 from geodomain.tables import text as stream
 from geodomain.tables.layout import read_layout
-from geodomain.tables.numbers import as_float64
+from geodomain.tables.numbers import NegativeGrades, as_float64
 from geodomain.tables.options import TableOptions
 
 pandas = pytest.importorskip("pandas")
@@ -434,3 +434,27 @@ def test_every_single_number_is_read_as_it_is_written() -> None:
         float(one) if exact else float(str(one)) for one, exact in zip(single, whole, strict=True)
     ]
     assert as_float64(single).tolist() == want
+
+
+@pytest.mark.parametrize("mark", ["1e30", "1.70141e+38"])
+def test_a_grade_as_large_as_a_mark_is_told(mark: str, tmp_path: Path) -> None:
+    rows = [f"5,5,{z},10,10,10,{'2.5' if z != 25 else mark},A" for z in (5, 15, 25)]
+    text = "\n".join(["X,Y,Z,DX,DY,DZ,AU,domain", *rows, ""])
+    (tmp_path / "b.csv").write_text(text)
+    with pytest.warns(GeodomainWarning, match=r"AU is 1e\+20 or more in 1 of the blocks"):
+        geodomain.tonnes_file(tmp_path / "b.csv", density=2, grade="AU")
+    with pytest.warns(GeodomainWarning, match="1 block has no AU") as caught:
+        geodomain.tonnes_file(
+            tmp_path / "b.csv", density=2, grade="AU", missing={"AU": float(mark)}
+        )
+    assert len(caught) == 1
+
+
+def test_large_and_negative_grades_are_restored_and_merged() -> None:
+    one, other = NegativeGrades("AU"), NegativeGrades("AU")
+    one.take(np.array([1.0, -1.0, 1e30]))
+    other.take(np.array([1e30, 1e31, -2.0, -2.0]))
+    one.merge(NegativeGrades.restored("AU", other.stored()), 3)
+    negative, large = one.warnings("row")
+    assert "negative in 3 of the rows, the first in row 2 (-2.0 in 2, -1.0 in 1)" in negative
+    assert "in 3 of the rows, the first in row 3 (1e+30 in 2, 1e+31 in 1)" in large
