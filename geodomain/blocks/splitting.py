@@ -26,7 +26,7 @@ from geodomain.blocks.settings import (
     unshared_warnings,
 )
 from geodomain.compute.data import Bools, Floats, Ints
-from geodomain.domains.order import allowed_rows, condition_columns
+from geodomain.domains.order import ConditionCounts, allowed_rows, condition_columns
 from geodomain.domains.sources import DomainsGiven, domains_to_label
 from geodomain.errors import PointError, collect_warnings, counted, warn
 from geodomain.files.outputs import refuse_inputs
@@ -40,7 +40,7 @@ from geodomain.labelling.summary import parts_of, summarise
 from geodomain.labelling.warnings import tally_warnings
 from geodomain.progress import Progress, show_progress
 from geodomain.query.locator import Rule
-from geodomain.tables.numbers import NegativeGrades, Numbers, Resolution
+from geodomain.tables.numbers import Numbers, Resolution
 from geodomain.tables.options import TableKeywords, table_options
 from geodomain.tables.rotation import refuse_misfit, require_constants, require_known_turn
 
@@ -110,11 +110,11 @@ class Splitting:
         entered = self._entered(parents)
         parts = self._splitter.parts(parents, entered, rows.first)
         parts[~entered] = 1
-        negative: dict[str, NegativeGrades] = {}
+        seen = ConditionCounts()
         allowed = allowed_rows(
-            self._labeller.domains, lambda named: rows.column(self._asked[named]), negative
+            self._labeller.domains, lambda named: rows.column(self._asked[named]), seen
         )
-        self.tally.add_negative(negative, rows.first)
+        self.tally.conditions.merge(seen, rows.first)
         self.parents += len(rows)
         unsized = rows.missing & np.isfinite(rows.points).all(axis=1)
         if self.first_unsized is None and unsized.any():

@@ -245,7 +245,7 @@ class BlockChecks:
         checks._rows = np.asarray(arrays["rows"], np.int64)
         pairs = zip(arrays["axes"], arrays["sentences"], strict=True)
         checks._overlapping = {str(axis): str(sentence) for axis, sentence in pairs}
-        places, coded = (_with_prefix(arrays, prefix) for prefix in _APART)
+        places, coded = (with_prefix(arrays, prefix) for prefix in _APART)
         restored = RepeatedCentroids.restored
         checks._repeated = (restored(places), restored(coded)) if places else ()
         checks._boxes, directions = None, np.asarray(arrays.get("directions", np.nan), np.float64)
@@ -320,7 +320,7 @@ class VolumeChecks:
             yield from overfull(self._volume, self._bounds)
 
 
-def _with_prefix(arrays: Mapping[str, StoredArray], prefix: str) -> dict[str, StoredArray]:
+def with_prefix(arrays: Mapping[str, StoredArray], prefix: str) -> dict[str, StoredArray]:
     """Return the arrays whose names begin with a prefix, without it."""
     return {
         name.removeprefix(prefix): array

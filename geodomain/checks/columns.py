@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, counted
-from geodomain.tables.conditions import Column
+from geodomain.tables.conditions import Column, folded
+from geodomain.tables.numbers import BLANKS
 from geodomain.tables.vendors import plain_name
 
 # Bulk densities of rock in t/m3: pumice and peat lie below the first, massive galena at the second.
@@ -205,7 +206,7 @@ class LabelSpellings:
         for held, rows in ((self._plain, ~padded), (self._padded, padded)):
             counts = np.bincount(codes[rows], minlength=len(texts))
             for place in np.flatnonzero(counts).tolist():
-                text = texts[place].strip()
+                text = texts[place].strip(BLANKS)
                 held[text] = held.get(text, 0) + int(counts[place])
 
     def notes(self) -> Iterator[str]:
@@ -224,7 +225,7 @@ class LabelSpellings:
 def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
     """Yield a note for labels of a column that differ by case, blanks or spelt numbers alone."""
     known = dict.fromkeys(labels)
-    for what, key in (("case or blanks", _folded), ("the way a number is written", _number)):
+    for what, key in (("case or blanks", folded), ("the way a number is written", _number)):
         groups: dict[object, list[str]] = {}
         for label in known:
             groups.setdefault(key(label), []).append(label)
@@ -236,11 +237,6 @@ def alike_labels(labels: Iterable[str], column: str) -> Iterator[str]:
                 f"{column} has labels that differ by {what} alone, and count apart: "
                 f"{'; '.join(said)}{more}"
             )
-
-
-def _folded(label: str) -> object:
-    """Return what labels of the same letters have in common."""
-    return " ".join(label.casefold().split())
 
 
 def _number(label: str) -> object:

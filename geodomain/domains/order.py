@@ -9,6 +9,7 @@ from functools import cache
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from geodomain.compute.data import Bools, Floats
 from geodomain.domains.domain import (
@@ -36,6 +37,8 @@ Order = Literal["first", "last"]
 Proportions = Literal["itself", "priority"]
 LabelBy = Literal["centroid", "majority"]
 MOST_LINES = 256
+# Texts that a warning shows.
+_SHOWN = 3
 DomainOrLayer = Domain | Layer
 
 _LABEL = Key("a text", lambda value: isinstance(value, str), toml_only=True)
@@ -224,10 +227,74 @@ def as_domains(domains: DomainsLike) -> Domains:
     )
 
 
+@dataclass
+class ConditionCounts:
+    """Values in columns of conditions that a user should know of, counted chunk by chunk.
+
+    Attributes
+    ----------
+    grades : dict of str to NegativeGrades
+        Negative and very large grades, by column.
+    alike : dict of (str, str, str) to int
+        Rows with a text that meets no condition, but would if case and blanks did not matter: by
+        domain, condition and text.
+    """
+
+    grades: dict[str, NegativeGrades] = field(default_factory=dict)
+    alike: dict[tuple[str, str, str], int] = field(default_factory=dict)
+
+    def merge(self, later: ConditionCounts, done: int) -> None:
+        """Add the counts of rows that come after `done` others."""
+        for name, grade in later.grades.items():
+            self.grades.setdefault(name, NegativeGrades(name, grade.below)).merge(grade, done)
+        for text, count in later.alike.items():
+            self.alike[text] = self.alike.get(text, 0) + count
+
+    def stored(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64] | NDArray[np.str_]]:
+        """Return the arrays that `restored` reads."""
+        return {
+            "grades": np.array([*self.grades], np.str_),
+            **{f"grade_{place}": each.stored() for place, each in enumerate(self.grades.values())},
+            "alike": np.array([*self.alike], np.str_).reshape(-1, 3),
+            "alike_counts": np.array([*self.alike.values()], np.int64),
+        }
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, ArrayLike]) -> ConditionCounts:
+        """Return the counts of arrays that `stored` made."""
+        names = [str(name) for name in np.asarray(arrays["grades"]).tolist()]
+        texts = [tuple(map(str, each)) for each in np.asarray(arrays["alike"]).tolist()]
+        counts = np.asarray(arrays["alike_counts"], np.int64).tolist()
+        return cls(
+            {
+                name: NegativeGrades.restored(name, np.asarray(arrays[f"grade_{place}"]))
+                for place, name in enumerate(names)
+            },
+            {(title, said, text): n for (title, said, text), n in zip(texts, counts, strict=True)},
+        )
+
+    def warnings(self, row: str) -> Iterator[str]:
+        """Yield a warning for each grade, and one for the texts that are alike."""
+        for grade in self.grades.values():
+            yield from grade.warnings(row)
+        by_condition: dict[tuple[str, str], list[str]] = {}
+        for (title, said, text), count in self.alike.items():
+            by_condition.setdefault((title, said), []).append(f"{text!r} in {count:,}")
+        for (title, said), texts in by_condition.items():
+            more = f" and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else ""
+            yield (
+                f"only_if of {title}: {said} compares letter by letter, and {row}s with "
+                f"{', '.join(texts[:_SHOWN])}{more} differ from it by case or blanks alone: if "
+                "they are meant, name each spelling"
+            )
+
+
 def allowed_rows(
     domains: Domains,
     column: Callable[[str], Column],
-    negative: dict[str, NegativeGrades] | None = None,
+    counts: ConditionCounts | None = None,
+    *,
+    every: bool = True,
 ) -> list[Bools | None] | None:
     """Return the rows that meet the conditions of each domain and then each stack.
 
@@ -237,8 +304,10 @@ def allowed_rows(
         The domains and stacks.
     column : callable
         Returns a column by its name in a condition.
-    negative : dict, optional
-        Receives the negative grades of these rows, by column; without it they raise a warning.
+    counts : ConditionCounts, optional
+        Gets the odd values of these rows; without it they are warned of.
+    every : bool
+        Whether these are all rows: then conditions that none of them meets are warned of, too.
 
     Returns
     -------
@@ -257,6 +326,7 @@ def allowed_rows(
         negatives[name] = NegativeGrades(name, values.rule.below)
         return negatives[name].take(values.numbers())
 
+    alike: dict[tuple[str, str, str], int] = {}
     allowed: list[Bools | None] = []
     for title, conditions in domains.conditions:
         with _naming(title):
@@ -269,19 +339,31 @@ def allowed_rows(
                 )
                 for condition in conditions
             ]
+            for condition in conditions:
+                for text, count in condition.near_misses(read(condition.column)).items():
+                    alike[title, str(condition), text] = count
         allowed.append(np.logical_and.reduce(masks) if masks else None)
     reported = {
         name: grade
         for name, grade in negatives.items()
         if grade.large or (grade.count and (grades[name] or grade.below is not None))
     }
-    if negative is not None:
-        negative.update(reported)
-    else:
-        for grade in reported.values():
-            for sentence in grade.warnings("row"):
-                warn(sentence)
+    seen = ConditionCounts(reported, alike)
+    if counts is not None:
+        counts.merge(seen, 0)
+        return allowed
+    met = [0 if rows is None else int(rows.sum()) for rows in allowed]
+    rows = max((len(rows) for rows in allowed if rows is not None), default=0)
+    for sentence in (*unmet(domains, met, rows * every, "row"), *seen.warnings("row")):
+        warn(sentence)
     return allowed
+
+
+def unmet(domains: Domains, met: Sequence[int], rows: int, row: str) -> Iterator[str]:
+    """Yield a warning for each domain whose conditions none of some rows meets."""
+    for (title, conditions), count in zip(domains.conditions, met, strict=False):
+        if conditions and rows and not count:
+            yield f"no {row} meets only_if of {title}: {', '.join(map(str, conditions))}"
 
 
 def _grades(domains: Domains) -> dict[str, bool]:

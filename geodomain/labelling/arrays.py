@@ -179,7 +179,7 @@ def codes_by_domains(
         labeller = Labeller(
             domains, rule=rule, backend=backend, threads=threads, allow_open=allow_open
         )
-    allowed = allowed_rows(domains, column)
+    allowed = allowed_rows(domains, column, every=index is None)
     codes = np.empty(len(points), np.intp)
     for begin in range(0, len(points), _PART):
         rows = slice(begin, begin + _PART)

@@ -10,16 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodomain.checks.blocks import BlockChecks
+from geodomain.checks.blocks import BlockChecks, with_prefix
 from geodomain.compute.data import Bools
-from geodomain.domains.order import DomainOrLayer
+from geodomain.domains.order import ConditionCounts, DomainOrLayer
 from geodomain.labelling.evaluate import within
 from geodomain.labelling.labeller import REST, Verdict
 from geodomain.labelling.share_report import ShareTally
 from geodomain.lattice import StoredArray
 from geodomain.mesh.mesh import Mesh
 from geodomain.tables.frames import turned
-from geodomain.tables.numbers import NegativeGrades
 
 # Places of folded columns are told apart up to so many of them.
 MOST_COLUMNS = 1_000_000
@@ -79,8 +78,8 @@ class Tally:
         surfaces of a stack cross.
     met : list of int
         Blocks that meet the conditions of each domain and then each stack, where there are any.
-    negative : dict of str to NegativeGrades
-        Negative grades that conditions compare.
+    conditions : ConditionCounts
+        Odd values in the columns of conditions.
     overlaps, overlap_volumes : (k, k) arrays
         Blocks that two solids both have, above the diagonal.
     folds : dict of str to Folds
@@ -117,7 +116,7 @@ class Tally:
         self.own_blocks, self.doubled, self.leaking = np.zeros((3, count), np.int64)
         self.off, self.uncertain, self.crossed = np.zeros((3, count), np.int64)
         self.met: list[int] = []
-        self.negative: dict[str, NegativeGrades] = {}
+        self.conditions = ConditionCounts()
         self.own_volumes = np.zeros(count)
         self.overlaps = np.zeros((count, count), np.int64)
         self.overlap_volumes = np.zeros((count, count))
@@ -178,16 +177,17 @@ class Tally:
         verdict: Verdict,
         allowed: Sequence[Bools | None] | None = None,
         axes: NDArray[np.float64] | None = None,
-        negative: Mapping[str, NegativeGrades] | None = None,
+        conditions: ConditionCounts | None = None,
     ) -> None:
         """Count a chunk: (n, 3) centroids, (n, 3) sizes or None, labels, who met conditions.
 
         The axes are the directions of the blocks' edges, a row each, where they are not those of
-        the world; `negative` are the chunk's negative grades of conditions.
+        the world; `conditions` are the chunk's odd values in the columns of conditions.
         """
         met = [0 if rows is None else int(np.count_nonzero(rows)) for rows in allowed or ()]
         with self._lock:
-            self.add_negative(negative or {}, self.rows)
+            if conditions is not None:
+                self.conditions.merge(conditions, self.rows)
             self._count_met(met)
             self._count(points, verdict)
             self.keep_sample(points[:: 1 + len(points) // _SAMPLES_OF_CHUNK])
@@ -201,7 +201,7 @@ class Tally:
         if self.first_unsized is None and later.first_unsized is not None:
             number, sizes = later.first_unsized
             self.first_unsized = self.rows + number, sizes
-        self.add_negative(later.negative, self.rows)
+        self.conditions.merge(later.conditions, self.rows)
         with np.errstate(over="ignore"):
             for name in SUMS:
                 counts = getattr(self, name)
@@ -234,11 +234,6 @@ class Tally:
         if sum(map(len, self._samples)) > _KEPT_SAMPLES:
             self._stride *= 2
             self._samples = [np.concatenate(self._samples)[::2]]
-
-    def add_negative(self, later: Mapping[str, NegativeGrades], done: int) -> None:
-        """Add the negative grades of blocks that come after so many."""
-        for name, one in later.items():
-            self.negative.setdefault(name, NegativeGrades(name, one.below)).merge(one, done)
 
     def _count_met(self, met: Sequence[int]) -> None:
         """Add the numbers of blocks that meet conditions."""
@@ -377,7 +372,7 @@ def _faces(centre: NDArray[np.float64], size: NDArray[np.float64] | None) -> tup
 
 Arrays = Mapping[str, StoredArray]
 _PLAIN = (*SUMS, "first_leak", "bounds", "axes", "turned")
-_CHECK = "check_"
+_CHECK, _CONDITION = "check_", "condition_"
 # So many centroids are stored for a second look.
 _SAMPLES = 1000
 
@@ -410,11 +405,12 @@ class Counts(NamedTuple):
         stored["folded"] = np.array([*tally.folds], np.str_)
         for place, folds in enumerate(tally.folds.values()):
             stored[f"fold_{place}"] = _columns_of(folds)
-        stored["negative"] = np.array([*tally.negative], np.str_)
-        for place, negative in enumerate(tally.negative.values()):
-            stored[f"negative_{place}"] = negative.stored()
-        checks = self.checks.arrays()
-        return stored | {f"{_CHECK}{name}": array for name, array in checks.items()}
+        for prefix, arrays in (
+            (_CONDITION, tally.conditions.stored()),
+            (_CHECK, self.checks.arrays()),
+        ):
+            stored |= {f"{prefix}{name}": array for name, array in arrays.items()}
+        return stored
 
     @classmethod
     def restored(cls, targets: Sequence[DomainOrLayer], stored: Arrays) -> Counts:
@@ -436,11 +432,8 @@ class Counts(NamedTuple):
         tally.keep_sample(np.asarray(stored["sample"], np.float64))
         for place, name in enumerate(stored["folded"]):
             tally.folds[str(name)] = _folds_of(np.asarray(stored[f"fold_{place}"], np.float64))
-        for place, name in enumerate(map(str, stored["negative"])):
-            rows = np.asarray(stored[f"negative_{place}"], np.float64)
-            tally.negative[name] = NegativeGrades.restored(name, rows)
-        begun = {n.removeprefix(_CHECK): a for n, a in stored.items() if n.startswith(_CHECK)}
-        return cls(tally, BlockChecks.restored(begun))
+        tally.conditions = ConditionCounts.restored(with_prefix(stored, _CONDITION))
+        return cls(tally, BlockChecks.restored(with_prefix(stored, _CHECK)))
 
 
 def _columns_of(folds: Folds) -> NDArray[np.float64]:

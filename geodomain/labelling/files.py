@@ -24,7 +24,14 @@ from geodomain.checks.blocks import (
 )
 from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain
-from geodomain.domains.order import Domains, LabelBy, Proportions, allowed_rows, condition_columns
+from geodomain.domains.order import (
+    ConditionCounts,
+    Domains,
+    LabelBy,
+    Proportions,
+    allowed_rows,
+    condition_columns,
+)
 from geodomain.domains.sources import DomainsGiven
 from geodomain.errors import PointError, TableError, collect_warnings, warn
 from geodomain.files.outputs import refuse_inputs, require_places, same_place
@@ -61,7 +68,6 @@ from geodomain.mesh.mesh import Mesh
 from geodomain.progress import Progress, show_progress
 from geodomain.query.locator import Rule
 from geodomain.tables.conditions import Column
-from geodomain.tables.numbers import NegativeGrades
 from geodomain.tables.options import TableKeywords, table_options
 from geodomain.tables.rotation import (
     azimuth_of,
@@ -343,8 +349,8 @@ def count_table(
         if not begun and not samples and sizes is not None:
             edges = _edges(model, points, sizes, measured=sharer is not None)
         begun = True
-        negative: dict[str, NegativeGrades] = {}
-        allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]), negative)
+        seen = ConditionCounts()
+        allowed = allowed_rows(labeller.domains, lambda named: column(asked[named]), seen)
         labelled = None if kept is None else column(kept).present()
         try:
             verdict = labeller.judge(points, allowed, labelled, lattice)
@@ -357,7 +363,7 @@ def count_table(
             found = sharer.measure(points, lengths, verdict, allowed, labelled)
             verdict = replace(verdict, codes=found.codes)
             shares = [*(100.0 * found.shares if plan.shares.percent else found.shares)]
-        tally.add(points, sizes, verdict, allowed, edges, negative)
+        tally.add(points, sizes, verdict, allowed, edges, seen)
         checks.add(points, None if samples else sizes, verdict.box, edges)
         flags = verdict.table("inside").astype(np.int32) if plan.flags else ()
         unsure = [verdict.uncertain.astype(np.int32)] if plan.uncertain else []

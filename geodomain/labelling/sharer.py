@@ -319,7 +319,7 @@ def measure_blocks(
     if not sharer.tally.turned:
         mend = "write them to a file, and label it with label_file(..., frame={!r})".format
         require_known_turn(points, sizes, Frame(), name, "measured", mend)
-    allowed = allowed_rows(domains, column)
+    allowed = allowed_rows(domains, column, every=index is None)
     wanted = len(labeller.targets) if settings.proportions is not None else 0
     shares, codes = np.empty((wanted, len(points))), np.empty(len(points), np.intp)
     for begin in range(0, len(points), _PART):

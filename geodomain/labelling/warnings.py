@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from geodomain.checks.blocks import BlockChecks
 from geodomain.compute.data import Floats
 from geodomain.domains.domain import Domain
-from geodomain.domains.order import DomainOrLayer, Domains
+from geodomain.domains.order import DomainOrLayer, Domains, unmet
 from geodomain.domains.stack import Layer, Stack
 from geodomain.errors import counted, warn
 from geodomain.labelling.counts import MOST_COLUMNS, MOST_SAMPLES, Folds, Tally
@@ -221,9 +221,8 @@ def tally_warnings(domains: Domains, tally: Tally, parts: Sequence[Volumes]) -> 
     if not tally.rows:
         yield "the table has no rows below its header: nothing was labelled"
     yield from placement_warnings(domains, tally.bounds)
-    yield from _unmet(domains, tally)
-    for grade in tally.negative.values():
-        yield from grade.warnings("block")
+    yield from unmet(domains, tally.met, tally.rows, "block")
+    yield from tally.conditions.warnings("block")
     yield from (_folded(name, folds) for name, folds in sorted(tally.folds.items()))
     for index, (solid, part) in enumerate(zip(solids, parts, strict=False)):
         yield from _unsure(solid.name, index, tally)
@@ -263,13 +262,6 @@ def _unsure(name: str, index: int, tally: Tally) -> Iterator[str]:
             f"{name} is open, and rounding may have decided for "
             f"{counted(tally.uncertain[index], 'block')} whose winding number is close to 1/2"
         )
-
-
-def _unmet(domains: Domains, tally: Tally) -> Iterator[str]:
-    """Yield a warning for conditions that no block meets: a value may be misspelt."""
-    for (title, conditions), met in zip(domains.conditions, tally.met, strict=False):
-        if conditions and tally.rows and not met:
-            yield f"no block meets only_if of {title}: {', '.join(map(str, conditions))}"
 
 
 _EXTENDED = {

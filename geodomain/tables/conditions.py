@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodomain.compute.data import Bools
 from geodomain.errors import DomainError
 from geodomain.tables.numbers import (
+    BLANKS,
     BelowDetection,
     ColumnRule,
     Kind,
@@ -127,6 +128,21 @@ class Condition:
             return equal
         return column.present(number=not all(isinstance(one, str) for one in self.values)) & ~equal
 
+    def near_misses(self, column: Column) -> dict[str, int]:
+        """Count the rows by texts that equal a value of the condition but for case and blanks."""
+        texts = {value for value in self.values if isinstance(value, str)}
+        if not texts:
+            return {}
+        wanted = set(map(folded, texts))
+        spellings, codes = column.spellings()
+        near = [
+            place
+            for place, text in enumerate(spellings)
+            if text.strip(BLANKS) not in texts and folded(text) in wanted
+        ]
+        counts = np.bincount(codes, minlength=len(spellings)) if near else ()
+        return {spellings[place]: int(counts[place]) for place in near}
+
     def _equal(self, column: Column) -> Bools:
         """Tell the rows with one of the values."""
         texts = [value for value in self.values if isinstance(value, str)]
@@ -137,6 +153,11 @@ class Condition:
         if numbers:
             equal |= np.isin(column.numbers(words=True), numbers)
         return equal
+
+
+def folded(text: str) -> str:
+    """Return what texts have in common that differ by case and blanks alone."""
+    return " ".join(text.casefold().split())
 
 
 def read_conditions(given: Mapping[str, object]) -> tuple[Condition, ...]:
@@ -203,7 +224,7 @@ def _values(column: str, sign: str, value: object) -> tuple[str | float, ...]:
     if not values:
         message = f"only_if {column} is an empty list, which nothing meets"
         raise DomainError(message)
-    return tuple(one.strip() if isinstance(one, str) else one for one in values)
+    return tuple(one.strip(BLANKS) if isinstance(one, str) else one for one in values)
 
 
 class ArrayColumn:
@@ -348,4 +369,4 @@ def _text(value: object) -> str:
     """Give a value as text without outer blanks; nothing for None and NaN."""
     if value is None or value != value:
         return ""
-    return (value.decode() if isinstance(value, bytes) else str(value)).strip()
+    return (value.decode() if isinstance(value, bytes) else str(value)).strip(BLANKS)

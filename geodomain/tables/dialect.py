@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from geodomain.errors import TableError
 from geodomain.files.signatures import describe, describe_text
+from geodomain.tables.numbers import BLANKS
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -226,9 +227,9 @@ def cell_text(cell: bytes, encoding: str = "utf-8") -> str:
         text = cell.decode(encoding)
     except UnicodeDecodeError:
         text = cell.decode("latin-1")
-    text = text.strip()
+    text = text.strip(BLANKS)
     if len(text) > 1 and text[0] == text[-1] == '"':
-        text = text[1:-1].replace('""', '"').strip()
+        text = text[1:-1].replace('""', '"').strip(BLANKS)
     return text
 
 

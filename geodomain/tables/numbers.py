@@ -231,6 +231,8 @@ _LIKE_NUMBERS = (
     r"|true|false|[+-]?inf(?:inity)?|<.*"
 )
 _THOUSANDS = r"[+-]?[0-9]{1,3}(?:[,.'\u2019\u00a0\u202f ][0-9]{3})+(?:[.,][0-9]+)?"
+# Blanks around a cell, as in is_blank of kernels/text/number.h: a no-break space is a letter.
+BLANKS = " \t"
 _SHOWN, _LOOKED, _SNIPPET, _MOST_VALUES = 3, 1000, 40, 100_000
 # Marks of missing values in grids and images are as large as this, and no grade is.
 _NO_GRADE = 1e20
@@ -288,7 +290,7 @@ class ColumnRule(NamedTuple):
             if value in self.codes:
                 return Kind.MISSING, math.nan
             return (Kind.INFINITE, math.nan) if math.isinf(value) else (Kind.NUMBER, value)
-        limit = self.number(text[1:].strip()) if text[0] == "<" else None
+        limit = self.number(text[1:].strip(BLANKS)) if text[0] == "<" else None
         if limit is not None and 0 < limit < math.inf:
             return self._below(limit, Kind.UNSTATED)
         if text.lower() in _WORDS:

@@ -22,7 +22,7 @@ from geodomain.files.pipeline import HEADROOM, Ahead, Block, ByteSource, Reader,
 from geodomain.progress import Progress
 from geodomain.tables.dialect import cell_text, count_line_ends
 from geodomain.tables.layout import TableLayout
-from geodomain.tables.numbers import Kind, Refused, read_texts
+from geodomain.tables.numbers import BLANKS, Kind, Refused, read_texts
 
 
 def read_number(text: bytes, decimal: bytes = b".") -> float | None:
@@ -260,7 +260,7 @@ class TextColumn:
             return found
         texts, codes = self.spellings()
         there: NDArray[np.bool_] = np.array(
-            [not self.rule.is_missing(text.strip()) for text in texts], np.bool_
+            [not self.rule.is_missing(text.strip(BLANKS)) for text in texts], np.bool_
         )[codes]
         return found | there
 
@@ -370,7 +370,7 @@ class TextColumn:
     def _said(self, row: int) -> str:
         """Return what a row's cell says."""
         text = self._field(row).decode(self._layout.encoding, "replace")
-        return text.strip().replace('""', '"')
+        return text.strip(BLANKS).replace('""', '"')
 
     def _where(self, row: int) -> str:
         """Say in which physical line a row ends."""

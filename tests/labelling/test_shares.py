@@ -79,6 +79,7 @@ def hills(seed: int, height: float, name: str) -> geodomain.Mesh:
     return sheet(rng.uniform(height - 2, height + 2, (7, 7)), 2.0, (-1.0, -1.0, 0.0), name)
 
 
+@pytest.mark.filterwarnings("ignore:no row meets only_if")
 @pytest.mark.parametrize("rule", ["erode", "onlap"])
 def test_stacks_solids_conditions_and_sides(rule) -> None:
     tops = [hills(1, 7, "upper"), hills(2, 5.5, "lower")]

@@ -458,3 +458,52 @@ def test_large_and_negative_grades_are_restored_and_merged() -> None:
     negative, large = one.warnings("row")
     assert "negative in 3 of the rows, the first in row 2 (-2.0 in 2, -1.0 in 1)" in negative
     assert "in 3 of the rows, the first in row 3 (1e+30 in 2, 1e+31 in 1)" in large
+
+
+SPELLINGS = ["ox", "OX", "ox\u00a0", "fr"]
+
+
+def spelled(path: Path) -> Path:
+    """Write blocks with a text of each spelling, twice."""
+    rows = [[5, 5, 5 + 10 * row, SPELLINGS[row % 4]] for row in range(8)]
+    frame = pandas.DataFrame(rows, columns=["X", "Y", "Z", "rock"])
+    frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(("operator", "met"), [("==", 2), ("!=", 6)])
+def test_texts_that_differ_by_case_or_blanks_are_told(
+    kind: str, operator: str, met: int, tmp_path: Path
+) -> None:
+    path = spelled(tmp_path / f"b.{kind}")
+    where = {"rock": {operator: "ox"}}
+    domains = Domains((Domain("A", box((0, 0, 0), (10, 10, 100)), only_if=where),), background="W")
+    said = r"letter by letter, and blocks with 'OX' in 2, 'ox.xa0' in 2 differ from it by case"
+    with pytest.warns(GeodomainWarning, match=said):
+        found = geodomain.label_file(path, domains, None)
+    assert found.domains[0].blocks == met
+    frame = pandas.read_csv(path) if kind == "csv" else pandas.read_parquet(path)
+    with pytest.warns(GeodomainWarning, match=said.replace("blocks", "rows")):
+        labels = geodomain.label_blocks(frame, domains)
+    assert (labels == "A").sum() == met
+
+
+def test_a_no_break_space_beside_a_number_is_refused_in_every_format(tmp_path: Path) -> None:
+    frame = table(["2.5", "2.5\u00a0"]).drop(columns="domain")
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    frame.to_parquet(tmp_path / "b.parquet")
+    for name in ("b.csv", "b.parquet"):
+        with pytest.raises(TableError, match=r"'2\.5.xa0'"):
+            geodomain.label_file(tmp_path / name, RICH, None)
+    with pytest.raises(TableError, match=r"'2\.5.xa0'"):
+        geodomain.label_blocks(frame, RICH)
+
+
+def test_a_condition_that_no_row_meets_is_told_in_memory(tmp_path: Path) -> None:
+    frame = table(["2.5", "3.5"])
+    for label in (geodomain.label_blocks, geodomain.label_points):
+        given = frame if label is geodomain.label_blocks else frame[["X", "Y", "Z"]].to_numpy()
+        more = {} if label is geodomain.label_blocks else {"columns": {"AU": frame["AU"]}}
+        with pytest.warns(GeodomainWarning, match="no row meets only_if of RICH: AU >= 500"):
+            label(given, RICH, **more)
