@@ -357,11 +357,25 @@ def require_bend(bend: Sequence[float]) -> tuple[float, float]:
     return numbers[0], numbers[1]
 
 
-def accepted(found: Iterable[Finding], passed: Iterable[tuple[str, str | None]]) -> list[Finding]:
-    """Return findings with the passed cases of warnings as notes of their own."""
+def accepted(
+    found: Iterable[Finding],
+    passed: Iterable[tuple[str, str | None]],
+    names: Sequence[str] | None = None,
+) -> list[Finding]:
+    """Return findings with the passed cases of warnings as notes of their own.
+
+    With the `names` of all holes, warn of a hole to pass that is none of them.
+    """
+    found = list(found)
     by_code: dict[str, set[str | None]] = {}
     for code, hole in passed:
         by_code.setdefault(code, set()).add(hole)
+    if names is not None:
+        known = {None, *names, *(hole for each in found for hole in each.holes)}
+        strange = [(code, hole) for code, holes in by_code.items() for hole in holes - known]
+        for code, hole in strange:
+            meant = id_proposals([hole or ""], names)[0]
+            warn(f"there is no hole {hole!r} to accept {code} of{': ' if meant else ''}{meant}")
     out = []
     for each in found:
         holes = by_code.get(each.code, set())
@@ -519,17 +533,25 @@ def _are_radians(azimuths: Floats, dips: Floats) -> bool:
         return False
     low = bool((np.abs(dips) <= 1.5708).all()) and bool((dips % 1 != 0).any())
     whole = bool((azimuths % 1 == 0).all())
-    if not whole and _whole_degrees(np.degrees(np.unique(azimuths))):
+    if not whole and _whole_degrees(np.unique(azimuths)):
         return True
     return (low and bool((azimuths > 0).any())) or (
         not whole and len(np.unique(azimuths)) >= 3 and float(np.ptp(azimuths)) > math.pi
     )
 
 
-def _whole_degrees(angles: Floats) -> bool:
-    """Tell whether all of several angles are whole, to a 200th degree; a lone one to a 2,000th."""
+def _whole_degrees(azimuths: Floats) -> bool:
+    """Tell whether several different angles, taken for radians, are plain ones in degrees.
+
+    Plain are whole degrees, to a 200th, and to a 2,000th for one angle alone. Of angles with two
+    decimals, which are as coarse as a third of a degree, only multiples of 5 degrees are.
+    """
+    angles = np.degrees(azimuths)
     slack = 0.005 if len(angles) > 1 else 0.0005
-    return bool((np.abs(angles - np.round(angles)) <= slack).all())
+    if (np.abs(angles - np.round(angles)) <= slack).all():
+        return True
+    coarse = (np.round(azimuths, 2) == azimuths).all() and not (azimuths * 10 % 1 == 0).all()
+    return bool(coarse and (np.abs(angles - 5 * np.round(angles / 5)) <= np.degrees(0.005)).all())
 
 
 def check_exchanged(azimuths: Floats, dips: Floats) -> bool:

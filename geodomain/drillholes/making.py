@@ -290,22 +290,21 @@ def check_collars(found: list[Finding], names: list[str], points: Floats, length
         ("collar-zero", wrong & zeros),
         ("collar-far", far),
     ):
-        rows, axes = np.nonzero(which)
-        value = _coordinates(points, wrong | far, near, rows, axes)
+        rows = np.flatnonzero(which.any(axis=1))
+        value = _coordinates(points, wrong | far, near, rows, which)
         note(found, code, (names[row] for row in rows.tolist()), value=value)
 
 
 def _coordinates(
-    points: Floats,
-    odd: Bools,
-    near: NDArray[np.intp],
-    rows: NDArray[np.intp],
-    axes: NDArray[np.intp],
+    points: Floats, odd: Bools, near: NDArray[np.intp], rows: NDArray[np.intp], which: Bools
 ) -> Callable[[int], str]:
-    """Return what to say of a coordinate: its value, and the range of the neighbours or others."""
+    """Return a function that shows the odd coordinates of a collar beside those of others."""
 
     def say(number: int) -> str:
-        row, axis = rows[number], int(axes[number])
+        row = int(rows[number])
+        return ", ".join(map(say_one, np.flatnonzero(which[row]).tolist(), [row] * 3))
+
+    def say_one(axis: int, row: int) -> str:
         text = f"{'xyz'[axis]} {points[row, axis]:.10g}"
         whose, others = "others", points[~odd[:, axis], axis]
         if axis == 2:
@@ -884,7 +883,7 @@ class HoleMaking:
             largest_bend=_largest_bend(stations),
             upward=upward,
             level=level,
-            findings=tuple(accepted(found, self.accept)),
+            findings=tuple(accepted(found, self.accept, names)),
         )
         return {
             "names": names, "collars": points, "ends": ends, "curves": curves, "report": report,
@@ -929,7 +928,10 @@ class HoleMaking:
         """Describe how the dip sign was chosen."""
         if self.down != "auto":
             return "as it was given"
-        return f"{int((dips > 0).sum()):,} of {table} are positive, {int((dips < 0).sum()):,} not"
+        up, down = int((dips > 0).sum()), int((dips < 0).sum())
+        if not up and not down:
+            return f"all of {table} are 0"
+        return f"{up:,} of {table} are positive, {down:,} not"
 
 
 def _ends(

@@ -304,6 +304,37 @@ def test_radians() -> None:
     assert [each.code for each in found if each.bad] == ["angles-radians"]
 
 
+@pytest.mark.parametrize("azimuths", [(4.71,), (3.84, 5.41), (4.71, 1.57)])
+def test_azimuths_in_radians_with_two_decimals(azimuths: tuple[float, ...]) -> None:
+    rows = [[name, depth, azimuths[number % len(azimuths)], dip]
+            for number, (name, depth, _, dip) in enumerate(stations())]  # fmt: skip
+    found = Drillholes(*tables(survey=rows)).report.findings
+    assert "angles-radians" in [each.code for each in found if each.bad]
+
+
+@pytest.mark.parametrize("azimuths", [(4.5,), (1.21, 2.35, 3.3), (0.0, 6.2), (2.5, 5.0)])
+def test_honest_azimuths_near_north_pass(azimuths: tuple[float, ...]) -> None:
+    rows = [[name, depth, azimuths[number % len(azimuths)], dip]
+            for number, (name, depth, _, dip) in enumerate(stations())]  # fmt: skip
+    found = Drillholes(*tables(survey=rows)).report.findings
+    assert "angles-radians" not in [each.code for each in found if each.bad]
+
+
+def test_a_collar_without_two_coordinates_is_one_collar() -> None:
+    rows = moved(4, 1, 0.0, moved(4, 2, 0.0, collars()))
+    (one,) = (
+        each for each in Drillholes(*tables(rows)).report.findings if each.code == "collar-zero"
+    )
+    assert one.count == 1 and "x 0, others" in one.first[0] and "y 0, others" in one.first[0]
+
+
+def test_accepting_a_hole_that_is_not_there_is_told() -> None:
+    with pytest.warns(
+        GeodomainWarning, match="no hole 'dh005' to accept collar-zero of: is it 'DH005'"
+    ):
+        Drillholes(*tables(moved(4, 3, 0.0, collars())), accept=["collar-zero:dh005"])
+
+
 def test_azimuths_alone_in_radians() -> None:
     rows = [[name, depth, round(np.deg2rad(270.0), 5), dip] for name, depth, _, dip in stations()]
     assert list(warnings_of(Drillholes(*tables(survey=rows)))) == ["angles-radians"]
