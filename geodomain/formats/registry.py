@@ -181,7 +181,7 @@ def loaded(function: str | Function) -> Function:
     return found
 
 
-# --- Signs: what the head of a file must have.
+# --- Signs: what the head of a file must have. A pattern is compiled when it is first looked for.
 
 
 def begins(*marks: bytes) -> Sign:
@@ -191,8 +191,7 @@ def begins(*marks: bytes) -> Sign:
 
 def matches(pattern: bytes, flags: int = 0) -> Sign:
     """Return a sign: the text, without the blanks before it, matches from its start."""
-    compiled = re.compile(pattern, flags)
-    return lambda head: compiled.match(head.text) is not None
+    return lambda head: re.match(pattern, head.text, flags) is not None
 
 
 def archives(*members: bytes) -> Sign:
@@ -205,14 +204,14 @@ def _never(head: Head) -> bool:
     return False
 
 
-_VTK_XML = re.compile(rb"<VTKFile\s(?:[^>]*?\s)?type\s*=\s*[\"'](\w+)[\"']")
+_VTK_XML = rb"<VTKFile\s(?:[^>]*?\s)?type\s*=\s*[\"'](\w+)[\"']"
 
 
 def _vtk(kind: bytes) -> Sign:
     """Return a sign: VTK's XML of a type of data set."""
 
     def sign(head: Head) -> bool:
-        found = _VTK_XML.search(head.text)
+        found = re.search(_VTK_XML, head.text)
         return found is not None and found[1] == kind
 
     return sign
@@ -250,19 +249,19 @@ def _datamine(head: Head) -> bool:
 
 
 # The second line of a GSLIB table is the number of columns, perhaps with a grid after it.
-_GSLIB = re.compile(rb"[^\n]*\n[ \t]*\d{1,4}(?:[ \t][^\n]*)?\r?\n")
+_GSLIB = rb"[^\n]*\n[ \t]*\d{1,4}(?:[ \t][^\n]*)?\r?\n"
 
 
 def _gslib(head: Head) -> bool:
     """Tell by the names of the columns and the first row, which the format's module reads."""
-    if not _GSLIB.match(head.data):
+    if not re.match(_GSLIB, head.data):
         return False
     is_table: Callable[[bytes], bool] = loaded(".gslib:is_table")
     return is_table(head.data)
 
 
 STL_HEADER, STL_FACET = 84, 50  # bytes
-_STL_LINE = re.compile(rb"^\s*(facet|endsolid)\b", re.MULTILINE | re.IGNORECASE)
+_STL_LINE = rb"(?mi)^\s*(facet|endsolid)\b"
 
 
 def stl_facets(head: bytes) -> int:
@@ -283,14 +282,12 @@ def _ascii_stl(head: Head) -> bool:
     if head.text[:5].lower() != b"solid" or head.text.split(None, 1)[0].lower() != b"solid":
         return False
     alone = len(head.data) <= HEAD and head.lines.count(b"\n") <= 1
-    return not head.is_binary and (alone or _STL_LINE.search(head.lines) is not None)
+    return not head.is_binary and (alone or re.search(_STL_LINE, head.lines) is not None)
 
 
-_COMMENT = re.compile(rb"#[^\n]*")
-_OBJ = re.compile(
-    rb"^[ \t]*(?:v[ \t]+[-+.\d]|f[ \t]+-?\d|[fv][ \t]*\\$)", re.MULTILINE | re.IGNORECASE
-)
-_OBJ_OTHER = re.compile(rb"^(mtllib|usemtl|vn|vt|o|g|s|l|p)[ \t]+\S", re.MULTILINE | re.IGNORECASE)
+_COMMENT = rb"#[^\n]*"
+_OBJ = rb"(?mi)^[ \t]*(?:v[ \t]+[-+.\d]|f[ \t]+-?\d|[fv][ \t]*\\$)"
+_OBJ_OTHER = rb"(?mi)^(mtllib|usemtl|vn|vt|o|g|s|l|p)[ \t]+\S"
 _SURE_OBJ = matches(
     rb"(?:\s*(?:#|(?:mtllib|usemtl|vn|vt|[ogs])\b)[^\n]*\n)*\s*v(?:[ \t]+[-+.\d]\S*){3}"
 )
@@ -299,10 +296,10 @@ _SURE_OBJ = matches(
 def _obj(head: Head) -> bool:
     if head.is_binary:
         return False
-    content = _COMMENT.sub(b"", head.lines)
+    content = re.sub(_COMMENT, b"", head.lines)
     if not content.strip() and len(head.data) > HEAD:
-        content = _COMMENT.sub(b"", unify_lines(head.data))
-    return bool(_OBJ.search(content) or _OBJ_OTHER.search(content))
+        content = re.sub(_COMMENT, b"", unify_lines(head.data))
+    return bool(re.search(_OBJ, content) or re.search(_OBJ_OTHER, content))
 
 
 # --- The formats, in the order in which their signs are looked for.
