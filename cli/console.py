@@ -94,9 +94,6 @@ _WORDS = rf"(?<![\w.'\"=-])(?:{_GIVEN}(?:, {_GIVEN})*|{_NAMED})"
 _ALLOWS = "GEODOMAIN_MEMORY allows"
 _WELD = rf"geodomain\.weld\(({_TEXT}), ([^()]+)\)"
 
-# Formats that `geodomain check` keeps when it suggests a file for the weld.
-_KEPT = {".stl", ".ply", ".obj", ".off"}
-
 
 def as_options(message: str) -> str:
     """Write each keyword of a message as an option, and a call of `weld` as a command.
@@ -131,11 +128,14 @@ def _option(keyword: str, value: str) -> str:
 
 
 def _weld_command(call: re.Match[str]) -> str:
-    """Write the command that welds the file."""
+    """Write the command that welds the file, into the same format if it holds one solid."""
+    from geodomain.formats.registry import writer_of_meshes
+
     path = ast.literal_eval(call[1])
     quoted = f'"{path}"' if " " in path else path
     suffix = Path(path).suffix.lower()
-    target = f"closed{suffix if suffix in _KEPT else '.ply'}"
+    form = writer_of_meshes(suffix)
+    target = f"closed{suffix if form and form.write_mesh else '.ply'}"
     return f"'geodomain check {quoted} --weld {call[2]} -o {target}'"
 
 

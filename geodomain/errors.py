@@ -40,6 +40,10 @@ class TableError(GeodomainError):
     """A block-model table that cannot be read or must not be guessed at."""
 
 
+class BinaryTableError(TableError):
+    """Bytes that are no text, where a table of text was expected."""
+
+
 class DomainError(GeodomainError):
     """A list of domains that cannot be used: a name twice, a wrong value, a missing file."""
 

@@ -10,8 +10,8 @@ from typing import Literal, TypedDict, get_args
 
 from geodomain.errors import counted, visible
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.signatures import split_name
 from geodomain.formats import wireframes
+from geodomain.formats.registry import split_name
 from geodomain.formats.wireframes import files_of, read_mesh, read_meshes
 from geodomain.formats.wireframes import write_mesh as write_solid
 from geodomain.html import html_table

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import ast
 import importlib
-import inspect
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 import geodomain
-from geodomain.files import signatures
-from geodomain.formats import blocks, wireframes
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "geodomain").rglob("*.py"))
@@ -29,9 +25,7 @@ LATE = {
     ROOT / "geodomain/__init__.py",
     ROOT / "geodomain/benching/timing.py",
     ROOT / "geodomain/__main__.py",
-    ROOT / "geodomain/formats/export.py",
-    ROOT / "geodomain/formats/blocks.py",
-    ROOT / "geodomain/formats/wireframes.py",
+    ROOT / "geodomain/formats/registry.py",
 }
 
 
@@ -193,18 +187,3 @@ def test_a_command_loads_what_its_own_files_need_alone(tmp_path: Path) -> None:
     others = {"parquet", "vtk", "omf1", "omf2", "dxf", "surpac", "stl", "gocad", "vti"}
     assert not loaded & {f"geodomain.formats.{name}" for name in others}
     assert not loaded & {"numpy.ma", "concurrent.futures", "tempfile", "tomllib", "xml", "zipfile"}
-
-
-def test_every_kind_of_file_has_a_reader() -> None:
-    for kind in get_args(signatures.Kind):
-        assert inspect.signature(blocks.opener(kind)).parameters.keys() == {
-            "path", "options", "digest"
-        }  # fmt: skip
-    for kinds, find in (
-        (wireframes._PARSERS, wireframes.parser),
-        (wireframes._READERS, wireframes.reader),
-    ):
-        for kind in kinds:
-            assert len(inspect.signature(find(kind)).parameters) == 2
-    known = {*wireframes._PARSERS, *wireframes._READERS}
-    assert {*signatures.EXTENSIONS} - known == {"VTK", "VTP", "VTU", "VTI", "VTR", "VTS"}

@@ -21,7 +21,7 @@ import geodomain
 from geodomain import memory
 from geodomain.cli import main
 from geodomain.errors import DomainError, MeshError, TableError
-from geodomain.formats.wireframes import reader
+from geodomain.formats.registry import FORMATS, loaded
 
 
 @contextmanager
@@ -148,8 +148,9 @@ BOMBS = {
 @pytest.mark.parametrize("kind", BOMBS)
 def test_a_bomb_is_refused_before_it_is_made(kind: str, tmp_path: Path) -> None:
     data = BOMBS[kind]()
+    (form,) = (each for each in FORMATS if each.name == kind.partition(",")[0])
     with at_most(1 << 24), pytest.raises(MeshError, match="GEODOMAIN_MEMORY=") as refused:
-        reader(kind.partition(",")[0])(data, tmp_path / "a.omf")
+        loaded(form.read_meshes)(data, tmp_path / "a.omf")
     assert len(str(refused.value)) < 300 and "a.omf" in str(refused.value)
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from geodomain.errors import TableError, counted
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.signatures import split_name
 from geodomain.files.streams import STANDARD, Target, open_target
 from geodomain.formats.parquet import Sink
+from geodomain.formats.registry import split_name
 from geodomain.formats.vtk import encoded
 from geodomain.html import html_table
 from geodomain.inputs import MeshesLike, PathGiven, as_meshes

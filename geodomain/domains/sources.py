@@ -17,7 +17,7 @@ from geodomain.domains.order import Domains, as_domains
 from geodomain.domains.stack import Stack
 from geodomain.domains.toml import read_domains, read_policy
 from geodomain.errors import MeshError, warn
-from geodomain.files.signatures import split_name
+from geodomain.formats.registry import split_name
 from geodomain.formats.wireframes import read_mesh, reading_once
 from geodomain.inputs import MeshesLike
 from geodomain.mesh.fitness import list_warnings, mark_warned

@@ -20,8 +20,8 @@ from geodomain.domains.domain import Domain, keys_of, required_keys
 from geodomain.domains.order import Domains
 from geodomain.domains.stack import Stack
 from geodomain.errors import DomainError, shown
-from geodomain.files.signatures import split_name
 from geodomain.files.streams import read_whole
+from geodomain.formats.registry import split_name
 from geodomain.formats.wireframes import read_mesh, reading_once
 from geodomain.mesh.mesh import Mesh
 from geodomain.tables.numbers import BelowDetection

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from geodomain.drillholes.curves import DipDown, Method
 from geodomain.errors import TableError
-from geodomain.files.datamine import is_table
-from geodomain.files.datamine import read_table as read_columns
 from geodomain.files.outputs import refuse_inputs, require_places
 from geodomain.files.streams import STANDARD, open_source
 from geodomain.files.unchanged import Unchanged
 from geodomain.formats.blocks import require_text_name
+from geodomain.formats.datamine import is_table
+from geodomain.formats.datamine import read_table as read_columns
 from geodomain.formats.parquet_table import ParquetTable, read_parquet
+from geodomain.formats.registry import other_formats_named
 from geodomain.inputs import MeshesLike, PathGiven
 from geodomain.tables.conditions import Column
 from geodomain.tables.dialect import (
@@ -549,8 +550,9 @@ def _of_text(path: str, table: Table, reading: Reading, also: Sequence[str] | No
     with open_source(path) as source:
         name, text = source.name, _whole(source.readinto)
     options = reading.options
-    require_text(text, name)
-    layout, roles = _layout(text, table, reading, name)
+    with other_formats_named(text, name):
+        require_text(text, name)
+        layout, roles = _layout(text, table, reading, name)
     wanted = [find_column(layout.names, one, name) for one in also or ()]
     rivals = find_rivals(layout.names, table, roles, reading.columns)
     wanted += [place for places in rivals.values() for place in places]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodomain.compute.data import Floats
-from geodomain.errors import TableError
+from geodomain.errors import TableError, counted, warn
 from geodomain.files.streams import Input, Target, open_target
 from geodomain.files.unchanged import Digest
 from geodomain.progress import Progress
@@ -371,3 +371,88 @@ class TableModel(ABC, Generic[Chunk]):
     def _label(self, chunk: Chunk, label: LabelChunk, first: int) -> Sequence[NewCells]:
         """Label some rows, the first of which has a number, from 0."""
         return label(*self._measured(chunk, first), partial(self._column, chunk, first=first))
+
+
+# --- Blocks in memory, on their way to a new file.
+
+_CENTROID, _SIZES = ("x", "y", "z"), ("dx", "dy", "dz")
+
+
+class Blocks(NamedTuple):
+    """Blocks in the world, with their columns.
+
+    Attributes
+    ----------
+    centroids, sizes : (n, 3) float64
+        Sizes are None where the file has none.
+    axes : (3, 3) float64
+        The directions of the blocks' edges, a row each.
+    columns : dict of str to (n,) array
+        Numbers, or texts with None or "" where missing; labels last.
+    coordinates : set of str
+        The columns that are centroids and sizes already.
+    """
+
+    centroids: Floats
+    sizes: Floats | None
+    axes: Floats
+    columns: dict[str, Values]
+    coordinates: frozenset[str] = frozenset()
+
+    def table(self, path: str) -> dict[str, Values]:
+        """Give all columns of a table: centroids, sizes, and the others under names of their own.
+
+        Warns
+        -----
+        GeodomainWarning
+            For cells that are no boxes along the axes, which have no sizes.
+        """
+        if self.coordinates:
+            return self.columns
+        if count := self._unboxed():
+            warn(
+                f"{path}: {counted(count, 'cell')} of the model turned or skewed, no boxes along "
+                f"the axes: {'its' if count == 1 else 'their'} {', '.join(_SIZES)} are empty"
+            )
+        held: dict[str, Values] = {}
+        for names, numbers in ((_CENTROID, self.centroids), (_SIZES, self.sizes)):
+            if numbers is not None:
+                held |= {name: numbers[:, axis] for axis, name in enumerate(names)}
+        for name, values in self.columns.items():
+            while name in held:
+                name += "_"
+            held[name] = values
+        return held
+
+    def others(self) -> dict[str, Values]:
+        """Give the columns that are neither centroids nor sizes."""
+        return {name: one for name, one in self.columns.items() if name not in self.coordinates}
+
+    def box_sizes(self, path: str) -> Floats:
+        """Give the sizes for a format of boxes.
+
+        Raises
+        ------
+        TableError
+            Where there are none, or cells are no boxes along the axes.
+        """
+        if self.sizes is None:
+            message = (
+                f"{path} holds boxes, and the blocks have no sizes: name them with dx=, dy= and dz="
+            )
+            raise TableError(message)
+        if count := self._unboxed():
+            message = (
+                f"{path}: {counted(count, 'cell')} of the model turned or skewed, no boxes along "
+                "the axes, and boxes are written: save the model as a lattice or an image, which "
+                "says how it is turned, or as .csv"
+            )
+            raise TableError(message)
+        return self.sizes
+
+    def _unboxed(self) -> int:
+        """Count the cells that have a centre and no size; those of a table are told elsewhere."""
+        if self.coordinates or self.sizes is None:
+            return 0
+        known = np.isfinite(self.centroids).all(axis=1)
+        return int((known & ~np.isfinite(self.sizes).all(axis=1)).sum())

@@ -1,23 +1,26 @@
-"""Kinds of block-model files: which module reads which, imported when a file of its kind comes.
-
-A module has the name of its kind, and `open_model(path, options, digest)`, a context manager that
-gives a `BlockFile`.
-"""
+"""Open block models in files of any format, and say what their outputs may be called."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from importlib import import_module
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError
-from geodomain.files.signatures import BLOCK_EXTENSIONS, Kind, kind_of, split_name
 from geodomain.files.streams import STANDARD
 from geodomain.files.unchanged import Digest, Unchanged
 from geodomain.formats.block_file import BlockFile, Destination, Relabelling
-from geodomain.formats.export import is_written
+from geodomain.formats.registry import (
+    FORMATS,
+    Format,
+    block_outputs,
+    format_of_blocks,
+    kind_of,
+    loaded,
+    split_name,
+    writer_of_blocks,
+)
 from geodomain.progress import Progress
 from geodomain.tables.conditions import Column
 from geodomain.tables.numbers import NumberError, Refused
@@ -38,10 +41,9 @@ __all__ = [
     "require_text_name",
 ]
 
-Opener = Callable[[str, TableOptions, Digest | None], AbstractContextManager[BlockFile]]
-_TABLES = ("gslib", "parquet", "text")
-# What names a kind that is no text.
-_TAKEN = {extension for known in BLOCK_EXTENSIONS.values() for extension in known}
+# What names a format of blocks that is no text.
+_TAKEN = {extension for form in FORMATS if form.open_blocks for extension in form.extensions}
+_GSLIB = next(form for form in FORMATS if form.name == "GSLIB")
 # What names a table of text.
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc")
 # What a table must not be called.
@@ -55,7 +57,13 @@ _NOT_WRITTEN = {
     **dict.fromkeys((".png", ".svg", ".jpg", ".jpeg", ".gif", ".tif", ".tiff"), "pictures"),
     **dict.fromkeys((".npy", ".npz", ".feather", ".arrow", ".h5", ".pkl"), "arrays"),
     **dict.fromkeys((".shp", ".dbf", ".gpkg", ".mdb", ".accdb", ".sqlite", ".db"), "databases"),
-    **dict.fromkeys((".stl", ".ply", ".obj", ".off", ".dxf", ".glb", ".ts", ".vtp"), "wireframes"),
+}
+_NOT_WRITTEN |= {
+    extension: "wireframes"
+    for form in FORMATS
+    if form.reads_meshes and not form.open_blocks
+    for extension in form.extensions
+    if extension not in (*_TEXT, *_TAKEN, *_NOT_WRITTEN)
 }
 
 
@@ -84,21 +92,23 @@ def open_model(
         If it cannot be understood, or a library that reads it is not installed.
     """
     with Unchanged(*([] if path == STANDARD else [file_of(path)])):
-        kind = kind_of(path) if options.gslib_grid is None else "gslib"
+        form = format_of_blocks(path) if options.gslib_grid is None else _GSLIB
         try:
-            with opener(kind)(path, options, digest) as opened:
+            with loaded(form.open_blocks)(path, options, digest) as opened:
                 yield opened
         except NumberError as error:
             if path == STANDARD:
                 raise
-            raise _of_the_whole(error, path, options, kind) from None
+            raise _of_the_whole(error, path, options, form) from None
 
 
-def _of_the_whole(error: NumberError, path: str, options: TableOptions, kind: Kind) -> NumberError:
+def _of_the_whole(
+    error: NumberError, path: str, options: TableOptions, form: Format
+) -> NumberError:
     """Count the refused cells of the whole column, where those of a chunk are known."""
     some = error.refused
     whole = Refused(some.rule, words=some.words)
-    with suppress(TableError), opener(kind)(path, options, None) as model:
+    with suppress(TableError), loaded(form.open_blocks)(path, options, None) as model:
         if some.rule.name not in model.columns:
             return error
         place = model.columns.index(some.rule.name)
@@ -114,12 +124,6 @@ def _of_the_whole(error: NumberError, path: str, options: TableOptions, kind: Ki
     return error
 
 
-def opener(kind: Kind) -> Opener:
-    """Return what opens a kind of file."""
-    found: Opener = import_module(f"{__package__}.{kind}").open_model
-    return found
-
-
 def file_of(path: str) -> Path:
     """Name the file that a path, or FILE:NAME, leads to."""
     return split_name(path)[0]
@@ -133,25 +137,29 @@ def require_same_kind(source: str, target: str) -> None:
     TableError
         With the extension that the output should have.
     """
-    kind, given = kind_of(source), Path(target).suffix.lower()
-    if kind == "voxet":
-        if not is_written(target):
-            message = (
-                f"{source} is a GOCAD Voxet: end the output in .csv, .parquet, .vti, .vtu or .omf"
-            )
+    form, extension = format_of_blocks(source), Path(target).suffix.lower()
+    if not form.keeps_blocks:
+        if writer_of_blocks(extension) is None:
+            message = f"{source} is a {form.name}: end the output in {_listed(block_outputs())}"
             raise TableError(message)
         return
-    fits = _extensions(kind, file_of(source).suffix.lower())
-    if given in _NOT_WRITTEN and kind in _TABLES:
-        message = f"{target}: {_NOT_WRITTEN[given]} are not written; end the output in .csv"
-        raise TableError(message)
-    if (kind != "vtk") if target == "-" else (given in fits if fits else given not in _TAKEN):
+    usual = form.extensions[0] if form.extensions else ".csv"
+    if target == STANDARD:
+        if form.blocks_by != "extension":
+            return
+    elif extension in form.extensions:
         return
-    message = (
-        f"{source} comes back as what it is: give the output {target} the extension "
-        f"{fits[0] if fits else '.csv'}"
-    )
+    elif extension in _NOT_WRITTEN:
+        message = f"{target}: {_NOT_WRITTEN[extension]} are not written; end the output in {usual}"
+        raise TableError(message)
+    elif not form.extensions and extension not in _TAKEN:
+        return
+    message = f"{source} comes back as what it is: give the output {target} the extension {usual}"
     raise TableError(message)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " or ".join([", ".join(words[:-1]), words[-1]])
 
 
 def require_text_name(target: str) -> None:
@@ -195,9 +203,3 @@ def _require_name(target: str, what: str, own: tuple[str, ...]) -> None:
     if suffix in others:
         message = f"{target}: {what}, which {suffix} is not; end the output in {own[0]}"
         raise TableError(message)
-
-
-def _extensions(kind: Kind, own: str) -> tuple[str, ...]:
-    """Give the extensions of an output, the one to name first; none where any other will do."""
-    known = BLOCK_EXTENSIONS.get(kind, ())
-    return (own,) if kind == "vtk" else known

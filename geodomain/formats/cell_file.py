@@ -1,9 +1,10 @@
-"""Cells in memory with others in the place of theirs, written as hexahedra, in float64."""
+"""Blocks in memory, and block models whose cells have a geometry, whatever format holds them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -11,10 +12,19 @@ import numpy as np
 from geodomain.compute.data import Floats, Ints
 from geodomain.errors import TableError
 from geodomain.files.streams import Input, Target
-from geodomain.formats.block_file import Destination, NewArrays, Relabelling, Values, said
+from geodomain.formats.block_file import (
+    Blocks,
+    Destination,
+    NewArrays,
+    Relabelling,
+    Values,
+    as_category,
+    as_numbers,
+    said,
+)
 from geodomain.formats.block_file import Rows as ChunkOfRows
-from geodomain.formats.cells import Cells, LatticeCells, Where, label_cells
-from geodomain.formats.export import Blocks, blocks_of, write_blocks
+from geodomain.formats.cells import Cells, LatticeCells, Where, WithGhosts, label_cells
+from geodomain.formats.registry import block_outputs, loaded, writer_of_blocks
 from geodomain.formats.rewriting import (
     BlockRows,
     CellSpace,
@@ -26,12 +36,54 @@ from geodomain.formats.rewriting import (
 )
 from geodomain.tables.conditions import ArrayColumn, Column
 from geodomain.tables.frames import Frame
-from geodomain.tables.new_columns import place_columns
+from geodomain.tables.new_columns import NewColumn, place_columns
 from geodomain.tables.numbers import Doubles, Numbers
 from geodomain.tables.options import TableOptions
+from geodomain.tables.text import NewCells
 
-# So many cells are taken at a time.
-_ROWS = 1 << 18
+
+def blocks_of(cells: Cells, columns: Mapping[str, Values], new: NewArrays | None = None) -> Blocks:
+    """Gather cells with their columns, the new ones last."""
+    centroids, sizes = np.empty((2, cells.count, 3))
+    for where, centres, lengths in cells.chunks():
+        centroids[where], sizes[where] = centres, lengths
+    held = dict(columns)
+    for column, codes in zip(new.columns, new.codes, strict=True) if new else ():
+        name = column.name if new is None or new.at is None else [*columns][new.at]
+        held[name] = _new_values(column, codes, held.get(name))
+    if isinstance(cells, WithGhosts):
+        there = ~cells.ghost
+        held = {name: values[there] for name, values in held.items()}
+        centroids, sizes = centroids[there], sizes[there]
+    return Blocks(centroids, sizes, cells.axes, held)
+
+
+def _new_values(column: NewColumn, codes: NewCells, old: Values | None) -> Values:
+    if column.numeric:
+        return as_numbers(column, codes, old)
+    names, index = as_category(column, codes, old)
+    return np.array([*names, ""], dtype=object)[index]
+
+
+def write_blocks(blocks: Blocks, target: Target, path: str) -> None:
+    """Write blocks in the format that the extension of a path names.
+
+    Raises
+    ------
+    TableError
+        If blocks are not written in such a format.
+    """
+    form = writer_of_blocks(Path(path).suffix.lower())
+    if form is None:
+        message = f"{path}: end the output in {', '.join(block_outputs())}"
+        raise TableError(message)
+    for part in loaded(form.write_blocks)(blocks, path):
+        target.write(memoryview(part))
+
+
+# --- Cells with others in the place of theirs.
+
+_ROWS = 1 << 18  # cells at a time
 
 
 def rewrite_cells(blocks: Blocks, name: str, source: Input, task: Rewriting) -> None:
@@ -138,7 +190,7 @@ def _joined(parts: list[Floats] | list[Ints]) -> Floats | Ints:
     return np.concatenate([np.empty(0, parts[0].dtype if parts else np.int64), *parts])
 
 
-# --- Block models whose cells have a geometry of their own, whatever format holds them.
+# --- A block model of cells in a file.
 
 # What is said of a table's columns has no meaning where cells have a geometry.
 _NOT_OF_CELLS = ("x", "y", "z", "dx", "dy", "dz", "position", "rotation", "frame")

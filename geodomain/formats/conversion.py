@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Unpack
@@ -13,32 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.compute.data import Floats
-from geodomain.errors import TableError, counted, warn
-from geodomain.files.datamine import read_definition
+from geodomain.errors import TableError
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.signatures import HEAD, detect, kind_of, split_name
-from geodomain.files.streams import open_target, read_whole
+from geodomain.files.streams import open_target
 from geodomain.files.unchanged import Unchanged
-from geodomain.formats.block_file import BlockFile, Relabelling, Values
+from geodomain.formats.block_file import BlockFile, Blocks, Relabelling, Values
 from geodomain.formats.blocks import file_of, open_model
-from geodomain.formats.cell_file import CellModel
-from geodomain.formats.export import Blocks, is_written, write_blocks
-from geodomain.formats.omf import refusing
-from geodomain.formats.omf1 import Project1
-from geodomain.formats.omf2 import Project2
-from geodomain.formats.solids import listed
+from geodomain.formats.cell_file import CellModel, write_blocks
+from geodomain.formats.registry import (
+    HEAD,
+    TEXT_TABLES,
+    Head,
+    format_of_blocks,
+    format_of_meshes,
+    loaded,
+    writer_of_blocks,
+    writer_of_meshes,
+)
 from geodomain.tables.conditions import Column
 from geodomain.tables.options import TableKeywords, TableOptions, table_options
 from geodomain.tables.rotation import azimuth_of, frame_of_azimuth
-
-# Elements of OMF 1 and 2.
-_MODELS = {"VolumeElement", "BlockModel"}
-_SURFACES = {"SurfaceElement", "Surface", "GridSurface"}
-_LATTICE = re.compile(
-    rb"^DATASET\s+(STRUCTURED_(POINTS|GRID)|RECTILINEAR_GRID)",
-    re.MULTILINE | re.IGNORECASE,
-)
-_LATTICES = (".vti", ".vtr", ".vts", ".vtu")
 
 
 def convert_blocks(
@@ -107,49 +99,23 @@ def converts_blocks(source: str, output: Path) -> bool:
     GeodomainWarning
         For block models beside wireframes, which are not written with them.
     """
-    if output.suffix.lower() != ".omf":
-        return is_written(str(output))
-    place, kind = file_of(source), kind_of(source)
-    if kind in ("omf1", "omf2"):
-        return _is_block_model(source, kind)
-    if kind == "vtk" and place.suffix.lower() == ".vtk":
-        with place.open("rb") as file:
-            return _LATTICE.search(file.read(HEAD)) is not None
-    if kind in ("text", "datamine"):
-        with place.open("rb") as file:
-            head = file.read(HEAD)
-        found = read_definition(head)
-        if found:
-            return bool({"XC", "IJK"} & set(found.names()))
-        looks = detect(head)
-        # A table whose first row begins with 0 looks like strings.
-        return looks is None or (looks == "Surpac strings" and place.suffix.lower() != ".str")
-    return kind in ("gslib", "parquet", "voxet") or place.suffix.lower() in _LATTICES
-
-
-def _is_block_model(source: str, kind: str) -> bool:
-    """Tell whether a project, or the element of it that is named, is blocks and no surface."""
-    place, wanted = split_name(source)
-    with refusing(place.name, TableError):
-        if kind == "omf1":
-            data = read_whole(place)
-            first = Project1(data, place.name, TableError)
-            told = [(one.get("name"), one["__class__"]) for one in first.elements()]
-        else:
-            with zipfile.ZipFile(place) as members:
-                second = Project2(members, place.stat().st_size, place.name, TableError)
-                told = [(one.get("name"), one["geometry"]["type"]) for one in second.elements()]
-    names = [(str(name or place.stem), each) for name, each in told]
-    models = [name for name, each in names if each in _MODELS]
-    surfaces = [name for name, each in names if each in _SURFACES]
-    if wanted is not None:
-        return wanted in models and wanted not in surfaces
-    if models and surfaces:
-        warn(
-            f"{place.name} has {counted(len(models), 'block model')} too, {listed(models)}, which "
-            f"{'is' if len(models) == 1 else 'are'} not written: convert {place.name}:NAME"
-        )
-    return bool(models) and not surfaces
+    extension = output.suffix.lower()
+    if writer_of_meshes(extension) is None or writer_of_blocks(extension) is None:
+        return writer_of_blocks(extension) is not None
+    form, place = format_of_blocks(source), file_of(source)
+    if form.holds_blocks:
+        return loaded(form.holds_blocks)(source)
+    if form is not TEXT_TABLES:
+        return True
+    with place.open("rb") as file:
+        head = Head(file.read(HEAD), place.suffix.lower(), place.stat().st_size)
+    looks = format_of_meshes(head)
+    if looks is None:
+        return True
+    # Tables may look like some formats.
+    return (
+        looks.sure is not None and not looks.sure(head) and head.extension not in looks.extensions
+    )
 
 
 def _gathered(source: str, options: TableOptions) -> Blocks:

@@ -12,19 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from geodomain.compute.data import Floats
 from geodomain.errors import TableError, warn
-from geodomain.files.gslib import Grid, GslibHead, number_of, read_head
 from geodomain.files.streams import Target
 from geodomain.files.unchanged import Digest
 from geodomain.formats.block_file import Destination, NewArrays, Values
 from geodomain.formats.cell_file import CellModel, refuse_columns
 from geodomain.formats.cells import Chunk, LatticeCells
-from geodomain.tables.frames import shortest
+from geodomain.tables.frames import Grid, grid_of, shortest
 from geodomain.tables.new_columns import NewColumn
 from geodomain.tables.options import TableOptions
 from geodomain.tables.text import NewCells
@@ -34,6 +33,96 @@ _LINES = 1 << 16  # bytes of lines that are read at a time, at least
 _NONE, _LOST = "0", "-999"
 # Of rows without a label where 0 is the code of the background.
 _UNASSIGNED = "-99"
+
+
+# --- The head: title, number of columns, perhaps a grid, and names.
+
+_NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|nan|[-+]?inf", re.IGNORECASE)
+_MOST = 1000  # columns
+_OFF = re.compile(rb"(ST)?C?N?4?n?OFF$", re.IGNORECASE)
+
+
+class GslibHead(NamedTuple):
+    """What the head says.
+
+    Attributes
+    ----------
+    names : tuple of str
+    grid : Grid, optional
+    realisations : int
+        How often the grid comes; 0 where the rows are to tell.
+    lines : tuple of bytes
+        The lines of the head, with their ends.
+    """
+
+    names: tuple[str, ...]
+    grid: Grid | None
+    realisations: int
+    lines: tuple[bytes, ...]
+
+    @property
+    def size(self) -> int:
+        """Count the bytes before the first row."""
+        return sum(map(len, self.lines))
+
+
+def read_head(data: bytes) -> GslibHead | None:
+    """Return the head of a table that begins with such bytes, None where it is none.
+
+    The first row must be there, with a number for each name.
+    """
+    lines = data.split(b"\n", _MOST + 3)
+    if len(lines) < 4:
+        return None
+    words = lines[1].split()
+    if not words or not words[0].isdigit() or not all(map(_NUMBER.fullmatch, words)):
+        return None
+    count = int(words[0]) if len(words[0]) < 5 else 0
+    if not 0 < count <= _MOST or len(lines) < 3 + count:
+        return None
+    names = [line.strip() for line in lines[2 : 2 + count]]
+    row = lines[2 + count].split()
+    numeric = len(row) == count and all(map(_NUMBER.fullmatch, row))
+    if not numeric or not all(names) or any(map(_NUMBER.fullmatch, names)):
+        return None
+    grid, realisations = _grid([number_of(word) for word in words[1:11]])
+    return GslibHead(
+        tuple(name.decode("latin-1") for name in names),
+        grid,
+        realisations,
+        tuple(line + b"\n" for line in lines[: 2 + count]),
+    )
+
+
+def is_table(data: bytes) -> bool:
+    """Tell whether data begins like a GSLIB table; a wireframe in OFF may do so, too."""
+    title = data.split(b"\n", 1)[0].strip()
+    return read_head(data) is not None and not _OFF.match(title)
+
+
+def number_of(word: bytes) -> float:
+    """Return a number, whose exponent may be Fortran's, as in 1.0D0; ValueError for others."""
+    try:
+        return float(word)
+    except ValueError:
+        if not _NUMBER.fullmatch(word):
+            raise
+        return float(word.lower().replace(b"d", b"e"))
+
+
+def _grid(numbers: list[float]) -> tuple[Grid | None, int]:
+    """Return the grid that stands after the count of columns, and its realisations."""
+    if len(numbers) < 9:
+        return None, 1
+    try:
+        grid = grid_of(numbers[:9])
+    except ValueError:
+        return None, 1
+    repeats = numbers[9] if len(numbers) > 9 else 1.0
+    return grid, int(repeats) if repeats >= 1 and repeats.is_integer() else 1
+
+
+# --- The rows.
 
 
 @contextmanager

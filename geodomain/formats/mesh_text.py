@@ -15,7 +15,7 @@ from geodomain.compute import meshes
 from geodomain.compute.data import Floats
 from geodomain.compute.native import CoreFunction, core, thread_count
 from geodomain.errors import MeshError
-from geodomain.files.signatures import BYTE_ORDER_MARK, unify_lines
+from geodomain.formats.registry import BYTE_ORDER_MARK, unify_lines
 
 
 def merge_equal(vertices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

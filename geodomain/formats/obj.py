@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -22,8 +23,9 @@ from geodomain.mesh.polygons import Faces
 _NUMBER, _WHOLE, _FINITE, _VERTEX, _FACE, _INDEX, _WEIGHT = range(1, 8)
 
 
-def read(data: bytes, name: str) -> Faces:
+def read(data: bytes, path: Path) -> Faces:
     """Return the vertices and faces of an OBJ file; everything else is passed over."""
+    name = path.name
     text = plain_lines(data)
     with reading("obj", text) as reader:
         vertex_count, face_count, corner_count, unsure_count, *fault = reader.told(8)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import MeshError
-from geodomain.files.signatures import KEYWORD, unify_lines
 from geodomain.formats.mesh_text import floats, integers, number_lines, truncated
+from geodomain.formats.registry import unify_lines
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
 Line = tuple[int, bytes]
+# ST, C and N announce texture, colour and normal after x, y, z; 4 and n other dimensions.
+_KEYWORD = re.compile(rb"(ST)?C?N?(4?n?)OFF$", re.IGNORECASE)
 
 
-def read(data: bytes, name: str) -> Faces:
+def read(data: bytes, path: Path) -> Faces:
     """Return the vertices and faces of an OFF file; normals and colours are passed over."""
+    name = path.name
     lines = [
         (number, content)
         for number, line in enumerate(unify_lines(data).split(b"\n"), 1)
@@ -39,7 +44,7 @@ def read(data: bytes, name: str) -> Faces:
 def _counts(lines: list[Line], name: str) -> tuple[int, int, int]:
     """Return the numbers of vertices and faces, and where the vertices start."""
     words = lines[0][1].split()
-    keyword = KEYWORD.match(words[0])
+    keyword = _KEYWORD.match(words[0])
     if keyword is None or keyword[2] or words[1:2] == [b"BINARY"]:
         form = b" ".join(words[:2]).decode("utf-8", "replace")
         message = f"{name} is OFF of a kind that is not read ({form}): export plain OFF or PLY"

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from geodomain import memory
 from geodomain.compute.data import Floats
-from geodomain.errors import GeodomainError, MeshError, TableError
+from geodomain.errors import GeodomainError, MeshError, TableError, counted, warn
 from geodomain.formats.raster import lattice_faces
 from geodomain.formats.solids import listed
 from geodomain.mesh.polygons import Faces
@@ -144,3 +145,39 @@ def require_room(steps: Sequence[Floats], file: str) -> None:
     counts = [len(one) for one in steps]
     cells = " x ".join(f"{count:,}" for count in counts)
     memory.require(8.0 * math.prod(counts), f"{file}, with {cells} cells,", TableError)
+
+
+# --- Whether a project holds blocks or surfaces.
+
+_MODELS = {"VolumeElement", "BlockModel"}
+_SURFACES = {"SurfaceElement", "Surface", "GridSurface"}
+
+
+def only_blocks(told: Iterable[tuple[object, str]], place: Path, wanted: str | None) -> bool:
+    """Tell whether a project, or the element of it that is named, is blocks and no surface.
+
+    Parameters
+    ----------
+    told : iterable of (object, str)
+        The name and the type of each element.
+    place : Path
+        The file, whose name elements without a name have.
+    wanted : str, optional
+        The element that is meant.
+
+    Warns
+    -----
+    GeodomainWarning
+        For block models beside surfaces, which are not converted with them.
+    """
+    names = [(str(name or place.stem), kind) for name, kind in told]
+    models = [name for name, kind in names if kind in _MODELS]
+    surfaces = [name for name, kind in names if kind in _SURFACES]
+    if wanted is not None:
+        return wanted in models and wanted not in surfaces
+    if models and surfaces:
+        warn(
+            f"{place.name} has {counted(len(models), 'block model')} too, {listed(models)}, which "
+            f"{'is' if len(models) == 1 else 'are'} not written: convert {place.name}:NAME"
+        )
+    return bool(models) and not surfaces

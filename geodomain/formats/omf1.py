@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from geodomain import memory
 from geodomain.errors import GeodomainError, MeshError, TableError
-from geodomain.files.signatures import split_name
-from geodomain.files.streams import FileBytes, Target
+from geodomain.files.streams import FileBytes, Target, read_whole
 from geodomain.files.unchanged import Digest
 from geodomain.formats.block_file import Destination, NewArrays, Values, as_category, as_numbers
 from geodomain.formats.cell_file import CellModel, refuse_columns
@@ -28,11 +27,13 @@ from geodomain.formats.omf import (
     damaged,
     grid_faces,
     no_surface,
+    only_blocks,
     pick_model,
     refusing,
     require_lattice,
     require_room,
 )
+from geodomain.formats.registry import split_name
 from geodomain.formats.solids import NamedFaces
 from geodomain.mesh.polygons import Faces
 from geodomain.tables.new_columns import NewColumn
@@ -149,6 +150,15 @@ def _grid(project: Project1, geometry: Any, origin: NDArray[np.float64]) -> Face
 # --- Block models of OMF 1: labels become mapped data, and every byte of the other arrays stays.
 
 _STEP = 1 << 24
+
+
+def holds_blocks(path: str) -> bool:
+    """Tell whether a file, or the element of FILE:NAME, is blocks and no surface."""
+    place, wanted = split_name(path)
+    with refusing(place.name, TableError):
+        project = Project1(read_whole(place), place.name, TableError)
+        told = [(one.get("name"), one["__class__"]) for one in project.elements()]
+    return only_blocks(told, place, wanted)
 
 
 @contextmanager

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from geodomain import memory
 from geodomain.compute.data import Floats
 from geodomain.errors import GeodomainError, MeshError, TableError
-from geodomain.files.signatures import split_name
 from geodomain.files.streams import Target
 from geodomain.files.unchanged import Digest
 from geodomain.formats.block_file import (
+    Blocks,
     Destination,
     NewArrays,
     Values,
@@ -41,11 +41,13 @@ from geodomain.formats.omf import (
     damaged,
     grid_faces,
     no_surface,
+    only_blocks,
     pick_model,
     refusing,
     require_lattice,
     require_room,
 )
+from geodomain.formats.registry import split_name
 from geodomain.formats.solids import NamedFaces
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
@@ -293,10 +295,8 @@ class _Division:
         return full and bool(whole) and len(np.unique(self.rows)) == len(self.index)
 
 
-def encoded_blocks(
-    centroids: Floats, sizes: Floats, axes: Floats, columns: Mapping[str, Values], path: str
-) -> bytes:
-    """Give the file of blocks whose edges point along the rows of `axes`.
+def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
+    """Give blocks in memory as a new file.
 
     Raises
     ------
@@ -304,6 +304,7 @@ def encoded_blocks(
         Where centroids or sizes are missing, or blocks straddle cells of the largest size and fill
         no grid of planes.
     """
+    centroids, sizes, axes = blocks.centroids, blocks.box_sizes(path), blocks.axes
     require_pyarrow(path, TableError)
     if not len(centroids) or not np.isfinite(centroids).all() or not (sizes > 0).all():
         message = f"{path}: some blocks have no centroid or no size: OMF cannot hold them"
@@ -347,11 +348,11 @@ def encoded_blocks(
     }
     attributes = [
         {"name": name, "location": location, "data": _data(values[order], put)}
-        for name, values in columns.items()
+        for name, values in blocks.others().items()
     ]
     stem = Path(path).stem
     element = {"name": stem, "attributes": attributes, "geometry": geometry}
-    return _archive(members, {"name": stem, "elements": [element]})
+    yield _archive(members, {"name": stem, "elements": [element]})
 
 
 class _Tensor(NamedTuple):
@@ -453,6 +454,15 @@ def _archive(members: Mapping[str, bytes], project: dict[str, Any]) -> bytes:
 
 _STEP = 1 << 24
 _CELLS, _SUB_BLOCKS = "Primitives", "Subblocks"
+
+
+def holds_blocks(path: str) -> bool:
+    """Tell whether a file, or the element of FILE:NAME, is blocks and no surface."""
+    place, wanted = split_name(path)
+    with refusing(place.name, TableError), zipfile.ZipFile(place) as members:
+        project = Project2(members, place.stat().st_size, place.name, TableError)
+        told = [(one.get("name"), one["geometry"]["type"]) for one in project.elements()]
+    return only_blocks(told, place, wanted)
 
 
 @contextmanager

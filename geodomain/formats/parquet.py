@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -15,7 +16,7 @@ from geodomain.compute.data import Floats, Ints
 from geodomain.errors import TableError, warn
 from geodomain.files.streams import Target, require_seekable
 from geodomain.files.unchanged import Digest
-from geodomain.formats.block_file import LabelChunk, Relabelling, TableModel
+from geodomain.formats.block_file import Blocks, LabelChunk, Relabelling, TableModel, said
 from geodomain.formats.block_file import Rows as ChunkOfRows
 from geodomain.formats.parquet_footer import Original, original
 from geodomain.formats.parquet_table import (
@@ -282,6 +283,26 @@ def _require_pyarrow(name: str) -> None:
     except ImportError:
         message = f"{name} needs pyarrow to be read: pip install 'geodomain[parquet]'"
         raise TableError(message) from None
+
+
+def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
+    """Give blocks in memory as a new file."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        message = f"{path} needs pyarrow to be written: pip install 'geodomain[parquet]'"
+        raise TableError(message) from None
+    arrays = {
+        name: pyarrow.array(
+            values if values.dtype.kind != "O" else [said(one) or None for one in values],
+            from_pandas=True,
+        )
+        for name, values in blocks.table(path).items()
+    }
+    out = io.BytesIO()
+    parquet.write_table(pyarrow.table(arrays), out)
+    yield out.getvalue()
 
 
 class Sink:

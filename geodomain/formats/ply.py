@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import MeshError
-from geodomain.files.signatures import BYTE_ORDER_MARK
 from geodomain.formats.mesh_text import (
     WordReader,
     floats,
@@ -22,6 +22,7 @@ from geodomain.formats.mesh_text import (
     truncated,
     word_at,
 )
+from geodomain.formats.registry import BYTE_ORDER_MARK
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
@@ -55,8 +56,9 @@ _WORD = re.compile(rb"\S+")
 _REAL, _WHOLE, _SAME = range(3)  # kinds of words in kernels/text/word_table.h
 
 
-def read(data: bytes, name: str) -> Faces:
+def read(data: bytes, path: Path) -> Faces:
     """Return the vertices and faces of a PLY file; skip its other elements."""
+    name = path.name
     header = _read_header(data, name)
     vertex, _ = (_element(header, title, name) for title in ("vertex", "face"))
     if any(element.name == "tristrips" and element.count for element in header.elements):

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import MeshError, warn
-from geodomain.files.signatures import unify_lines
 from geodomain.formats.mesh_text import damaged, floats, truncated
+from geodomain.formats.registry import unify_lines
 from geodomain.formats.solids import NamedFaces
 from geodomain.memory import require_unpacked
 from geodomain.mesh.polygons import Faces

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import MeshError, warn
-from geodomain.files.signatures import FACET, HEADER, facet_count
 from geodomain.formats.mesh_text import (
     line_of,
     merge_equal,
@@ -19,24 +19,27 @@ from geodomain.formats.mesh_text import (
     truncated,
     word_at,
 )
+from geodomain.formats.registry import STL_HEADER, stl_facets
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
+FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 _END_LINE = re.compile(rb"^[ \t]*end[ \t]*solid\b.*$", re.MULTILINE | re.IGNORECASE)
 _FACET_LINE = re.compile(rb"^[ \t]*facet\b", re.MULTILINE | re.IGNORECASE)
 _PIECE, _TAIL = 1 << 20, 1 << 12
 _NUMBER, _VERTEX, _CUT, _CORNERS = range(1, 5)  # faults of kernels/text/stl.h
 
 
-def read_binary(data: bytes, name: str) -> Faces:
+def read_binary(data: bytes, path: Path) -> Faces:
     """Return the facets of a binary STL, each float32 widened exactly."""
-    count = facet_count(data)
-    whole = max(len(data) - HEADER, 0) // FACET.itemsize
-    if HEADER + count * FACET.itemsize > len(data):
+    name = path.name
+    count = stl_facets(data)
+    whole = max(len(data) - STL_HEADER, 0) // FACET.itemsize
+    if STL_HEADER + count * FACET.itemsize > len(data):
         raise truncated(name, f"{count:,} facets", f"there are bytes for {whole:,}")
     if whole > count:
         _warn_of_rest(name, count, whole)
-    facets = np.frombuffer(data, dtype=FACET, count=count, offset=HEADER)
+    facets = np.frombuffer(data, dtype=FACET, count=count, offset=STL_HEADER)
     soup = facets["corners"].reshape(-1, 3).astype(np.float64)
     return _facets(*merge_equal(soup), name, single=True)
 
@@ -49,8 +52,9 @@ def _warn_of_rest(name: str, count: int, whole: int) -> None:
     warn(message)
 
 
-def read_ascii(data: bytes, name: str) -> Faces:
+def read_ascii(data: bytes, path: Path) -> Faces:
     """Return the facets of all the solids of an ASCII STL, float64 as printed."""
+    name = path.name
     text = plain_lines(data)
     with reading("stl", text, _PIECE, end=_last_end(text, name)) as reader:
         vertex_count, corner_count, unsure_count, *fault = reader.told(7)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodomain.errors import MeshError, warn
-from geodomain.files.signatures import unify_lines
 from geodomain.files.streams import read_whole
 from geodomain.formats.mesh_text import damaged, decoded, floats, integers, number_lines
+from geodomain.formats.registry import unify_lines
 from geodomain.formats.solids import NamedFaces, compact
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
@@ -232,7 +232,7 @@ def _second(fields: list[bytes], file: str, number: int) -> bytes:
     return fields[1]
 
 
-def write(solids: dict[str, Mesh], stem: str, strings: BinaryIO, triangles: BinaryIO) -> None:
+def write(solids: dict[str, Mesh], stem: str, triangles: BinaryIO, strings: BinaryIO) -> None:
     """Write a text pair: each solid is an object of one trisolation; neighbours are not stated."""
     strings.write(f"{stem},01-Jan-00,,\r\n".encode())
     strings.write(b"0, 0.000, 0.000, 0.000, 0.000, 0.000, 0.000\r\n")

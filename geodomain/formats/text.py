@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import ctypes
+import io
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import partial
@@ -20,8 +22,9 @@ from geodomain.errors import TableError
 from geodomain.files.pipeline import Writer
 from geodomain.files.streams import Source, Target, open_source
 from geodomain.files.unchanged import Digest
-from geodomain.formats.block_file import Relabelling
+from geodomain.formats.block_file import Blocks, Relabelling, Values, said
 from geodomain.formats.block_file import Rows as ChunkOfRows
+from geodomain.formats.registry import other_formats_named
 from geodomain.formats.rewriting import (
     SIZE_COLUMNS,
     BlockRows,
@@ -45,6 +48,7 @@ from geodomain.tables.dialect import count_line_ends
 from geodomain.tables.frames import Frame, shortest
 from geodomain.tables.layout import TableLayout, read_layout
 from geodomain.tables.new_columns import NewColumn, plan_splice
+from geodomain.tables.numbers import as_float64
 from geodomain.tables.options import TableOptions
 from geodomain.tables.scanner import CHUNK_BYTES, ColumnCells, Scanner, TextChunks
 from geodomain.tables.text import NewCells, edit, relabel
@@ -140,8 +144,8 @@ class NewText:
         rows, before all others.
         """
         kept: list[Ints | NDArray[np.uint8]] = []
-        for cells, said, decimals in numbers:
-            for each in (cells, said.whole, said.parts):
+        for cells, spelled, decimals in numbers:
+            for each in (cells, spelled.whole, spelled.parts):
                 kept.append(np.ascontiguousarray(each))
             kept.append(np.ascontiguousarray(decimals))
         added: list[int | None] = []
@@ -371,7 +375,8 @@ def open_model(path: str, options: TableOptions, digest: Digest | None) -> Itera
     """Open a table and read its head."""
     with open_source(path, digest=digest) as source:
         head = source.peek(_PEEK)
-        layout = read_layout(head, options, name=source.name, whole=len(head) < _PEEK)
+        with other_formats_named(head, source.name):
+            layout = read_layout(head, options, name=source.name, whole=len(head) < _PEEK)
         yield TextModel(source, layout, options.encoding)
 
 
@@ -472,3 +477,28 @@ class TextModel:
                 progress=task.progress,
                 before_commit=task.before_commit,
             )
+
+
+# --- Blocks in memory as a new table of text.
+
+_LINES = 1 << 16  # rows that are written at a time
+
+
+def encoded_blocks(blocks: Blocks, path: str) -> Iterator[bytes]:
+    """Give a table: the shortest digits that mean a number, nothing where it is missing."""
+    held = blocks.table(path)
+    yield _csv_lines([held])
+    for begin in range(0, len(blocks.centroids), _LINES):
+        parts = [_csv_cells(values[begin : begin + _LINES]) for values in held.values()]
+        yield _csv_lines(zip(*parts, strict=True))
+
+
+def _csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _csv_cells(values: Values) -> list[str]:
+    numbers = values if values.dtype != np.float32 else as_float64(values)
+    return [said(value) for value in numbers.tolist()]

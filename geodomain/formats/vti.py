@@ -23,10 +23,13 @@ from geodomain.files.streams import FileBytes, Target
 from geodomain.formats.block_file import Destination, NewArrays, Values, as_numbers
 from geodomain.formats.cell_file import CellStore
 from geodomain.formats.cells import Cells, image_cells
-from geodomain.formats.vtk_encoding import ESCAPES
 from geodomain.tables.new_columns import NewColumn
 from geodomain.tables.text import NewCells
 
+ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
+    | {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
 # More tags, or longer ones, are no image that another program has written.
 _MOST_TAGS, _LONGEST_TAG = 10_000, 1 << 16
 # VTK counts points along an axis so far; no memory holds the labels of more cells.

@@ -1,80 +1,37 @@
-"""Reads a mesh file of any known format; parses none itself."""
+"""Read, write and convert wireframes in files of any format."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
 from geodomain.errors import MeshError, warn
-from geodomain.files import signatures
 from geodomain.files.outputs import refuse_inputs, refuse_to_replace, require_places
-from geodomain.files.signatures import (
-    EXTENSIONS,
-    HEAD,
-    READABLE,
-    detect,
-    is_broken_binary_stl,
-    split_name,
-)
 from geodomain.files.streams import read_whole, replaced
 from geodomain.files.unchanged import Unchanged
-from geodomain.formats.solids import NamedFaces, Solids, as_one, gather, pick, title
+from geodomain.formats.registry import (
+    Format,
+    Head,
+    advice,
+    format_of_meshes,
+    loaded,
+    mesh_outputs,
+    readable,
+    split_name,
+    writer_of_meshes,
+)
+from geodomain.formats.solids import Solids, as_one, gather, pick, title
 from geodomain.mesh.mesh import Mesh
 from geodomain.mesh.polygons import Faces
 
 _FileState = tuple[Path, int, int, int, int]
 _KEPT: ContextVar[dict[_FileState, Solids] | None] = ContextVar("kept", default=None)
-# The function that reads each kind of file, and its module, which is imported when one comes.
-_PARSERS = {
-    "binary STL": "stl.read_binary",
-    "ASCII STL": "stl.read_ascii",
-    "PLY": "ply.read",
-    "OBJ": "obj.read",
-    "OFF": "off.read",
-}
-_READERS = {
-    "DXF": "dxf.read",
-    "GOCAD": "gocad.read",
-    "Leapfrog mesh": "leapfrog.read",
-    "LandXML": "landxml.read",
-    "Datamine": "datamine.read",
-    "OMF 1": "omf1.read",
-    "OMF 2": "omf2.read",
-    "ESRI ASCII grid": "raster.read_ascii",
-    "TIFF": "raster.read_tiff",
-    "glTF": "gltf.read",
-    "3MF": "threemf.read",
-    "Surpac triangles": "surpac.read_triangles",
-    "Surpac strings": "surpac.read_strings",
-    "VTM": "vtk.read_collection",
-}
-
-
-def parser(kind: str) -> Callable[[bytes, str], Faces]:
-    """Return what reads the one solid of a file."""
-    module, name = _PARSERS[kind].split(".")
-    function: Callable[[bytes, str], Faces] = getattr(_format(module), name)
-    return function
-
-
-def reader(kind: str) -> Callable[[bytes, Path], Iterable[NamedFaces]]:
-    """Return what reads the solids of a file with their names."""
-    module, name = _READERS[kind].split(".")
-    function: Callable[[bytes, Path], Iterable[NamedFaces]] = getattr(_format(module), name)
-    return function
-
-
-def _format(module: str) -> ModuleType:
-    """Import the module of a format."""
-    return import_module(f"{__package__}.{module}")
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -210,56 +167,41 @@ def _parsed(path: Path) -> Solids:
     if not data:
         message = f"{path.name} is empty: export the wireframe again"
         raise MeshError(message)
-    extension = path.suffix.lower()
-    kind = detect(data)
-    if kind is None and is_broken_binary_stl(data, extension):
-        kind = "binary STL"
-    if kind is None:
-        raise _unknown(path, data[:HEAD])
-    _warn_of_extension(path.name, extension, kind)
-    if kind in _READERS:
-        return gather(reader(kind)(data, path), path.stem)
-    if kind in _PARSERS:
-        return {path.stem: parser(kind)(data, path.name)}
-    del data
-
-    return {path.stem: _format("vtk").read(path, EXTENSIONS[kind][0])}
+    head = Head(data, path.suffix.lower())
+    form = format_of_meshes(head)
+    if form is None:
+        raise _unknown(path, head)
+    _warn_of_extension(path.name, head.extension, form)
+    if form.read_file:
+        del data, head  # a library reads the file itself
+        return {path.stem: loaded(form.read_file)(path, form.extensions[0])}
+    found = loaded(form.read_meshes)(data, path)
+    return {path.stem: found} if isinstance(found, Faces) else gather(found, path.stem)
 
 
-def _unknown(path: Path, head: bytes) -> MeshError:
+def _unknown(path: Path, head: Head) -> MeshError:
     """Return the error for content that nobody here can read."""
-    advice = signatures.advice(head, path.suffix.lower())
-    if advice is None and not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        advice = "it holds nothing but blanks: export the wireframe again"
-    if advice is None:
-        advice = (
-            f"its content is none of those that are read ({READABLE}): export it as one of them"
+    told = advice(head)
+    if told is None and not head.text:
+        told = "it holds nothing but blanks: export the wireframe again"
+    if told is None:
+        told = (
+            f"its content is none of those that are read ({readable()}): export it as one of them"
         )
-    return MeshError(f"{path.name}: {advice}")
+    return MeshError(f"{path.name}: {told}")
 
 
-def _warn_of_extension(name: str, extension: str, kind: str) -> None:
-    if extension in EXTENSIONS[kind]:
+def _warn_of_extension(name: str, extension: str, form: Format) -> None:
+    if extension in form.extensions or not form.extensions:
         return
     called = f"called {extension}" if extension else "without an extension"
-    message = f"{name} is {kind} {called}, and read as {kind}: rename it to {EXTENSIONS[kind][0]}"
-    warn(message)
+    usual = form.extensions[0]
+    warn(f"{name} is {form.name} {called}, and read as {form.name}: rename it to {usual}")
 
 
-# --- Writes a mesh file of the format that its extension names; formats no number itself.
+# --- Write a wireframe in the format that an extension names.
 
-_WRITERS = {
-    ".stl": "stl",
-    ".ply": "ply",
-    ".obj": "obj",
-    ".off": "off",
-    ".vtp": "vtk",
-    ".msh": "leapfrog",
-}
-# Formats whose files hold several solids, each with its name.
-_SOLID_WRITERS = {".dxf": "dxf", ".ts": "gocad", ".omf": "omf2"}
 _UNPRINTABLE = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_PAIRS = (".dtm", ".str")  # Surpac's: the one is written with the other
 
 
 def write_mesh(
@@ -267,33 +209,32 @@ def write_mesh(
 ) -> None:
     """Write a wireframe in the format that the extension names; see `geodomain.write_mesh`."""
     path = Path(path)
-    extension = path.suffix.lower()
     solids = {path.stem: mesh} if isinstance(mesh, Mesh) else dict(mesh)
-    known = (*_WRITERS, *_SOLID_WRITERS, *_PAIRS)
-    if extension not in known:
-        message = (
-            f"{path.name} names no format that is written: end it in one of {', '.join(known)}"
-        )
+    form = writer_of_meshes(path.suffix.lower())
+    if form is None:
+        known = ", ".join(mesh_outputs())
+        message = f"{path.name} names no format that is written: end it in one of {known}"
         raise MeshError(message)
-    if extension in _SOLID_WRITERS:
-        solids = _named(solids, path)
-    refuse_to_replace(filter(Path.is_file, files_of(path)), overwrite=overwrite)
-    if extension in _PAIRS:
-        _write_pair(solids, path, overwrite=overwrite)
-        return
-    with replaced(path, overwrite=overwrite) as file:
-        if extension in _WRITERS:
-            _format(_WRITERS[extension]).write(_as_one(solids), file)
+    if form.write_solids:
+        solids = _named(solids, path, form)
+    places = files_of(path)
+    refuse_to_replace(filter(Path.is_file, places), overwrite=overwrite)
+    with ExitStack() as opened:  # the last file appears first
+        files = [opened.enter_context(replaced(place, overwrite=overwrite)) for place in places]
+        if form.write_mesh:
+            loaded(form.write_mesh)(_as_one(solids), files[0])
+        elif form.write_solids:
+            loaded(form.write_solids)(solids, files[0])
         else:
-            _format(_SOLID_WRITERS[extension]).write(solids, file)
+            loaded(form.write_pair)(solids, path.stem, files[0], files[1])
 
 
-def _named(solids: dict[str, Mesh], path: Path) -> dict[str, Mesh]:
+def _named(solids: dict[str, Mesh], path: Path, form: Format) -> dict[str, Mesh]:
     """Return solids by the names that the format can hold, and say which are others.
 
     A name is one line without blanks around it, and there is one.
     """
-    spelled = _format("gocad").spelled if path.suffix.lower() == ".ts" else str
+    spelled = loaded(form.spell) if form.spell else str
     made: dict[str, Mesh] = {}
     changed = []
     for name, mesh in solids.items():
@@ -314,23 +255,14 @@ def _named(solids: dict[str, Mesh], path: Path) -> dict[str, Mesh]:
 
 def files_of(path: Path) -> list[Path]:
     """Name the files that writing to a path makes: two of Surpac's."""
-    pair = path.suffix.lower() in _PAIRS
-    return [path.with_suffix(one) for one in _PAIRS] if pair else [path]
+    form = writer_of_meshes(path.suffix.lower())
+    return [path.with_suffix(one) for one in form.pair] if form and form.pair else [path]
 
 
 def holds_names(path: str | os.PathLike[str]) -> bool:
     """Tell whether the format that an extension names holds several solids."""
-    extension = Path(path).suffix.lower()
-    return extension in _SOLID_WRITERS or extension in _PAIRS
-
-
-def _write_pair(solids: dict[str, Mesh], path: Path, *, overwrite: bool) -> None:
-    """Write Surpac's two files; the triangles appear after the vertices that they need."""
-    with (
-        replaced(path.with_suffix(".dtm"), overwrite=overwrite) as triangles,
-        replaced(path.with_suffix(".str"), overwrite=overwrite) as strings,
-    ):
-        _format("surpac").write(solids, path.stem, strings, triangles)
+    form = writer_of_meshes(Path(path).suffix.lower())
+    return form is not None and not form.write_mesh
 
 
 def _as_one(solids: dict[str, Mesh]) -> Mesh:
@@ -344,7 +276,7 @@ def _as_one(solids: dict[str, Mesh]) -> Mesh:
     return Mesh(vertices, np.concatenate(triangles), name=parts[0].name)
 
 
-# --- Writes the wireframes of a file in another format; parses and formats none itself.
+# --- Write the wireframes of a file in another format.
 
 
 def convert_file(

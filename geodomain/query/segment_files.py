@@ -18,9 +18,9 @@ from geodomain.compute.data import Coordinates, Floats
 from geodomain.errors import PointError, TableError, counted
 from geodomain.files.outputs import refuse_inputs, refuse_to_replace, require_places
 from geodomain.files.pipeline import ByteSource
-from geodomain.files.signatures import kind_of
 from geodomain.files.streams import STANDARD, Target, open_source, open_target
 from geodomain.formats.blocks import require_text_name
+from geodomain.formats.registry import kind_of, other_formats_named
 from geodomain.html import html_table
 from geodomain.inputs import MeshLike, PathGiven, as_mesh
 from geodomain.mesh.mesh import Mesh
@@ -256,14 +256,15 @@ def read_segment_layout(
     >>> layout.xyz, layout.sizes
     ((1, 2, 3), (4, 5, 6))
     """
-    require_text(head, name)
-    if start is None or end is None:
-        start, end = _find(head, options.delimiter, options.encoding, name, whole=whole)
-    _require_six([*start, *end], name)
-    x, y, z = start
-    dx, dy, dz = end
-    columns = options._replace(x=x, y=y, z=z, dx=dx, dy=dy, dz=dz)
-    return read_layout(head, columns, name=name, whole=whole)
+    with other_formats_named(head, name):
+        require_text(head, name)
+        if start is None or end is None:
+            start, end = _find(head, options.delimiter, options.encoding, name, whole=whole)
+        _require_six([*start, *end], name)
+        x, y, z = start
+        dx, dy, dz = end
+        columns = options._replace(x=x, y=y, z=z, dx=dx, dy=dy, dz=dz)
+        return read_layout(head, columns, name=name, whole=whole)
 
 
 def read_segments(

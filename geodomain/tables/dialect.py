@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-from geodomain.errors import TableError
-from geodomain.files.signatures import describe, describe_text
+from geodomain.errors import BinaryTableError, TableError
 from geodomain.tables.numbers import BLANKS
 
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -30,7 +27,6 @@ _FORMATS = (
     (b"<VTKFile", "a VTK file", "name it .vti, .vtr or .vtu, or "),
     (b"<?xml", "an XML file", "name it .vti, .vtr or .vtu if it is VTK's, or "),
 )
-_HEAD = 1 << 16  # bytes by which wireframes are known
 # Tab, line feed, form feed, carriage return and Ctrl-Z (an old end-of-file mark) are text.
 _CONTROLS = bytes({*range(1, 32)} - {*b"\t\n\f\r\x1a"})
 
@@ -46,32 +42,13 @@ def require_text(head: bytes, name: str) -> None:
         raise TableError(message)
     for mark, what, way in _FORMATS:
         if head.startswith(mark):
-            found = describe_text(head[:_HEAD], Path(name).suffix.lower())
             message = f"{name} is {what}, not a table of text; {way}export it as CSV."
-            message = f"{name}: {found}" if found else message
             raise TableError(message)
     wide = _wide_encoding(head)
     if wide:
         message = f"{name} is {wide} text; save it as UTF-8 (in Excel: 'CSV UTF-8')."
         raise TableError(message)
     _require_no_control(head, name)
-
-
-@contextmanager
-def wireframes_named(head: bytes, name: str) -> Iterator[None]:
-    """Where text is no table, say so if it is a wireframe.
-
-    Raises
-    ------
-    TableError
-    """
-    try:
-        yield
-    except TableError:
-        if (found := describe_text(head[:_HEAD], Path(name).suffix.lower())) is None:
-            raise
-        message = f"{name}: {found}"
-        raise TableError(message) from None
 
 
 def _wide_encoding(head: bytes) -> str | None:
@@ -93,16 +70,12 @@ def _require_no_control(head: bytes, name: str) -> None:
     """Raise TableError at the first NUL byte or control character."""
     nul = head.find(b"\x00")
     if nul >= 0:
-        what = describe(head, Path(name).suffix.lower())
-        if what is not None:
-            message = f"{name}: {what}"
-            raise TableError(message)
         line = count_line_ends(head, 0, nul) + 1
         message = (
             f"{name} has a NUL byte in line {line}: it is binary or was cut off while being "
             "written; export the table as CSV again."
         )
-        raise TableError(message)
+        raise BinaryTableError(message)
     controls = len(head) - len(head.translate(None, _CONTROLS))
     # One stray control character in a comment cell is no reason to refuse a block model.
     if controls * 500 > len(head):

@@ -24,7 +24,6 @@ from geodomain.tables.dialect import (
     number,
     require_text,
     split_rows,
-    wireframes_named,
 )
 from geodomain.tables.frames import Frame, Triple
 from geodomain.tables.numbers import NumberRule
@@ -583,11 +582,10 @@ def read_layout(
     """
     options = options or TableOptions()
     require_text(head, name)
-    with wireframes_named(head, name):
-        header = find_header(head, options, name, whole=whole)
-        head_rows, sample = _below(head, header, options.encoding, whole=whole)
-        model = micromine_model(head_rows, options.encoding)
-        choice = choose_columns(header.names, sample, options, model=model, table=name)
+    header = find_header(head, options, name, whole=whole)
+    head_rows, sample = _below(head, header, options.encoding, whole=whole)
+    model = micromine_model(head_rows, options.encoding)
+    choice = choose_columns(header.names, sample, options, model=model, table=name)
     rule = options.number_rule(header.names, name)
     decimal = options.decimal
     if decimal is None:

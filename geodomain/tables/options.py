@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import NamedTuple, TypedDict, TypeVar, Unpack, cast, get_args
 
-from geodomain.files.gslib import Grid, grid_of
-from geodomain.tables.frames import Axis, LocalFrame, Position, Triple
+from geodomain.tables.frames import Axis, Grid, LocalFrame, Position, Triple, grid_of
 from geodomain.tables.numbers import BELOW_DETECTION, BelowDetection, Mark, NumberRule
 from geodomain.tables.vendors import find_column, plain_name
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from geodomain.compute.data import Floats
 from geodomain.errors import PointError, counted
 from geodomain.files.outputs import refuse_inputs, require_places
-from geodomain.files.signatures import split_name
 from geodomain.files.streams import STANDARD
 from geodomain.formats.blocks import (
     BlockFile,
@@ -24,6 +23,7 @@ from geodomain.formats.blocks import (
     open_model,
     require_same_kind,
 )
+from geodomain.formats.registry import split_name
 from geodomain.formats.wireframes import reading_once
 from geodomain.html import html_table, text_table
 from geodomain.inputs import MeshLike, PathGiven, as_mesh, model_path

@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 from wireframes import box, cube
 
-from geodomain import read_meshes, write_mesh
+from geodomain import GeodomainWarning, read_meshes, write_mesh
 from geodomain.cli import main
+from geodomain.synthetic import star_shaped_orebody
 
 SOLIDS = {"ORE": cube(1 / 3), "WASTE": box((20, 0, 0), (30.1, 10, 10))}
 
@@ -47,6 +48,14 @@ def test_one_solid_and_one_mesh() -> None:
 
 def test_stl_says_what_it_cannot_hold() -> None:
     assert "single precision" in convert("pit.dxf", "a.stl").stderr
+
+
+def test_a_binary_stl_of_any_size_is_a_wireframe() -> None:
+    """One of more than 64 kB was once taken for a table: its size did not fit its head."""
+    with pytest.warns(GeodomainWarning, match="single precision"):
+        write_mesh(star_shaped_orebody(frequency=12), "a.stl")
+    assert Path("a.stl").stat().st_size > 1 << 16
+    assert "2,880 triangles" in convert("a.stl", "a.omf").stderr
 
 
 def test_nothing_is_overwritten() -> None:

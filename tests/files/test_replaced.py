@@ -213,7 +213,7 @@ def test_names_that_xml_must_escape_come_back(out: Path) -> None:
     if out.suffix == ".vtk":
         before.save(source)
     else:
-        from geodomain.formats.vtk_encoding import encode
+        from geodomain.formats.vtk import encode
 
         source.write_bytes(encode(before, source.suffix))
         assert "a<b>\"c'd" in before.cell_data

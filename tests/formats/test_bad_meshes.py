@@ -21,7 +21,7 @@ BAD = {
     "unknown text": (
         "a.stl",
         "x,y,z\n1,2,3\n",
-        r"a\.stl: .*none of those that are read \(STL, PLY",
+        r"a\.stl: .*none of those that are read \(PLY, OMF",
     ),
     "unknown bytes": ("a.bin", b"\x00\x01\x02" * 99, r"none of those that are read"),
     "vulcan": ("a.00t", b"\0\1" * 2048, r"Vulcan's \.00t is packed .*: export .* as DXF"),

@@ -12,7 +12,7 @@ from wireframes import box
 
 from geodomain import GeodomainWarning, TableError, inspect_file, label_file, write_mesh
 from geodomain.cli import main
-from geodomain.files.datamine import read_definition, read_table
+from geodomain.formats.datamine import read_definition, read_table
 
 FORMS = [(8, "<"), (8, ">"), (4, "<"), (4, ">")]
 SHAPE = (7, 6, 5)

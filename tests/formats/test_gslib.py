@@ -18,9 +18,9 @@ from geodomain import (
     write_mesh,
 )
 from geodomain.cli import main
-from geodomain.files.gslib import read_head
-from geodomain.files.signatures import kind_of
 from geodomain.formats.blocks import open_model
+from geodomain.formats.gslib import read_head
+from geodomain.formats.registry import kind_of
 from geodomain.tables.options import TableOptions
 
 GRID = "4,3,2,105,205,-47.5,10,10,5"

@@ -10,8 +10,7 @@ import pytest
 
 import geodomain
 from geodomain import Mesh
-from geodomain.formats.export import _WRITERS as BLOCK_WRITERS
-from geodomain.formats.wireframes import _PAIRS, _SOLID_WRITERS, _WRITERS
+from geodomain.formats.registry import FORMATS, mesh_outputs
 
 pyvista = pytest.importorskip("pyvista")
 TRIANGLES = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
@@ -23,7 +22,8 @@ MAGNITUDES = [
 # Blocks of which neighbours share coordinates by their rounding: no lattice holds them.
 TOO_FINE = [(1e-6, 7e6), (1e-30, 0.0), (1e30, -1e31)]
 # STL holds float32 by its definition, and writing it warns by how much vertices move.
-WIREFRAMES = sorted({*_WRITERS, *_SOLID_WRITERS, *_PAIRS} - {".stl"})
+WIREFRAMES = sorted({*mesh_outputs()} - {".stl"})
+BLOCKS = [extension for form in FORMATS if form.write_blocks for extension in form.outputs]
 
 
 @pytest.mark.parametrize("extension", WIREFRAMES)
@@ -56,7 +56,7 @@ def columns(path: Path, tmp_path: Path) -> np.ndarray:
     return table.sort_values("au")[["x", "y", "z", "au"]].to_numpy(np.float64)
 
 
-@pytest.mark.parametrize("extension", BLOCK_WRITERS)
+@pytest.mark.parametrize("extension", BLOCKS)
 @pytest.mark.parametrize(("size", "place"), [pair for pair in MAGNITUDES if pair not in TOO_FINE])
 @pytest.mark.filterwarnings("ignore")
 def test_block_models(extension: str, size: float, place: float, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from decimal import Decimal, localcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def test_obj(end: str, seed: int) -> None:
             lines += ["vn 0 0 1", "# v 1 2 3", "f " + " ".join(corners)]
             faces += [k - 1 for k in face]
             sizes.append(len(face))
-    found = obj.read(end.join(lines).encode(), "a.obj")
+    found = obj.read(end.join(lines).encode(), Path("a.obj"))
     assert np.array_equal(found.vertices, np.array([[float(w) for w in row] for row in places]))
     assert found.corners.tolist() == faces
     assert found.sizes.tolist() == sizes
@@ -75,7 +76,7 @@ def test_stl(lines: str, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
         facet = [head, "outer loop", *corners, "endloop", "endfacet"]
         facets.append(" ".join(facet) if lines == "one" else "\n  ".join(facet))
     text = "\n".join(["solid facet vertex 1 2 3", *facets, "endsolid"])
-    found = stl.read_ascii(text.encode(), "a.stl")
+    found = stl.read_ascii(text.encode(), Path("a.stl"))
     soup = np.array([float(word) for word in words]).reshape(-1, 3)
     assert np.array_equal(found.vertices[found.corners], soup)
 
@@ -103,7 +104,7 @@ def test_facets_of_stl_written_in_turns(seed: int, piece: int, monkeypatch) -> N
         corners = [[next(words) for _ in range(3)] for _ in range(3)]
         expected += [[float(word) for word in corner] for corner in corners]
         text.append(facet_lines(chance, corners))
-    faces = stl.read_ascii("".join([*text, "endsolid a\n"]).encode(), "a.stl")
+    faces = stl.read_ascii("".join([*text, "endsolid a\n"]).encode(), Path("a.stl"))
     assert faces.vertices[faces.corners].tolist() == expected
 
 
@@ -116,7 +117,7 @@ def test_equal_corners_of_stl_are_one_vertex(piece: int, monkeypatch) -> None:
     known += [["-0.0", "0", half_way(chance)], ["0", "-0", "1e0"], ["0.0", "0", "1"]]
     corners = [chance.choice(known) for _ in range(3 * 2000)]
     text = "".join(facet_lines(chance, corners[i : i + 3]) for i in range(0, len(corners), 3))
-    faces = stl.read_ascii(f"solid\n{text}endsolid\n".encode(), "a.stl")
+    faces = stl.read_ascii(f"solid\n{text}endsolid\n".encode(), Path("a.stl"))
     numbered: dict[tuple[float, ...], int] = {}
     rows = [tuple(float(word) + 0.0 for word in corner) for corner in corners]
     assert faces.corners.tolist() == [numbered.setdefault(row, len(numbered)) for row in rows]
@@ -142,7 +143,7 @@ def test_ply(kind: str, width: int) -> None:
         "property list uchar int vertex_indices\nend_header\n"
     )
     text = head + "\n".join(" ".join(line) for line in lines)
-    found = ply.read(text.encode(), "a.ply")
+    found = ply.read(text.encode(), Path("a.ply"))
     assert np.array_equal(found.vertices.ravel(), [float(word) for word in places])
     assert found.corners.tolist() == [k for face in faces for k in face]
     assert found.sizes.tolist() == sizes
@@ -185,7 +186,7 @@ def test_a_number_of_ply_is_placed() -> None:
     rows = ["1 2 3"] * 90_000
     rows[77_776] = "1 2 3_0"
     with pytest.raises(MeshError, match=r"a\.ply, vertex 77777: '3_0' is not a number"):
-        ply.read((head + "\n".join(rows)).encode(), "a.ply")
+        ply.read((head + "\n".join(rows)).encode(), Path("a.ply"))
 
 
 def test_only_vertices_and_faces_go_on_after_a_backslash() -> None:
@@ -195,7 +196,7 @@ def test_only_vertices_and_faces_go_on_after_a_backslash() -> None:
         "v 0 1 0 # C:\\", "v 0 0 1", "g C:\\", "f 1 3 2 # C:\\", "f 1 2 \\", "4", "f 1 4 3",
         "f 2 3 4",
     ]  # fmt: skip
-    found = obj.read("\n".join(lines).encode(), "a.obj")
+    found = obj.read("\n".join(lines).encode(), Path("a.obj"))
     assert found.vertices.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
     assert found.corners.tolist() == [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 
@@ -208,7 +209,9 @@ def test_obj_of_weights_colours_and_old_faces() -> None:
         "V 0 0 1 # 2",
         "v 1 1 1 0.1 0.2 0.3 2",
     ]
-    found = obj.read("\n".join([*lines, "fo 1 2 3", "F 1 2 4", "foo 1 2 3"]).encode(), "a.obj")
+    found = obj.read(
+        "\n".join([*lines, "fo 1 2 3", "F 1 2 4", "foo 1 2 3"]).encode(), Path("a.obj")
+    )
     assert found.corners.tolist() == [0, 1, 2, 0, 1, 3]
     assert found.vertices[2].tolist() == [0, 1, 0]
 
@@ -222,6 +225,6 @@ def test_ply_of_strips_and_of_float_indices(binary: bool) -> None:
     )
     strips = "element tristrips 1\nproperty list int int vertex_indices\n"
     with pytest.raises(MeshError, match="has triangle strips"):
-        ply.read(head.format("int", strips).encode(), "a.ply")
+        ply.read(head.format("int", strips).encode(), Path("a.ply"))
     with pytest.raises(MeshError, match="number their vertices in floating point"):
-        ply.read(head.format("float", "").encode(), "a.ply")
+        ply.read(head.format("float", "").encode(), Path("a.ply"))

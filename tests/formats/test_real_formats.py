@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from geodomain import GeodomainWarning, Mesh, read_mesh, read_meshes
-from geodomain.files.datamine import read_table
 from geodomain.formats import dxf, surpac
+from geodomain.formats.datamine import read_table
 from geodomain.mesh.check import check
 
 

@@ -14,7 +14,7 @@ import geodomain
 from geodomain import Mesh, MeshError, read_mesh, read_meshes, write_mesh
 from geodomain.cli import main
 from geodomain.cli.options import by_name
-from geodomain.files.signatures import split_name
+from geodomain.formats.registry import split_name
 from geodomain.formats.solids import gather, listed
 from geodomain.mesh.polygons import Faces
 

@@ -11,8 +11,7 @@ from shapes import cube
 
 import geodomain
 from geodomain import GeodomainWarning, Mesh, MeshError, read_mesh, read_meshes
-from geodomain.formats.vtk import vtk_errors
-from geodomain.formats.vtk_encoding import encode
+from geodomain.formats.vtk import encode, vtk_errors
 
 pyvista = pytest.importorskip("pyvista")
 

@@ -14,7 +14,7 @@ from geodomain import write_mesh
 from geodomain.cli import main
 
 MADE = {
-    "a.stl": (ascii_stl(), "STL, a wireframe"),
+    "a.stl": (ascii_stl(), "ASCII STL, a wireframe"),
     "b.stl": (binary_stl(), "binary STL, a wireframe"),
     "a.ply": (text_ply(), "PLY, a wireframe"),
     "b.ply": (binary_ply("<"), "PLY, a wireframe"),

@@ -14,7 +14,7 @@ from wireframes import box
 
 import geodomain
 from geodomain import GeodomainWarning, TableError, label_file, read_domains, write_mesh
-from geodomain.files.datamine import read_table
+from geodomain.formats.datamine import read_table
 
 # Of blocks of 5 from 0 on: A has 0.3 of the first, B 0.7, and half of the second.
 SOLIDS = {"A": box((0, 0, 0), (1.5, 5, 5)), "B": box((1.5, 0, 0), (7.5, 5, 5))}

@@ -19,7 +19,7 @@ from wireframes import box, cube, roofless
 import geodomain
 from geodomain import MeshError, PointError, TableError, distance_file
 from geodomain.cli import main
-from geodomain.files.datamine import read_table
+from geodomain.formats.datamine import read_table
 
 PLACES = np.array([[2.5, 3.25, 4.0], [12.0, 5.0, 5.0], [-3.0, -4.0, 0.1], [10.0, 1.0, 2.0]])
 
