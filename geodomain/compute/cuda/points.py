@@ -54,7 +54,7 @@ def build(mesh: bytes, box: bytes, triangle_count: int, density: float) -> Built
     if not 0 < triangle_count <= layout.constant("kMostTrianglesBuilt"):
         return None
     cuda = device.driver()
-    cells = _most_cells(triangle_count, density)
+    cells = core().most_cells(triangle_count, density)
     block = layout.constant("kBuildThreads")
     blocks = -(-cells // (block * layout.constant("kScannedCells")))
     plan, slabs, lists = _room("Plan", 1), _room("Slabs", cells), _room("List", cells + 1)
@@ -95,11 +95,6 @@ def build(mesh: bytes, box: bytes, triangle_count: int, density: float) -> Built
 def _room(name: str, count: int) -> CudaMemory:
     """Allocate device memory for `count` structures."""
     return allocate_pooled(layout.structure(name).size * count)
-
-
-def _most_cells(triangle_count: int, density: float) -> int:
-    """Return the most cells that a grid can have."""
-    return core().most_cells(triangle_count, density)
 
 
 def _launch(name: str, blocks: int | tuple[int, int], *fields: Argument) -> None:

@@ -68,11 +68,6 @@ def _sort(keys: int, values: int, n: int, room: Rooms) -> None:
         _radix("scatter", threads, keys, values, *size, shift, counts, totals, to_keys, to_values)
 
 
-def _most_nodes(triangle_count: int) -> int:
-    """Return the most nodes that a hierarchy can have."""
-    return core().most_nodes(triangle_count)
-
-
 def _radix(step: str, threads: int, *fields: Argument) -> None:
     device.launch("radix_sort.cu", f"geodomain_radix_{step}", threads, *fields)
 
@@ -155,7 +150,7 @@ class Hierarchy:
             range=room(8 * n), around_node=room.of("Box", n), other_end=ends, root=root,
         )  # fmt: skip
         _launch("climb", n, tree)
-        most = _most_nodes(n)
+        most = core().most_nodes(n)
         nodes, ranges = room.of("WideNode", most), room.of("PacketRange", n)
         counts = room(4 + 4 * layout.constant("kLevels"))
         wide = layout.structure("WideTree").pack(
