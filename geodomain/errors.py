@@ -18,7 +18,7 @@ _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 class GeodomainError(ValueError):
-    """Bad data. The message says what is wrong, where, and how to mend it.
+    """Bad data. The message says what is wrong, where, and how to fix it.
 
     A caller's slip (a wrong type, an unknown option) is a plain ``TypeError``
     or ``ValueError``; a bug keeps its traceback.

@@ -332,7 +332,7 @@ def verdict_of(*, fit: bool) -> str:
 
 
 def check(mesh: Mesh) -> MeshReport:
-    """Count and locate what is wrong with a mesh; see `geodomain.check`."""
+    """Count and locate the faults of a mesh; see `geodomain.check`."""
     return report_on(mesh, relate(mesh))
 
 

@@ -107,7 +107,7 @@ class Mesh:
     triangles : array_like of shape (t, 3)
         Indices of vertices, by custom counter-clockwise seen from outside.
     name : str
-        What messages call this mesh: usually the name of its file.
+        The name of the mesh in messages: usually the name of its file.
 
     Attributes
     ----------

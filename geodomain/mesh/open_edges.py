@@ -35,7 +35,7 @@ def t_junctions(table: EdgeTable) -> Ints:
     Parameters
     ----------
     table : EdgeTable
-        Of the mesh.
+        The edge table of the mesh.
 
     Returns
     -------

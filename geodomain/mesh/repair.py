@@ -292,7 +292,7 @@ class Hole:
     bounds : tuple of two tuples of float
         The box of its corners, lowest corner first.
     area : float
-        Of the triangles that fill it, in squares of the unit of the coordinates.
+        The area of the triangles that fill it, in squares of the unit of the coordinates.
     off_plane : float
         The largest distance of a corner from the best-fitting plane through their mean.
     """
